@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from client.order_desk import OrderDesk
-from client.rude_server import answer
+from client.rude_server import answer, reset, silence
 from corpus import load
 from patience import PATIENCE
 from swapdesk.client import stream_socket
@@ -332,6 +332,27 @@ async def test_offline_is_when_nobody_answers_and_it_recovers() -> None:
             await watcher.state(StreamState.LIVE, step=0.2)
             order = [StreamState.OFFLINE, StreamState.POLLING, StreamState.LIVE]
             assert [s for s in watcher.states() if s is not StreamState.RESUMING] == order
+
+
+async def test_a_service_that_is_gone_is_offline_within_seconds() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        desk.refuse, desk.refusing = [(503, {})], True
+        desk.rest = reset
+        desk.cut()
+        assert await watcher.state(StreamState.OFFLINE, step=0.05) < 9.0
+
+
+async def test_a_service_that_hangs_is_offline_before_its_calls_are_given_up() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        desk.refuse, desk.refusing = [(503, {})], True
+        desk.rest = silence
+        desk.cut()
+        stream = watcher.stream
+        await watcher.until(lambda: stream.age() > 29, step=0.05)
+        await watcher.until(lambda: stream.state is StreamState.OFFLINE, step=0.05)
+        assert stream.age() < 31
 
 
 async def test_a_snapshot_that_fails_is_no_live_stream() -> None:

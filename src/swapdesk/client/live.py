@@ -123,9 +123,13 @@ class OrderStream:
 
     @property
     def state(self) -> StreamState:
-        """The present state; a live socket that was silent for 30 s is not live."""
-        quiet = self._clock.monotonic() - self._heard > self._times.quiet_limit
-        return StreamState.RESUMING if self._state is StreamState.LIVE and quiet else self._state
+        """The present state; a live socket that was silent for 30 s is not live, and a service
+        without one that answered nothing for as long is offline."""
+        limit = self._times.quiet_limit
+        if self._state is StreamState.LIVE:
+            quiet = self._clock.monotonic() - self._heard > limit
+            return StreamState.RESUMING if quiet else StreamState.LIVE
+        return StreamState.OFFLINE if self.age() > limit else self._state
 
     def age(self) -> float:
         """Seconds since the last message, pong or answer."""
@@ -168,6 +172,7 @@ class OrderStream:
             self.refused = "a partner id cannot open the stream"
             self._polls.ask_within(0.0)
             return
+        reached = True
         while True:
             live_since: float | None = None
             try:
@@ -182,9 +187,10 @@ class OrderStream:
             else:
                 # Not told, so ask; the answer decides between polling and offline.
                 stale = self._reading.answered is None or self.age() >= self._times.poll_down
-                self._polls.ask_within(0.0 if stale else self._times.poll_down)
+                self._polls.ask_within(0.0 if stale or reached else self._times.poll_down)
                 if self._state is StreamState.RESUMING and not stale:
                     await self._enter(StreamState.POLLING, lost.reason)
+            reached = live_since is not None
             if lost.fatal:
                 self.refused = lost.reason
                 log.warning("order stream: %s", lost.reason)

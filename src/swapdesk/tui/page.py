@@ -129,7 +129,8 @@ class Page(DeskScreen):
         link = session.link
         world = World.LIVE if session.live else World.SANDBOX
         if link is None:
-            return FrameState(self.NAME, world, self.context)
+            gone = Badge(Stream.OFFLINE) if session.reached else None
+            return FrameState(self.NAME, world, self.context, badge=gone)
         tracker = link.tracker
         seconds = tracker.stream_age()
         badge = Badge(Stream[tracker.stream_state.name], int(seconds) if seconds < 1e9 else None)
@@ -164,6 +165,8 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
     Reads go on by themselves, so their count is an age too, until few are left.
     """
     if state.badge is None or shown.badge is None or state.badge.stream is not shown.badge.stream:
+        return state
+    if state.badge.stream in (Stream.RESUMING, Stream.OFFLINE):
         return state
     if (state.badge.age or 0) >= RESET_SHOWN_FROM:
         return state

@@ -83,6 +83,8 @@ class Session:
         self.phase = Phase.STARTING
         self.done = 0
         self.reason = ""
+        self.reached = False
+        """Whether the service answered in this run."""
         self.refused: Exception | None = None
         """Why the journal must not be used by this program: there is no desk without it."""
         self.report: ResumeReport | None = None
@@ -175,6 +177,7 @@ class Session:
         step(2)
         await desk.connect(connection)
         await desk.link.api.health()
+        self.reached = True
         step(3)
         await desk.refresh_reference()
         step(4)
