@@ -33,6 +33,8 @@ from swapdesk.flows.orders.swap_payment import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
+from swapdesk.tui.widgets.order_table import stage_of
+from swapdesk.tui.widgets.stage_line import stage_spans
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode
@@ -168,6 +170,7 @@ def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(displ
     assert (said.word, said.level, said.sign) == ("Not signed", "expired", "expired")
     assert (said.time, said.counting, said.ended, said.yours) == (NOTHING, False, True, False)
     assert said.money == "in your wallet; nothing was swapped."
+    assert "trouble" not in str(stage_spans(stage_of(said)))
     assert time_at(said, tracked, NOW + timedelta(minutes=1)) == (NOTHING, NOTHING, False)
     assert group_of(tracked) is (Group.FINISHED if over else Group.NOT_SIGNED)
     assert read_filter("not signed -open").keeps(tracked, said, NOW)

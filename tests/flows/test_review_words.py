@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from flows.signing import GROUPED, line, refused, review
+from flows.signing import GROUPED, ORDER, line, refused, review
 from swapdesk.flows.signing.review_words import (
     Names,
     digest_groups,
@@ -54,10 +54,33 @@ def test_only_what_is_equal_is_said_shorter() -> None:
     assert row.signed != GROUPED
 
 
+PARTS = tuple(
+    line(f"Permit signature {part}", signed, "the permit that you signed for this swap")
+    for part, signed in (("v", "28"), ("r", "0x d676"), ("s", "0x 253d"))
+)
+UNTIL = line("Permit until", "15:04:33, 19m 25s", "24h at most")
+
+
+def test_a_permit_that_was_signed_before_is_one_row() -> None:
+    rows = match_rows(review(lines=(ORDER[0], UNTIL, *PARTS, ORDER[1])), NAMES)
+    (permit,) = (one for one in rows if one.field == "Permit")
+    assert permit.signed == "the one you signed for this swap, until 15:04:33"
+    assert (permit.match, permit.promised) == (Match.EQUAL, "24h at most")
+    assert [one.field for one in rows] == [ORDER[0].field, "Permit", ORDER[1].field]
+    said = match_count(review(lines=(ORDER[0], UNTIL, *PARTS, ORDER[1])))
+    assert said.startswith("3 of 3 fields agree")
+    # Where nothing had to be permitted that is said, and what is of no permit keeps its fields.
+    empty = tuple(replace(one, promised="none: you allowed the token before") for one in PARTS)
+    (row,) = match_rows(review(lines=empty), NAMES)
+    assert (row.signed, row.promised) == ("none", "you allowed the token before")
+    forged = (PARTS[0], replace(PARTS[1], match=Match.DIFFERS), PARTS[2])
+    assert len(match_rows(review(lines=(*forged, UNTIL)), NAMES)) == 4
+
+
 def test_the_coin_of_the_chain_has_its_name() -> None:
     gas = line("Gas", "at most 0.1 of the chain's coin", "0.2 of the chain's coin at most")
     (row,) = match_rows(review(lines=(gas,)), NAMES)
-    assert (row.signed, row.promised) == ("at most 0.1 ETH", "0.2 ETH at most")
+    assert (row.signed, row.promised) == ("at most 0.1 ETH", "0.2 ETH")
 
 
 def test_fields_are_counted_and_named() -> None:

@@ -20,7 +20,7 @@ from tui.desk_run import DeskRun, Market
 from tui.scenes.sign import opened
 
 PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"
-LONG = tuple(replace(ORDER[0], field=f"Field {at}") for at in range(40))
+LONG = tuple(replace(ORDER[0], field=f"Field {at}") for at in range(56))
 
 
 class Asked:
@@ -82,8 +82,14 @@ async def test_what_was_not_read_to_its_end_is_not_signed(market: Market) -> Non
         await run.press("s")
         await run.see("read to the end first")
         assert one.answers == []
-        for _ in range(4):
-            await run.press("j")
+        for key in ("space", "end", "pagedown"):
+            before = run.text
+            assert "space pgdn end read on" in run.text.split("\n")[-1]
+            await run.press(key)
+            await run.settle(lambda before=before: run.text != before, "the next page")
+            # What is signed, and what its columns are called, stays where it is read.
+            assert review().title in run.text
+            assert "You sign" in run.text
         await run.see("Digest")
         await run.settle(lambda: "read to the end" not in run.text.split("\n")[-1], "the end")
         await run.still()

@@ -224,12 +224,12 @@ def _nothing(target: str, chain_id: int | None) -> tuple[ClaimField, ...]:
     return (
         ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
         ClaimField("to", "Sent to", Meaning.OWNER, target),
-        ClaimField("value", "Coin sent along", Meaning.VALUE, 0),
+        ClaimField("value", "Coin sent", Meaning.VALUE, 0),
     )
 
 
 def _value(shape: Shape, value: int) -> ClaimField:
-    meaning, label = shape.fields.get("value", (Meaning.VALUE, "Coin sent along"))
+    meaning, label = shape.fields.get("value", (Meaning.VALUE, "Coin sent"))
     return ClaimField("value", label, meaning, value)
 
 

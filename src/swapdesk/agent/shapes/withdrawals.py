@@ -32,7 +32,7 @@ def read_withdrawal(
     except CalldataError as error:
         raise PayloadRefused("CALLDATA_UNREADABLE", str(error)) from error
     paid = [_paid(number, call) for number, call in enumerate(calls)]
-    sent = ClaimField("value", "Coin sent along", Meaning.VALUE, value)
+    sent = ClaimField("value", "Coin sent", Meaning.VALUE, value)
     fields = (
         ClaimField("to", "Smart account", Meaning.SMART_ACCOUNT, account),
         ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),

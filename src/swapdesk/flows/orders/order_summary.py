@@ -49,6 +49,8 @@ class OrderSummary:
     urgent: bool
     payable: bool
     ended: bool
+    not_signed: bool = False
+    """Nobody signed it, and nobody will."""
     put_away: bool = False
     """Its owner dealt with it."""
 

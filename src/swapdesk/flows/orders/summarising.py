@@ -54,6 +54,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         urgent=said.payable and left is not None and left < URGENT_SECONDS,
         payable=said.payable,
         ended=state.ended or tracked.not_signed,
+        not_signed=tracked.not_signed,
         put_away=tracked.put_away,
     )
     waiting = display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT

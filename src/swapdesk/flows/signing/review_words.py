@@ -16,6 +16,7 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
 """The chain again, which stands beside it."""
+_AT_MOST = "at most "
 SAME = "the same"
 AGENTS_COIN = "of the chain's coin"
 """How the agent, which knows no names of coins, writes one."""
@@ -75,7 +76,31 @@ def match_rows(review: Review, names: Names) -> tuple[MatchRow, ...]:
             rows[-1] = replace(before, signed=f"{before.signed}, version {row.signed}")
         else:
             rows.append(row)
-    return tuple(rows)
+    return _one_permit(rows)
+
+
+_PERMIT = "Permit"
+_PERMIT_PARTS = re.compile(r"^Permit signature [vrs]$")
+_PERMIT_UNTIL = "Permit until"
+
+
+def _one_permit(rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
+    """The parts of a permit are one row where all are what was promised: they are the signature
+    that was made before, or empty. Its end goes with it."""
+    parts = [one for one in rows if _PERMIT_PARTS.match(one.field)]
+    if not parts or any(one.match is not Match.EQUAL for one in parts):
+        return tuple(rows)
+    signed, _, promised = parts[0].promised.partition(": ")
+    if not promised:
+        signed, promised = "the one you signed for this swap", ""
+    until = next((one for one in rows if one.field == _PERMIT_UNTIL), None)
+    if until is not None and until.match is Match.EQUAL and not promised:
+        signed, promised = f"{signed}, until {until.signed.partition(', ')[0]}", until.promised
+        parts.append(until)
+    at = rows.index(parts[0])
+    permit = MatchRow(_PERMIT, signed, Match.EQUAL, promised)
+    return (*(one for one in rows[:at] if one not in parts), permit,
+            *(one for one in rows[at:] if one not in parts))  # fmt: skip
 
 
 def _of_name(name: MatchRow, version: MatchRow) -> bool:
@@ -100,6 +125,8 @@ def _promised(line: ReviewLine, own: str, wallet: str) -> str:
         return SAME
     if line.signed.startswith("0x "):
         return line.promised.replace(line.signed, "").strip() or SAME
+    if line.signed.startswith(_AT_MOST):
+        return line.promised.removesuffix(" at most")
     return _AGREED.sub("", line.promised)
 
 

@@ -58,10 +58,10 @@ class CopyDigest(Command):
 
 
 class ReadOn(Command):
-    """Read on below."""
+    """Read on below, a page at most: what is signed was on the screen."""
 
-    KEY = "down,j,space,pagedown"
-    SHOWN_KEY = "↓"
+    KEY = "space,pagedown,end,down,j"
+    SHOWN_KEY = "space pgdn end"
     VERB = "read on"
 
 

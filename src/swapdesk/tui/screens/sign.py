@@ -35,11 +35,12 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.sign_facts import (
     SignState,
     context_of,
+    is_roomy,
     money_of,
     phrase_question,
     subject_of,
 )
-from swapdesk.tui.screens.sign_view import SignView
+from swapdesk.tui.screens.sign_view import SignHeading, SignView
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.passphrase_field import PassphraseField
@@ -72,7 +73,7 @@ class SignScreen(Page):
     AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
     SignScreen StepLine { margin: 0 0 1 0; }
-    SignScreen.-short StepLine { margin: 0; }
+    SignScreen.-short StepLine, SignScreen.-tight StepLine { margin: 0; }
     SignScreen #reading { height: 1fr; scrollbar-size: 0 0; background: $background; }
     SignScreen PassphraseField { display: none; margin: 1 0 0 0; }
     SignScreen.-locked PassphraseField { display: block; }
@@ -85,6 +86,7 @@ class SignScreen(Page):
         super().__init__(session, context=context_of(signing))
         self.signing = signing
         self._steps = StepLine()
+        self._heading = SignHeading(SignState(signing, short=False))
         self._view = SignView(SignState(signing, short=False))
         self._reading = VerticalScroll(self._view, id="reading", can_focus=False)
         self._phrase = PassphraseField()
@@ -96,6 +98,7 @@ class SignScreen(Page):
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._steps
+        yield self._heading
         yield self._reading
         yield self._phrase
 
@@ -146,7 +149,10 @@ class SignScreen(Page):
                 self.set_focus(None)
         self._say_steps()
         short = self.app.size.height < SHORT_BELOW
-        self._view.show(SignState(signing, short, self._reading.size.height))
+        state = SignState(signing, short, roomy=not short and self._is_roomy())
+        self.set_class(not state.roomy, "-tight")
+        self._heading.show(state)
+        self._view.show(state)
         review = signing.review
         self._drawn = review.id if review is not None else None
         step = self._drawn or signing.stage.value
@@ -156,6 +162,12 @@ class SignScreen(Page):
         self.step_is(step)
         self.refresh_frame()
         self.call_after_refresh(self._see_end)
+
+    def _is_roomy(self) -> bool:
+        """As if the row below the steps were empty, which it is only then."""
+        height = self._heading.size.height + self._reading.size.height
+        width = self._reading.size.width
+        return is_roomy(self.signing, width, height - self.has_class("-tight"))
 
     def _say_steps(self) -> None:
         try:

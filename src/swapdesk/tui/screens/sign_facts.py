@@ -21,8 +21,19 @@ from swapdesk.flows.signing.review_words import (
 )
 from swapdesk.flows.signing.signing_session import Ending, SigningSession, Stage
 from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
-from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, width_of, wrapped
-from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_table
+from swapdesk.tui.spans import (
+    Line,
+    LineLike,
+    Span,
+    cut,
+    fill,
+    line_of,
+    rule,
+    ruled,
+    width_of,
+    wrapped,
+)
+from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
 from swapdesk.tui.widgets.money_line import MoneyState
 from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.review import Match, Review, Severity
@@ -36,12 +47,11 @@ LONG_MARK = 26
 
 @dataclass(frozen=True)
 class SignState:
-    """``short``: a screen of few rows."""
+    """``short``: a screen of few rows; ``roomy``: one that has the rows for empty ones."""
 
     session: SigningSession
     short: bool
-    height: int = 0
-    """Rows there are for the body; 0: not known yet."""
+    roomy: bool = False
 
 
 def context_of(session: SigningSession) -> str:
@@ -61,11 +71,11 @@ def _paid(session: SigningSession) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> list[Line]:
-    """The body under the steps."""
+    """The body under the steps; of a review what is read on and back below its heading."""
     session = state.session
     review = session.review
     if review is not None:
-        return _fitting(session, review, width, state)
+        return review_lines(session, review, width, roomy=state.roomy)[1]
     if session.ending is not None:
         return _end_lines(session, session.ending, width, short=state.short)
     if session.stage is Stage.LOCKED:
@@ -73,32 +83,38 @@ def sign_lines(state: SignState, width: int) -> list[Line]:
     return wrapped(Span(session.doing), width)
 
 
-def _fitting(session: SigningSession, review: Review, width: int, state: SignState) -> list[Line]:
-    """With everything, without empty rows, without title and head: the first that fits, and on
-    a screen where nothing does the one that is read soonest."""
-    rows: list[Line] = []
-    for gaps, head in ((True, True), (False, True), (False, False)):
-        if state.short and head:
-            continue
-        rows = review_lines(session, review, width, gaps=gaps, head=head)
-        if len(rows) <= state.height:
-            break
-    return rows
+def heading_lines(state: SignState, width: int) -> list[Line]:
+    """What is signed and what its columns are called: it stays while the rest is read."""
+    review = state.session.review
+    if review is None:
+        return []
+    return review_lines(state.session, review, width, roomy=state.roomy)[0]
+
+
+def is_roomy(session: SigningSession, width: int, height: int) -> bool:
+    """Whether what is signed has its empty rows on a screen with ``height`` rows for it."""
+    if session.review is None:
+        return True
+    heading, body = review_lines(session, session.review, width)
+    return len(heading) + len(body) <= height
 
 
 def review_lines(
-    session: SigningSession, review: Review, width: int, *, gaps: bool = True, head: bool = True
-) -> list[Line]:
-    """One review: the title, the match table, what happens, the count, the digest."""
-    gap: list[Line] = [[]] if gaps else []
-    rows: list[Line] = []
-    if head:
-        title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
-        rows += [*wrapped(title, width), *gap]
-    rows += match_table(match_rows(review, names_of(session)), width, head=head)
+    session: SigningSession, review: Review, width: int, *, roomy: bool = True
+) -> tuple[list[Line], list[Line]]:
+    """One review: the title with the heads of the columns; and the match table, what happens, the
+    count, the digest."""
+    gap: list[Line] = [[]] if roomy else []
+    fields = match_rows(review, names_of(session))
+    title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
+    if width_of(title) > width and not roomy:
+        title = cut([Span(review.title, bold=True)], width)
+    head = [*wrapped(title, width), *gap, match_heads(fields, width)]
+    head += [rule(width)] if roomy else []
+    rows = match_table(fields, width)
     rows += [*gap, *_objections(review, width), *_happens(session, review, width)]
     rows += [*_labelled("Match", _matched(session, review), width), *gap]
-    return rows + _digest(review, width, one_row=not head)
+    return head, rows + _digest(review, width, one_row=not roomy)
 
 
 def names_of(session: SigningSession) -> Names:
@@ -243,11 +259,9 @@ def _end_lines(session: SigningSession, ending: Ending, width: int, *, short: bo
     refused = session.refused
     if refused is not None:
         rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
-        rows += match_table(
-            match_rows(refused, names_of(session)),
-            width,
-            head=not short,
-        )
+        fields = match_rows(refused, names_of(session))
+        rows += [] if short else [match_heads(fields, width), rule(width)]
+        rows += match_table(fields, width)
         rows += [[], *_objections(refused, width)]
     return rows
 

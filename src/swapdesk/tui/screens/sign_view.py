@@ -7,7 +7,7 @@ from typing import Any
 from textual.message import Message
 
 from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.screens.sign_facts import SignState, sign_lines
+from swapdesk.tui.screens.sign_facts import SignState, heading_lines, sign_lines
 from swapdesk.tui.spans import Line
 
 
@@ -30,3 +30,10 @@ class SignView(LinesView):
 
     def lines(self, width: int) -> list[Line]:
         return sign_lines(self.state, width)
+
+
+class SignHeading(SignView):
+    """What stays in view while a review is read."""
+
+    def lines(self, width: int) -> list[Line]:
+        return heading_lines(self.state, width)

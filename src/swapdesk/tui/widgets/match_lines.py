@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from swapdesk.flows.signing.review_payments import folded
 from swapdesk.flows.signing.review_words import MatchRow
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
-from swapdesk.tui.spans import Line, Span, fill, rule, width_of, wrapped
+from swapdesk.tui.spans import Line, Span, fill, width_of, wrapped
 from swapdesk.tui.widgets.payment_lines import payment_lines
 from swapdesk.wallet.review import Match
 
@@ -33,27 +33,36 @@ AGAINST = "Held against"
 STRONG = ("You sell", "You get")
 
 
-def match_table(fields: Sequence[MatchRow], width: int, *, head: bool) -> list[Line]:
+def match_table(fields: Sequence[MatchRow], width: int) -> list[Line]:
     """All rows at this width. Payments of which there are several have a row each, below."""
     drawn = folded(fields)
-    rows = drawn.rows
+    columns = _columns(drawn.rows, width)
+    exact = width >= ROOMY
+    lines: list[Line] = []
+    for row in drawn.rows:
+        lines += _row(row, *columns, exact=exact)
+    return lines + payment_lines(drawn.payments, width)
+
+
+def match_heads(fields: Sequence[MatchRow], width: int) -> Line:
+    """What the columns are called."""
+    rows = folded(fields).rows
+    label, signed, beside = _columns(rows, width)
+    also = width >= ROOMY and any(one.units is not None for one in rows)
+    said = "You sign; amounts in base units too" if also else "You sign"
+    first = [*fill(Span("Field", "muted"), label), Span(said, "muted")]
+    if beside >= LEAST_BESIDE:
+        first = [*fill(first, label + signed + 5), Span(AGAINST, "muted")]
+    return first
+
+
+def _columns(rows: Sequence[MatchRow], width: int) -> tuple[int, int, int]:
+    """Cells of the label, of what is signed and of what it is held against."""
     label = max([len(one.field) for one in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP
     signed = min(ADDRESS, max(20, width - label - 4))
-    beside = width - label - signed - 5
-    lines: list[Line] = []
-    exact = width >= ROOMY
-    if head:
-        also = exact and any(one.units is not None for one in rows)
-        said = "You sign; amounts in base units too" if also else "You sign"
-        first = [*fill(Span("Field", "muted"), label), Span(said, "muted")]
-        if beside >= LEAST_BESIDE:
-            first = [*fill(first, label + signed + 5), Span(AGAINST, "muted")]
-        lines += [first, rule(width)]
-    for row in rows:
-        lines += _row(row, label, signed, beside, exact=exact)
-    return lines + payment_lines(drawn.payments, width)
+    return label, signed, width - label - signed - 5
 
 
 def _row(row: MatchRow, label: int, signed: int, beside: int, *, exact: bool) -> list[Line]:

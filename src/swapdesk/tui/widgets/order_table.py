@@ -120,7 +120,8 @@ def sign_span(summary: OrderSummary) -> Span:
 def stage_of(summary: OrderSummary) -> StageState:
     """The stage line of an order."""
     state = summary.state
-    return StageState(state.stage, len(state.stages), _MARKS[summary.level])
+    mark = Mark.ENDED if summary.not_signed else _MARKS[summary.level]
+    return StageState(state.stage, len(state.stages), mark)
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
