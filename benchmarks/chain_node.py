@@ -29,7 +29,7 @@ async def serve(directory: Path, address: str, token: str) -> None:
         directory, KEY, ids="sandbox", world=world, clock=clock, faults=HeldFaults()
     )
     listener = listen("127.0.0.1", 0)
-    server = build_server(embedding.door)
+    server = build_server(embedding.door, SystemClock())
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     await started(server, stop)
     node = await embedding.node()

@@ -130,7 +130,7 @@ async def _serve(port: int, count: int, rate: int, seconds: float) -> None:
         store, rows = await stored_orders(Path(scratch), tokens, count, clock.now())
         parts = build(clock, store, chains, tokens)
         feed = Feed([parts.orders.presentation.order(row) for row in rows], rate, seconds)
-        server = build_server(_app(build_service(parts), feed), lifespan=True)
+        server = build_server(_app(build_service(parts), feed), SystemClock(), lifespan=True)
         listener = socket.create_server(("127.0.0.1", port))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await started(server, asyncio.Event())

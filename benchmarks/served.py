@@ -31,7 +31,9 @@ async def _serve(port: int, count: int) -> None:
     chains, tokens = build_catalog(1, count, clock.now())
     with tempfile.TemporaryDirectory() as scratch:
         store, orders = await stored_orders(Path(scratch), tokens[:200], ORDERS, clock.now())
-        server = build_server(build_service(build(clock, store, chains, tokens)), lifespan=True)
+        server = build_server(
+            build_service(build(clock, store, chains, tokens)), clock, lifespan=True
+        )
         listener = socket.create_server(("127.0.0.1", port))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await started(server, asyncio.Event())

@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 
 from http_clients import CLIENTS
+from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server
 
 
@@ -27,6 +28,6 @@ def _kept_seconds(client: httpx.AsyncClient) -> float:
 
 @pytest.mark.parametrize("asks", CLIENTS.values(), ids=list(CLIENTS))
 def test_whoever_asks_lets_go_before_the_server(asks: Any) -> None:
-    ours = build_server(_nothing).config.timeout_keep_alive
+    ours = build_server(_nothing, SystemClock()).config.timeout_keep_alive
     usual = uvicorn.Config(_nothing).timeout_keep_alive
     assert _kept_seconds(asks()) < usual < ours

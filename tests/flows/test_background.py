@@ -71,7 +71,7 @@ async def until(clock: ManualClock, condition: Callable[[], object]) -> None:
 @asynccontextmanager
 async def followed(trade: Trade, home: Path) -> AsyncIterator[Desk]:
     """A desk that follows its orders at the service over loopback."""
-    server = build_server(build_service(trade.service), lifespan=True)
+    server = build_server(build_service(trade.service), trade.clock, lifespan=True)
     listener = listen("127.0.0.1", 0)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     assert await started(server, asyncio.Event())

@@ -83,7 +83,7 @@ class Watched:
 async def watched(trade: Trade, tmp_path: Path) -> AsyncIterator[Watched]:
     faults = Faults()
     layer = FaultLayer(build_service(trade.service), faults, trade.clock)
-    server = build_server(layer, lifespan=True)
+    server = build_server(layer, trade.clock, lifespan=True)
     listener = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
     serving = asyncio.create_task(server.serve(sockets=[listener]))

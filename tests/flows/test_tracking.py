@@ -76,7 +76,7 @@ class Followed:
 
 @pytest.fixture
 async def followed(trade: Trade, tmp_path: Path) -> AsyncIterator[Followed]:
-    server = build_server(build_service(trade.service), lifespan=True)
+    server = build_server(build_service(trade.service), trade.clock, lifespan=True)
     listener = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
     serving = asyncio.create_task(server.serve(sockets=[listener]))

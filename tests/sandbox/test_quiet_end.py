@@ -14,6 +14,7 @@ import pytest
 
 from patience import PATIENCE
 from plain_http import PLAIN
+from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
 
@@ -64,7 +65,7 @@ async def test_requests_that_are_cut_off_at_the_end_are_no_defects(
         await asyncio.Event().wait()
 
     stop = asyncio.Event()
-    server = build_server(app)
+    server = build_server(app, SystemClock())
     with listen("127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         serving = asyncio.create_task(serve_until(stop, (server, listener)))

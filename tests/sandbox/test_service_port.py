@@ -1,10 +1,20 @@
-"""The port of the service: handshakes that are none, and requests other sites send."""
+"""The ports of a sandbox: requests that cannot be read, handshakes that are none, and what other
+sites send."""
 
 from __future__ import annotations
+
+import json
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+from corpus.requests import FIELDS_LIMIT, UNREADABLE
+from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running
 from swapdesk.sandbox.loopback import misled
@@ -91,3 +101,67 @@ def test_this_machine_by_all_its_names(running: Running, host: str) -> None:
 )
 def test_served_on_other_addresses(served: str, host: str, passes: bool) -> None:
     assert (misled({"host": host}, frozenset({served})) is None) is passes
+
+
+def ports(running: Running) -> Iterator[tuple[str, int]]:
+    """Of the service, the control and the node."""
+    for url in (running.ready.url, running.ready.control, running.ready.chains[0]["rpc"]):
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        yield parts.hostname, parts.port
+
+
+def answered(place: tuple[str, int], request: bytes) -> tuple[int, dict[str, str], bytes]:
+    """What comes back until the connection ends: the answer, and no other one."""
+    with closing(socket.create_connection(place, PATIENCE)) as connection:
+        connection.settimeout(PATIENCE)
+        sent = b""
+        try:
+            connection.sendall(request)
+            while chunk := connection.recv(65536):
+                sent += chunk
+        except ConnectionError:
+            # What it refused it does not read to the end.
+            pass
+    head, _, body = sent.partition(b"\r\n\r\n")
+    line, *fields = head.decode().split("\r\n")
+    headers = dict(field.lower().split(": ", 1) for field in fields)
+    return int(line.split()[1]), headers, body
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_is_refused_with_the_error_body_on_every_port(
+    running: Running, name: str
+) -> None:
+    request, status = UNREADABLE[name]
+    for place in ports(running):
+        told, headers, body = answered(place, request)
+        assert (told, headers["connection"]) == (status, "close")
+        assert headers["content-type"] == "application/json"
+        assert headers["date"]
+        found = json.loads(body)
+        assert found.keys() == {"message", "code", "requestId"}
+        assert found["code"] == "BAD_REQUEST"
+        assert uuid.UUID(found["requestId"]) == uuid.UUID(headers["x-request-id"])
+
+
+def test_fields_of_just_the_limit_are_read(running: Running) -> None:
+    host = b"Host: 127.0.0.1\r\n"
+    last = b"Connection: close\r\n"
+    padding = FIELDS_LIMIT - len(host) - len(last) - len(b"x: \r\n")
+    request = b"GET /v2/health HTTP/1.1\r\n" + host + last + b"x: " + b"v" * padding
+    assert answered(next(ports(running)), request + b"\r\n\r\n")[0] == 200
+    assert answered(next(ports(running)), request + b"v\r\n\r\n")[0] == 431
+
+
+@pytest.mark.parametrize("more", [{"Connection": "Upgrade, @@"}, {"x": "v" * 9_000}])
+def test_a_handshake_that_the_library_would_refuse_has_the_error_body(
+    running: Running, more: dict[str, str]
+) -> None:
+    lines = {"Host": "127.0.0.1", **HANDSHAKE, "Connection": "Upgrade, close", **more}
+    fields = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    request = f"GET /v2/ws HTTP/1.1\r\n{fields}\r\n".encode()
+    status, headers, body = answered(next(ports(running)), request)
+    assert (status, json.loads(body)["code"]) == (400, "BAD_REQUEST")
+    assert json.loads(body)["requestId"] == headers["x-request-id"]

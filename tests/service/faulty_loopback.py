@@ -21,7 +21,7 @@ async def serving_with_faults(
 ) -> AsyncIterator[str]:
     """The base address ``http://127.0.0.1:PORT/v2``. The worker moves when it is told to."""
     stop = asyncio.Event()
-    server = build_server(FaultLayer(build_service(parts), faults, clock))
+    server = build_server(FaultLayer(build_service(parts), faults, clock), clock)
     with listen("127.0.0.1", 0) as bound:
         task = asyncio.create_task(serve_until(stop, (server, bound)))
         try:

@@ -1,4 +1,4 @@
-"""The service on a real socket of this machine, as uvicorn serves it."""
+"""The service on a real socket of this machine, as the sandbox serves it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import uvicorn
 
 from patience import PATIENCE
+from swapdesk.sandbox.http_server import build_server
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
 
@@ -23,20 +24,7 @@ def listening() -> socket.socket:
 
 
 def server_of(parts: ServiceParts) -> uvicorn.Server:
-    config = uvicorn.Config(
-        build_service(parts),
-        ws="websockets-sansio",
-        ws_ping_interval=30,
-        ws_ping_timeout=60,
-        ws_per_message_deflate=False,
-        date_header=False,
-        server_header=False,
-        access_log=False,
-        log_level="warning",
-        lifespan="on",
-        timeout_graceful_shutdown=2,
-    )
-    return uvicorn.Server(config)
+    return build_server(build_service(parts), parts.clock, lifespan=True)
 
 
 @contextlib.asynccontextmanager

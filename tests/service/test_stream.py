@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
-from service.loopback import serving
+from patience import PATIENCE
+from service.loopback import listening, server_of, serving
 from service.orders_fixtures import venues_at
 from service.test_orders_api import created
 from service.venue import PlainVenue
@@ -24,8 +26,6 @@ from swapdesk.service.events import connection as rules
 from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.events import MAX_WATCHED
 from swapdesk.wire.orders import LegStatus
-
-WAIT = 5.0
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ class Listener:
         self.socket = socket
 
     async def next(self) -> dict[str, Any]:
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(PATIENCE):
             frame: dict[str, Any] = json.loads(await self.socket.recv())
             return frame
 
@@ -56,7 +56,7 @@ class Listener:
 
     async def closed(self) -> int:
         """The code the server closed with, whatever came before it."""
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(PATIENCE):
             with contextlib.suppress(websockets.ConnectionClosedError):
                 async for _ in self.socket:
                     continue
@@ -85,11 +85,9 @@ async def welcomed(socket: ClientConnection) -> Listener:
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(WAIT / 1000)
-    pytest.fail("it never came to hold")
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - of the server and its clients
+            await asyncio.sleep(0.005)
 
 
 async def moved(
@@ -99,12 +97,12 @@ async def moved(
     venue.move(f"{order_id}:in", status)
     clock.advance(5)
     await service.worker.step(clock.now())  # type: ignore[attr-defined]
-    for _ in range(1000):
-        row = await service.store.get_order("partner-first", order_id)
-        if row is not None and row.in_status == status:
-            return
-        await asyncio.sleep(WAIT / 1000)
-    pytest.fail("the order did not follow")
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            row = await service.store.get_order("partner-first", order_id)
+            if row is not None and row.in_status == status:
+                return
+            await asyncio.sleep(0.005)
 
 
 async def told(service: ServiceParts) -> None:
@@ -186,7 +184,7 @@ async def test_an_update_is_the_object_of_order_details(
         }
         for status in (LegStatus.CONFIRMING, LegStatus.EXCHANGING, LegStatus.FINISHED):
             await moved(service, clock, venue_list[0], order_id, status)
-            async with asyncio.timeout(WAIT):
+            async with asyncio.timeout(PATIENCE):
                 raw = await socket.recv()
             details = await api.get(f"/orders/{order_id}")
             assert raw == '{"type":"order_update","data":' + details.text + "}"
@@ -406,7 +404,7 @@ async def test_a_reader_thirty_seconds_behind_is_closed(
         build_service(service)(scope, transport.receive, transport.send)  # type: ignore[arg-type]
     )
     transport.inbox.put_nowait({"type": "websocket.receive", "text": '{"type":"subscribe"}'})
-    async with asyncio.timeout(WAIT):
+    async with asyncio.timeout(PATIENCE):
         await eventually(lambda: len(transport.sent) == 3)
         ids = [(await created(api))["serviceId"] for _ in range(10)]
         await transport.stuck.wait()
@@ -415,7 +413,8 @@ async def test_a_reader_thirty_seconds_behind_is_closed(
         clock.advance(5)
         await service.worker.step(clock.now())  # type: ignore[attr-defined]
         assert service.hub.connections == 1  # type: ignore[attr-defined]
-        for _ in range(30):
+        # Half a minute, and less than what the last word may take.
+        for _ in range(27):
             clock.advance(1)
             await asyncio.sleep(0.001)
         transport.free.set()
@@ -426,3 +425,103 @@ async def test_a_reader_thirty_seconds_behind_is_closed(
     assert len(transport.sent) <= 5, "what waited was dropped with the connection"
     hub.cancel()
     await asyncio.gather(hub, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "ends"),
+    [
+        ("SLOW_READER_FRAMES", 8, True),
+        ("SLOW_READER_BYTES", 100, True),
+        ("SLOW_READER_FRAMES", 256, False),
+    ],
+)
+async def test_a_reader_that_takes_a_little_again_and_again_is_behind_all_the_same(
+    service: ServiceParts,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    value: int,
+    ends: bool,
+) -> None:
+    """No frame waits for long; what waits is never less than may."""
+    monkeypatch.setattr(rules, limit, value)
+    connected = asyncio.Event()
+    takes = asyncio.Semaphore(0)
+    inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    closes: list[int] = []
+
+    class Trickle:
+        async def receive(self) -> dict[str, Any]:
+            return await inbox.get()
+
+        async def send_text(self, frame: str) -> None:
+            connected.set()
+            await takes.acquire()
+
+        async def close(self, code: int, reason: str) -> None:
+            closes.append(code)
+
+    connection = rules.Connection(Trickle(), service.hub, clock, "partner-first")  # type: ignore[arg-type]
+    connection.welcome()
+    served = asyncio.create_task(connection.run())
+    await connected.wait()
+
+    def ping() -> None:
+        inbox.put_nowait({"type": "websocket.receive", "text": '{"type":"ping"}'})
+
+    for _ in range(12):
+        ping()
+    for _ in range(34):
+        clock.advance(1)
+        takes.release()
+        ping()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert closes == ([1013] if ends else [])
+    if ends:
+        await served
+        assert not connection._replies
+    served.cancel()
+    await asyncio.gather(served, return_exceptions=True)
+
+
+async def test_a_client_that_stops_reading_is_cut_and_nothing_of_it_is_kept(
+    service: ServiceParts, clock: ManualClock
+) -> None:
+    """A real one, over a socket whose two ends keep little."""
+    server = server_of(service)
+    with listening() as bound, socket.socket() as plain:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
+        serving = asyncio.create_task(server.serve([bound]))
+        await eventually(lambda: server.started)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        plain.connect(bound.getsockname())
+        plain.setblocking(False)
+        url = f"ws://127.0.0.1:{bound.getsockname()[1]}/v2/ws"
+        opened = connect(
+            url, sock=plain, additional_headers=AS_FIRST, compression=None, max_queue=1, proxy=None
+        )
+        socket_ = await opened
+        listener = await welcomed(socket_)
+        # Each is answered with the list of what is no order, and none of that is read.
+        unknown = [f"{number:022}".replace("0", "z") for number in range(1000)]
+        for _ in range(20):
+            await listener.socket.send(json.dumps({"type": "subscribe", "serviceIds": unknown}))
+        (connection,) = server.server_state.connections
+        await eventually(lambda: not connection.writable.is_set())  # type: ignore[union-attr]
+        assert service.hub.connections == 1  # type: ignore[attr-defined]
+        await passing(clock, 32)
+        await eventually(lambda: service.hub.connections == 0)  # type: ignore[attr-defined]
+        assert server.server_state.connections == {connection}, "its last word may still leave"
+        await passing(clock, 6)
+        await eventually(lambda: not server.server_state.connections)
+        await eventually(lambda: not server.server_state.tasks)
+        socket_.transport.abort()
+        server.should_exit = True
+        await serving
+
+
+async def passing(clock: ManualClock, seconds: int) -> None:
+    for _ in range(seconds):
+        clock.advance(1)
+        await asyncio.sleep(0.001)

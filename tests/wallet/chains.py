@@ -51,7 +51,7 @@ async def served(
     embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(before(embedding.door))
+    server = build_server(before(embedding.door), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)

@@ -28,7 +28,7 @@ from swapdesk.sandbox.held_answers import (
     nowhere,
 )
 from swapdesk.sandbox.held_frames import HeldFrames
-from swapdesk.sandbox.http_server import CUT
+from swapdesk.sandbox.http_protocols import CUT
 from swapdesk.sandbox.tampering import CREATE, endless, repeated, tampered, unfinished
 from swapdesk.service.surface import PREFIX
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json

@@ -1,10 +1,8 @@
-"""The server every part of the sandbox listens with, and connections that can be cut."""
+"""The server every part of the sandbox listens with."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import contextlib
 import logging
 import socket
@@ -12,45 +10,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from swapdesk.clock import Clock
 from swapdesk.kept_connections import SERVER_SECONDS
-
-CUT = "swapdesk.cut"
-"""Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
+from swapdesk.sandbox.http_protocols import BoundedConfig, BoundedHttp, BoundedStream
+from swapdesk.wire.events import MAX_FRAME_BYTES
 
 SHUTDOWN_SECONDS = 1
+SWEEP_SECONDS = 1.0
 _CUT_OFF = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 PING_SECONDS = 30.0
 PONG_SECONDS = 2 * PING_SECONDS
 """A connection that missed two pings is dropped (wire decisions 6)."""
-
-
-class CuttableProtocol(HttpToolsProtocol):
-    """Hands applications a way to break their own connection, WebSockets included."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.app_state = {**self.app_state, CUT: transport.abort}
-
-    def _should_upgrade(self) -> bool:
-        """Whether a complete handshake (RFC 6455, 4.2.1) has come.
-
-        An incomplete one stays a plain request, which the application refuses in its own form.
-        """
-        if not super()._should_upgrade() or self.scope["method"] != "GET":
-            return False
-        versions = [value for name, value in self.headers if name == b"sec-websocket-version"]
-        keys = [value for name, value in self.headers if name == b"sec-websocket-key"]
-        return versions == [b"13"] and len(keys) == 1 and _nonce(keys[0])
-
-
-def _nonce(key: bytes) -> bool:
-    """Whether a key is 16 bytes in base64."""
-    try:
-        return len(base64.b64decode(key, validate=True)) == 16
-    except binascii.Error:
-        return False
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
@@ -64,27 +35,45 @@ logging.getLogger("uvicorn.error").addFilter(_tells_a_defect)
 
 
 class _Server(uvicorn.Server):
+    config: BoundedConfig
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals belong to the process, which may run more than one server."""
         yield
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        sweeping = asyncio.create_task(self._sweep())
+        try:
+            await super().serve(sockets)
+        finally:
+            sweeping.cancel()
+            await asyncio.gather(sweeping, return_exceptions=True)
 
-def build_server(app: Any, *, lifespan: bool = False) -> uvicorn.Server:
+    async def _sweep(self) -> None:
+        """End connections whose time is over."""
+        while True:
+            await self.config.clock.sleep(SWEEP_SECONDS)
+            for each in tuple(self.server_state.connections):
+                if isinstance(each, BoundedHttp | BoundedStream):
+                    each.sweep(self.config.clock.monotonic())
+
+
+def build_server(app: Any, clock: Clock, *, lifespan: bool = False) -> uvicorn.Server:
     """A server for one ASGI application; its ``should_exit`` ends it."""
     return _Server(
-        uvicorn.Config(
+        BoundedConfig(
             app,
+            clock,
             loop="uvloop",
-            http=CuttableProtocol,
-            ws="websockets-sansio",
             lifespan="on" if lifespan else "off",
             date_header=False,
             server_header=False,
             proxy_headers=False,
             access_log=False,
             log_config=None,
-            ws_max_size=64 * 1024,
+            # A message that is a little too large is answered, a much larger one closes with 1009.
+            ws_max_size=2 * MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
             # Half a minute without life is asked about, a whole one ends the stream.
             ws_ping_interval=PING_SECONDS,

@@ -113,7 +113,7 @@ async def _run(orders: dict[str, Any]) -> int:
             door = HostCheck(layer, hosts, clock)
             warming = asyncio.create_task(onchain.warm(clock))
             try:
-                await _serve(stop, orders, door, control, parts.hub.close)
+                await _serve(stop, orders, door, control, parts.hub.close, clock)
             finally:
                 warming.cancel()
                 await asyncio.gather(warming, return_exceptions=True)
@@ -151,9 +151,10 @@ async def _serve(
     door: HostCheck,
     control: Control,
     close_streams: Callable[[], None],
+    clock: Clock,
 ) -> None:
-    service = build_server(door, lifespan=True)
-    beside = build_server(control)
+    service = build_server(door, clock, lifespan=True)
+    beside = build_server(control, clock)
     serving = asyncio.create_task(
         serve_until(
             stop,

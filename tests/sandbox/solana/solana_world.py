@@ -19,6 +19,7 @@ from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.solana.instructions import Memo, Transfer
+from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.chain_doors import ChainDoors
@@ -107,7 +108,7 @@ async def running(
     embedding = SolanaEmbedding(directory, key, now_ms=time, faults=faults)
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(ChainDoors(embedding.door))
+    server = build_server(ChainDoors(embedding.door), SystemClock())
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)

@@ -85,7 +85,8 @@ async def _run(orders: dict[str, Any]) -> int:
         each.embedding = chains
     solana_wallets.embedding = solana
     node.accounts.chains.resume()
-    server = build_server(NodeApp(node, orders["token"], ChainDoors(chains.door, solana.door)))
+    doors = ChainDoors(chains.door, solana.door)
+    server = build_server(NodeApp(node, orders["token"], doors), clock)
     listener = socket.socket(fileno=orders["fd"])
     ticking = asyncio.create_task(_tick(node, stop))
     serving = asyncio.create_task(serve_until(stop, (server, listener)))

@@ -18,7 +18,10 @@ from swapdesk.service.events.hub import Hub
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.events import (
+    LAST_WORD_SECONDS,
     MAX_WATCHED,
+    SLOW_READER_BYTES,
+    SLOW_READER_FRAMES,
     SLOW_READER_SECONDS,
     CloseCode,
     StreamError,
@@ -33,7 +36,6 @@ FLOOD_FRAMES = 100
 ABUSE_FRAMES = 10
 """So many frames in a row that are no message end the connection."""
 
-_LAST_WORD_SECONDS = 10.0
 _SENT_KEPT = 4096
 _PENDING_KEPT = 10_000
 
@@ -57,6 +59,8 @@ class Connection:
         self._all = False
         self._watched: dict[str, None] = {}
         self._replies: deque[str] = deque()
+        self._waiting_bytes = 0
+        self._behind_since: float | None = None
         self._pending: dict[str, float] = {}
         self._sent: dict[str, int] = {}
         self._sending_since: float | None = None
@@ -76,6 +80,7 @@ class Connection:
             return
         # The first waiting time stays: a later change of the same order must not hide it.
         self._pending.setdefault(service_id, self._clock.monotonic())
+        self._note_backlog()
         self._work.set()
 
     def end(self, code: CloseCode = CloseCode.SHUTDOWN) -> None:
@@ -98,6 +103,9 @@ class Connection:
             for task in tasks:
                 task.cancel()
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        # Nothing of it is sent any more; the last word may take a while.
+        for kept in (self._pending, self._replies, self._sent, self._watched):
+            kept.clear()
         await self._close(outcomes, tasks, done)
 
     async def _close(
@@ -115,9 +123,9 @@ class Connection:
                 code = failure.code
             else:
                 log.error("stream: connection failed", exc_info=failure)
-        # A reader that takes nothing would not take the close either: it gets ten seconds.
+        # A reader that takes nothing would not take the close either; the server then cuts it.
         goodbye = asyncio.create_task(self._goodbye(code))
-        timer = asyncio.create_task(self._clock.sleep(_LAST_WORD_SECONDS))
+        timer = asyncio.create_task(self._clock.sleep(LAST_WORD_SECONDS))
         await asyncio.wait({goodbye, timer}, return_when=asyncio.FIRST_COMPLETED)
         for task in (goodbye, timer):
             task.cancel()
@@ -134,15 +142,25 @@ class Connection:
         raise _Ended(self._ending_code)
 
     async def _watch_behind(self) -> None:
-        """End a reader whose oldest update has waited too long."""
+        """End a reader for whom a frame, or too many of them, have waited too long."""
         while True:
             await self._clock.sleep(1.0)
-            waiting = [at for at in (self._sending_since, *self._oldest()) if at is not None]
+            since = (self._sending_since, self._behind_since, *self._oldest())
+            waiting = [at for at in since if at is not None]
             if waiting and self._clock.monotonic() - min(waiting) >= SLOW_READER_SECONDS:
                 raise _Ended(CloseCode.SLOW_READER)
 
     def _oldest(self) -> tuple[float, ...]:
         return (next(iter(self._pending.values())),) if self._pending else ()
+
+    def _note_backlog(self) -> None:
+        """Since when more waits than may wait: a slow reader takes a little again and again, so
+        that no frame waits for long."""
+        frames = len(self._pending) + len(self._replies) + (self._sending_since is not None)
+        if frames < SLOW_READER_FRAMES and self._waiting_bytes < SLOW_READER_BYTES:
+            self._behind_since = None
+        elif self._behind_since is None:
+            self._behind_since = self._clock.monotonic()
 
     # Writing
 
@@ -155,7 +173,9 @@ class Connection:
 
     async def _write_one(self) -> None:
         if self._replies:
-            await self._send(self._replies.popleft(), self._clock.monotonic())
+            reply = self._replies.popleft()
+            self._waiting_bytes -= len(reply)
+            await self._send(reply, self._clock.monotonic())
             return
         service_id = next(iter(self._pending))
         since = self._pending.pop(service_id)
@@ -180,9 +200,13 @@ class Connection:
         self._sending_since = since
         await self._socket.send_text(frame)
         self._sending_since = None
+        self._note_backlog()
 
     def _reply(self, frame: dict[str, object]) -> None:
-        self._replies.append(encode_json(frame).decode())
+        reply = encode_json(frame).decode()
+        self._replies.append(reply)
+        self._waiting_bytes += len(reply)
+        self._note_backlog()
         self._work.set()
 
     def welcome(self) -> None:

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from swapdesk.sandbox.http_server import CUT
+from swapdesk.sandbox.http_protocols import CUT
 from swapdesk.sandbox.loopback import misled
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.problem import Code, Problem

@@ -83,7 +83,7 @@ async def _run(options: NodeOptions) -> int:
         await asyncio.gather(embedding.node(), solana.node())
     except (OSError, KeyRefused, OtherChain) as error:
         return _say(error)
-    server = build_server(ChainDoors(embedding.door, solana.door))
+    server = build_server(ChainDoors(embedding.door, solana.door), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         if await started(server, stop):

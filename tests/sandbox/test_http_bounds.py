@@ -1,0 +1,210 @@
+"""What a server of the sandbox takes and how long it waits, by the clock that it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from patience import PATIENCE
+from swapdesk.clock import ManualClock
+from swapdesk.sandbox import http_protocols
+from swapdesk.sandbox.http_protocols import (
+    REQUEST_SECONDS,
+    STUCK_SECONDS,
+)
+from swapdesk.sandbox.http_server import _Server, build_server, serve_until, started
+from swapdesk.sandbox.listening import listen
+
+WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+STREAM = (
+    b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+LARGE = 64 * 1024 * 1024
+"""More than two ends of a connection of this machine keep."""
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answers a request once it is whole, and takes every stream."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        await receive()
+        return
+    while (await receive()).get("more_body"):
+        continue
+    body = b"a" * LARGE if scope["path"] == "/large" else b"done"
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": 200, "headers": [length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - of the server and its clients
+            await asyncio.sleep(0.002)
+
+
+@dataclass
+class Served:
+    server: _Server
+    clock: ManualClock
+    port: int
+
+    @asynccontextmanager
+    async def connection(
+        self, sent: bytes = b""
+    ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            writer.write(sent)
+            yield reader, writer
+        finally:
+            writer.transport.abort()
+
+    async def until(self, connections: int) -> None:
+        await eventually(lambda: len(self.server.server_state.connections) == connections)
+
+    async def pass_on(self, seconds: float) -> None:
+        """Second by second, so that the server looks each time."""
+        for _ in range(int(seconds)):
+            self.clock.advance(1)
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    clock, stop = ManualClock(), asyncio.Event()
+    server = build_server(echo, clock)
+    with closing(listen("127.0.0.1", 0)) as listener:
+        serving = asyncio.create_task(serve_until(stop, (server, listener)))
+        assert await started(server, stop)
+        yield Served(server, clock, listener.getsockname()[1])  # type: ignore[arg-type]
+        stop.set()
+        await serving
+
+
+async def rest(reader: asyncio.StreamReader) -> bytes:
+    async with asyncio.timeout(PATIENCE):
+        try:
+            return await reader.read()
+        except ConnectionError:
+            return b""
+
+
+def refused(answer: bytes) -> tuple[int, str]:
+    """Status and code of an answer of the server itself."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    told = json.loads(body)
+    assert f"x-request-id: {told['requestId']}" in head.decode()
+    return int(head.split()[1]), told["code"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "drip", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: a\r\nx", b"y", 408),
+        (b"\r\n", b"\r\n", 408),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf", b"h", 408),
+        (
+            b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na",
+            b"\r\n",
+            408,
+        ),
+        (b"", b"", None),
+    ],
+)
+async def test_a_request_that_does_not_come_to_its_end_is_not_waited_for(
+    served: Served, sent: bytes, drip: bytes, status: int | None
+) -> None:
+    async with served.connection(sent) as (reader, writer):
+        await served.until(1)
+        (connection,) = served.server.server_state.connections
+        await eventually(lambda: connection._fed or not sent)  # type: ignore[union-attr]
+        await served.pass_on(REQUEST_SECONDS - 2)
+        assert len(served.server.server_state.connections) == 1
+        # What drips on does not begin the time anew.
+        writer.write(drip)
+        await served.pass_on(3)
+        answer = await rest(reader)
+        assert (refused(answer) if answer else None) == (status and (status, "BAD_REQUEST"))
+    await served.until(0)
+
+
+async def test_a_kept_connection_may_be_silent_between_requests(served: Served) -> None:
+    async with served.connection(WHOLE) as (reader, writer):
+        assert (await reader.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+        await served.pass_on(REQUEST_SECONDS + 10)
+        writer.write(WHOLE)
+        assert (await reader.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+        writer.write(WHOLE[:9])
+        (connection,) = served.server.server_state.connections
+        await eventually(lambda: connection._stage.name == "HEAD")  # type: ignore[union-attr]
+        await served.pass_on(REQUEST_SECONDS + 1)
+        assert refused(await rest(reader)) == (408, "BAD_REQUEST")
+
+
+async def test_an_answer_that_nobody_reads_is_given_up(served: Served) -> None:
+    async with served.connection(WHOLE.replace(b"/", b"/large", 1)) as (reader, _):
+        await reader.readexactly(100)
+        await served.until(1)
+        (connection,) = served.server.server_state.connections
+        await eventually(lambda: connection.transport.get_write_buffer_size() > 0)
+        await served.pass_on(STUCK_SECONDS - 2)
+        assert len(served.server.server_state.connections) == 1
+        await served.pass_on(4)
+        await served.until(0)
+        assert len(await rest(reader)) < LARGE
+
+
+async def test_more_connections_than_a_port_has_are_refused(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocols, "MOST_CONNECTIONS", 2)
+    async with served.connection() as _, served.connection() as (second, writer):
+        await served.until(2)
+        async with served.connection() as (third, _):
+            answer = await rest(third)
+            assert refused(answer) == (503, "SERVICE_UNAVAILABLE")
+            assert b"retry-after: 1" in answer
+        writer.write(WHOLE)
+        assert (await second.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+    await served.until(0)
+
+
+async def test_more_streams_than_a_port_has_are_refused(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocols, "MOST_STREAMS", 1)
+    async with served.connection(STREAM) as (first, _):
+        assert (await first.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+        async with served.connection(STREAM) as (second, _):
+            assert refused(await rest(second)) == (503, "SERVICE_UNAVAILABLE")
+        async with served.connection(WHOLE) as (third, _):
+            assert (await third.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+    await served.until(0)
+
+
+async def test_a_malformed_request_behind_another_one_is_no_answer_to_that(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be read as a refusal of what is carried out."""
+    held = asyncio.Event()
+    inner = served.server.config.loaded_app
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await held.wait()
+        await inner(scope, receive, send)
+
+    monkeypatch.setattr(served.server.config, "loaded_app", slow)
+    async with served.connection(WHOLE + b"G@T / HTTP/1.1\r\n\r\n") as (reader, _):
+        assert await rest(reader) == b""
+        held.set()
+    await served.until(0)
