@@ -45,7 +45,7 @@ def test_a_create_of_unknown_outcome_keeps_no_order_waiting(
     assert (
         "0.5 BTC to ETH, standard: the service has not said within 0.5 s whether it created the"
         " order. Nothing was paid. An open desk and the next command that creates"
-        " look for a whole minute, which settles it."
+        " look for longer, which settles it."
     ) in told.stderr
     if words == ("list",):
         assert [one["intentId"] for one in told.document["unknown"]] == [lost.id]

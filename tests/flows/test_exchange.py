@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -13,6 +14,7 @@ import pytest
 from flows.conftest import Trade
 from flows.faulty_network import (
     another_address,
+    changed,
     fail_answer,
     listed_on_two_pages,
     lose_answer,
@@ -20,11 +22,12 @@ from flows.faulty_network import (
     with_date,
 )
 from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.intents.standing import NO_SUCH_TEXT, Standing, Verdict
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json
@@ -307,6 +310,67 @@ async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: 
     assert [one.id for one, _ in report.found] == [intent.id]
     assert report.left == []
     assert trade.network.posts() == 1
+
+
+async def test_earlier_creates_are_looked_for_at_once_and_later_without_a_wait(
+    trade: Trade,
+) -> None:
+    """A service whose list cannot be read keeps no command waiting a minute for each of them."""
+    intents = [await trade.quoted(amount) for amount in ("100", "101", "102")]
+    for one in intents:
+        trade.journal.intents.add(one, "create", "digest")
+        trade.journal.intents.mark_sent(one.id, trade.clock.now())
+    asked: list[str] = []
+
+    def unreadable(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(200, content=b"<html>", request=request)
+
+    trade.network.after = unreadable
+    waiting: asyncio.Queue[float] = asyncio.Queue()
+
+    class Waited(ManualClock):
+        async def sleep(self, seconds: float) -> None:
+            if seconds > 0:
+                waiting.put_nowait(seconds)
+            await super().sleep(seconds)
+
+    clock = Waited(trade.clock.now())
+    patient = ExchangeFlow(trade.api, trade.journal, clock, looks=(0.0, 19.0))
+    looking = asyncio.create_task(resume(trade.journal, patient))
+    assert [await waiting.get() for _ in intents] == [19.0] * 3
+    clock.advance(19)
+    trade.clock.advance(19)
+    report = await looking
+    assert [one.id for one, _ in report.unknown] == [one.id for one in intents]
+    assert asked == ["/v2/orders"] * 6
+    # Nobody moves the clock any more: a second wait would be one without end.
+    assert len((await resume(trade.journal, patient)).unknown) == 3
+    assert waiting.empty()
+    trade.network.after = None
+    report = await resume(trade.journal, patient)
+    assert report.not_created == intents
+
+
+async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: Trade) -> None:
+    def invented(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method != "POST":
+            return response
+        return changed(response, lambda body: re.sub(rb'("serviceId":)"\w+"', rb'\1"none"', body))
+
+    trade.network.after = invented
+    outcome = await trade.flow.create(await trade.quoted())
+    assert isinstance(outcome, Created)
+    assert outcome.missing
+    assert outcome.verdict == Verdict(Standing.UNREPEATED, NO_SUCH_TEXT)
+    # For a while it may only be late.
+    ((_, again),) = (await resume(trade.journal, trade.flow)).found
+    assert again.missing
+    trade.clock.advance(121)
+    ((_, again),) = (await resume(trade.journal, trade.flow)).found
+    assert again.missing
+    assert again.verdict == Verdict(Standing.DIFFERS, NO_SUCH_TEXT)
+    assert (await resume(trade.journal, trade.flow)).empty
 
 
 async def test_a_kill_before_sending_leaves_nothing(trade: Trade) -> None:

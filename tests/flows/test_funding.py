@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -21,6 +22,7 @@ from swapdesk.flows.deposits.funding import (
     Funded,
     NotFunded,
     SandboxFaucet,
+    settle_payments,
 )
 from swapdesk.flows.journal.call_log import PAYMENT, PaidBefore
 from swapdesk.flows.journal.journal import Journal
@@ -200,6 +202,29 @@ def test_of_two_processes_one_pays(journal: Journal, clock: ManualClock, tmp_pat
         other.calls.add_payment("a", b"{}")
     other.calls.add_payment("b", b"{}")
     other.close()
+
+
+@pytest.mark.parametrize(
+    ("seen", "settled"),
+    [
+        ({}, False),
+        ({"status": 5, "display_status": "EXPIRED"}, False),
+        ({"in_status": 2}, True),
+        ({"status": 1, "display_status": "DEPOSIT_DETECTED"}, True),
+        ({"status": 4, "display_status": "SWAP_COMPLETED"}, True),
+    ],
+)
+def test_a_payment_that_was_killed_is_settled_by_the_order_that_has_it(
+    journal: Journal, clock: ManualClock, seen: dict[str, object], settled: bool
+) -> None:
+    journal.calls.add_payment(WAITING.service_id, b"{}")
+    now = replace(WAITING, order=order(**seen))
+    settle_payments(journal.calls, {WAITING.service_id: now}.get)
+    assert (not journal.calls.unresolved()) is settled
+    # It is never paid again, either way.
+    paid = journal.calls.payment_of(WAITING.service_id)
+    assert paid is not None
+    assert paid.state is (StepState.ACKED if settled else StepState.SENT)
 
 
 def test_the_call_that_created_an_order_is_no_payment_of_it(journal: Journal) -> None:

@@ -83,7 +83,7 @@ class Creation:
             raise _lost_from_journal(created)
         if created.withheld is not None:
             print_withheld(self._output, tracked, self._desk.clock.now())
-            raise withheld_error(tracked, created.withheld)
+            raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = await self._fund(tracked) if request.fund else None
         funded = paid.hash if isinstance(paid, Funded) else None
         self._print(intent, created, tracked, funded)

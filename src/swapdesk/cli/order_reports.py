@@ -14,7 +14,9 @@ from swapdesk.cli.order_document import order_facts, order_row, order_sentence, 
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import TELLING_SECONDS, Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
+from swapdesk.flows.deposits.funding import settle_payments
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
@@ -95,6 +97,8 @@ async def report_orders(session: Session, choice: Choice) -> int:
     """The list, refreshed from the service; as last known when it cannot be asked."""
     output = session.call.output
     orders = await chosen_orders(session, choice)
+    with suppress(JournalUnavailable):
+        settle_payments(session.desk.journal.calls, session.link.tracker.recall)
     for call in session.desk.journal.calls.unresolved():
         may = f"paid order {call.service_id}" if call.pays else "created an order"
         output.talk(

@@ -40,6 +40,9 @@ TELLING_SECONDS = 5.0
 """How long a command that creates nothing looks for the order of an earlier create: long enough
 for an answer. That there is none takes a minute to prove, and is for a command that creates."""
 
+SETTLING_SECONDS = 75.0
+"""How long a command that creates looks for the orders of all earlier creates at once."""
+
 
 @dataclass
 class Session:
@@ -65,17 +68,22 @@ class Session:
         if (gap := self.desk.catalog.gap) is not None:
             self.call.output.talk(f"{gap}.")
 
-    async def settle(self, patience: float | None = None) -> None:
+    async def settle(self, patience: float = SETTLING_SECONDS) -> None:
         """Settle what an earlier command or desk left open; nothing new is created before. A
         command that only tells orders has the ``patience`` of :data:`TELLING_SECONDS`."""
-        if self.desk.journal.intents.unfinished():
-            self.call.output.talk("An earlier request is unfinished. Looking for its order.")
+        if count := len(self.desk.journal.intents.unfinished()):
+            what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
+            whose = "its order" if count == 1 else "their orders"
+            self.call.output.talk(
+                f"{what} unfinished. Looking for {whose}, for {patience:g} s at most."
+            )
         report = await self.desk.resume(patience)
         for intent, created in report.found:
-            self.call.output.talk(
-                f"The order exists: {created.order.service_id}. It was not created twice."
-                f" ({intent.token_in.symbol} to {intent.token_out.symbol})"
-            )
+            name, said = created.order.service_id, created.withheld
+            told = f"The order exists: {name}. It was not created twice."
+            if created.missing:
+                told = f"A create was answered with order {name}. {said}"
+            self.call.output.talk(f"{told} ({intent.token_in.symbol} to {intent.token_out.symbol})")
         for intent in report.not_created:
             self.call.output.talk(
                 f"The service shows no order of your earlier request"
@@ -90,7 +98,7 @@ class Session:
             self.call.output.talk(
                 f"{intent_words(intent)}: the service has not said within {patience:g} s whether"
                 " it created the order. Nothing was paid. An open desk and the next command that"
-                " creates look for a whole minute, which settles it."
+                " creates look for longer, which settles it."
             )
         for intent in report.elsewhere:
             self.call.output.talk(

@@ -20,8 +20,17 @@ def print_withheld(output: Output, tracked: TrackedOrder, now: datetime) -> None
         output.say(f"Order {tracked.service_id}")
 
 
-def withheld_error(tracked: TrackedOrder, reason: str) -> CommandError:
-    """Exit 9. One that the service has only to repeat differs in nothing, and can be paid then."""
+def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
+    """Exit 9. One that the service has only to repeat differs in nothing, and can be paid then.
+    Exit 8 for one that is ``missing``: whether there is an order is not known."""
+    if missing:
+        return CommandError(
+            Exit.UNKNOWN,
+            "ORDER_NOT_KNOWN",
+            f"The service answered with order {tracked.service_id}. {reason}",
+            money="in your wallet; nothing was paid",
+            next=f"the desk: it asks again; swapdesk orders show {tracked.service_id} asks now",
+        )
     if tracked.being_confirmed:
         code, (actor, due) = "NOT_REPEATED", withheld_next(tracked)
         next = f"{actor}: {due}; swapdesk orders show {tracked.service_id} asks again"

@@ -15,6 +15,8 @@ async def together(*work: Coroutine[Any, Any, None]) -> None:
     Not a TaskGroup: on Python 3.11 a group loses a cancellation that meets a failing child.
     """
     tasks = [asyncio.ensure_future(part) for part in work]
+    if not tasks:
+        return
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:

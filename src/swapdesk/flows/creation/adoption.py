@@ -4,19 +4,29 @@ then may its deposit address be shown."""
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ClientError
+from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.client.receipt import Receipt
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.create_outcome import Created
 from swapdesk.flows.creation.order_check import OrderCheck, check_order, check_repeat
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import NO_ADDRESS_TEXT, UNREPEATED, Standing, Verdict
+from swapdesk.flows.intents.standing import (
+    NO_ADDRESS_TEXT,
+    NO_SUCH_TEXT,
+    UNREPEATED,
+    Standing,
+    Verdict,
+)
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import Order
+
+LATEST = timedelta(minutes=1)
+"""How long after the end of its quote an order may become known that the service does not know."""
 
 
 class Adoption:
@@ -70,6 +80,8 @@ class Adoption:
         for _ in range(2):
             try:
                 repeated = await self._api.get_order(order.service_id)
+            except NotFound:
+                return self._unheard_of(created, intent)
             except ClientError:
                 return created
             check = self._check(intent, repeated)
@@ -84,6 +96,14 @@ class Adoption:
             if repeated.deposit_address is None:
                 break
         return replace(created, verdict=Verdict(Standing.UNREPEATED, NO_ADDRESS_TEXT))
+
+    def _unheard_of(self, created: Created, intent: Intent) -> Created:
+        """The service knows no order of this id. Soon after the create it may only be late."""
+        verdict = Verdict(Standing.UNREPEATED, NO_SUCH_TEXT)
+        if self._clock.now() - intent.valid_until > LATEST:
+            never = Verdict(Standing.DIFFERS, NO_SUCH_TEXT)
+            verdict = self._journal.orders.settle(created.order.service_id, never)
+        return replace(created, verdict=verdict, missing=True)
 
     def _check(self, intent: Intent, order: Order) -> OrderCheck:
         return check_order(

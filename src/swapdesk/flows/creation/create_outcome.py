@@ -13,12 +13,14 @@ from swapdesk.wire.orders import Order
 
 @dataclass(frozen=True)
 class Created:
-    """The order exists and is journaled. Its address may be shown only if ``withheld`` is None."""
+    """The order exists and is journaled. Its address may be shown only if ``withheld`` is None.
+    ``missing``: the service named it, and says that it knows no such order."""
 
     order: Order
     check: OrderCheck
     verdict: Verdict
     found_again: bool = False
+    missing: bool = False
 
     @property
     def withheld(self) -> str | None:

@@ -237,15 +237,17 @@ class ExchangeFlow:
     ) -> CreateOutcome:
         """Find out what became of an intent whose outcome is unknown.
 
-        ``sent_at`` is by the service's clock, ``known`` the orders that were there before.
+        ``sent_at`` is by the service's clock, ``known`` the orders that were there before. What
+        was sent long ago is looked for once: no order of it appears by waiting.
         """
+        passed = (self._api.server_now() - sent_at).total_seconds()
         found: Reconciled = await find_order(
             self._api,
             self._clock,
             intent,
             sent_at=sent_at,
             known={*known, *self.of_others(intent)},
-            looks=self._looks,
+            looks=self._looks if passed < sum(self._looks) else (0.0,),
         )
         if len(found.same) == 1:
             try:

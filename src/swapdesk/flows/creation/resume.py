@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from swapdesk.client.concurrency import together
 from swapdesk.flows.creation.create_outcome import Created, NotCreated, Unknown
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.journal_records import JournaledOrder, StepState
 
 
 @dataclass
@@ -67,35 +68,48 @@ async def resume(
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
-    for entry in journal.intents.unfinished():
-        intent = entry.intent
-        if intent.id in flow.running or _goes_on(journal, intent):
-            continue
-        if not journal.intents.adopt(intent.id):
-            report.elsewhere.append(intent)
-            continue
-        step = journal.intents.step(intent.id)
-        if step is None or step.state is StepState.PREPARED or step.sent_at is None:
-            journal.intents.mark_refused(intent.id, code="NOT_SENT")
-            report.not_created.append(intent)
-            continue
-        if step.state is StepState.SENT:
-            journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
-        before = journal.orders.index.seen_before(step.sent_at)
-        # Nobody gives it up or takes an order for it while it is looked for.
-        flow.running.add(intent.id)
-        try:
-            outcome = await flow.resolve(intent, step.server_at or step.sent_at, before)
-        finally:
-            flow.running.discard(intent.id)
-        if isinstance(outcome, Created):
-            report.found.append((intent, outcome))
-        elif isinstance(outcome, NotCreated):
-            report.not_created.append(intent)
-        else:
-            report.unknown.append((intent, outcome))
-    for known in journal.orders.unrepeated():
-        confirmed = journal.intents.get(known.intent_id) if known.intent_id else None
-        if confirmed is not None and not ended(display_of(known.order)):
-            again = await flow.confirm_again(confirmed.intent, known.order)
-            report.found.append((confirmed.intent, again))
+    """All of them at once: the wait for one is the wait for all."""
+    looks = [_look(journal, flow, report, entry.intent) for entry in journal.intents.unfinished()]
+    await together(*looks)
+    await together(*(_repeat(journal, flow, report, one) for one in journal.orders.unrepeated()))
+
+
+async def _look(journal: Journal, flow: ExchangeFlow, report: ResumeReport, intent: Intent) -> None:
+    """Settle one unfinished intent."""
+    if intent.id in flow.running or _goes_on(journal, intent):
+        return
+    if not journal.intents.adopt(intent.id):
+        report.elsewhere.append(intent)
+        return
+    step = journal.intents.step(intent.id)
+    if step is None or step.state is StepState.PREPARED or step.sent_at is None:
+        journal.intents.mark_refused(intent.id, code="NOT_SENT")
+        report.not_created.append(intent)
+        return
+    if step.state is StepState.SENT:
+        journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
+    before = journal.orders.index.seen_before(step.sent_at)
+    # Nobody gives it up or takes an order for it while it is looked for.
+    flow.running.add(intent.id)
+    try:
+        outcome = await flow.resolve(intent, step.server_at or step.sent_at, before)
+    finally:
+        flow.running.discard(intent.id)
+    if isinstance(outcome, Created):
+        report.found.append((intent, outcome))
+    elif isinstance(outcome, NotCreated):
+        report.not_created.append(intent)
+    else:
+        report.unknown.append((intent, outcome))
+
+
+async def _repeat(
+    journal: Journal, flow: ExchangeFlow, report: ResumeReport, known: JournaledOrder
+) -> None:
+    """Let the service repeat an order that it has not repeated yet."""
+    confirmed = journal.intents.get(known.intent_id) if known.intent_id else None
+    found = {created.order.service_id for _, created in report.found}
+    if confirmed is None or ended(display_of(known.order)) or known.order.service_id in found:
+        return
+    again = await flow.confirm_again(confirmed.intent, known.order)
+    report.found.append((confirmed.intent, again))

@@ -45,6 +45,7 @@ FOREIGN_TEXT = "This order was not confirmed at this desk; its deposit address s
 IN_BATCH_TEXT = "This order is of a batch, which pays it; its deposit address stays hidden here."
 UNREPEATED_TEXT = "The service has not repeated this order yet; its address stays hidden."
 NO_ADDRESS_TEXT = "The service has not given the deposit address yet."
+NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and nothing is to be paid."
 
 
 @dataclass(frozen=True)
