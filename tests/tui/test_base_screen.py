@@ -8,6 +8,7 @@ import pytest
 from textual.widget import Widget
 
 from swapdesk.clock import ManualClock
+from swapdesk.tui import base_screen
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import Orders
@@ -189,6 +190,24 @@ async def test_a_notice_takes_the_rule_and_on_short_screens_the_left_half() -> N
             app.quotes.clear_notice()
             await pilot.pause()
             assert "9 usable" not in screen_text(app)
+
+
+async def test_a_notice_stands_for_its_time_of_the_desks_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However long a busy machine takes to draw it."""
+    monkeypatch.setattr(base_screen, "NOTICE_SECONDS", 0.01)
+    app = Desk()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("r")
+        await pilot.pause(0.05)
+        assert "9 usable" in screen_text(app)
+        app.clock.advance(1)
+        for _ in range(1000):
+            if "9 usable" not in screen_text(app):
+                break
+            await pilot.pause(0.01)
+        assert "9 usable" not in screen_text(app)
 
 
 async def test_overlays_leave_the_money_line_in_sight() -> None:

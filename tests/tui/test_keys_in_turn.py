@@ -8,6 +8,7 @@ import asyncio
 import pytest
 from textual.events import Event, Key, Paste
 
+from swapdesk.tui import keys_in_turn
 from swapdesk.tui.keys_in_turn import OnItsWay
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.swap import SwapScreen
@@ -107,9 +108,30 @@ async def test_a_key_that_nobody_answers_holds_back_no_other(market: Market) -> 
     """Its widget went with it, and said nothing."""
     async with market.desk() as desk:
         app, lost = desk.app, Key("5", "5")
-        app._given = OnItsWay(app._turn, lost, app.screen, TextField(prompt=">", limit=9))
+        field = TextField(prompt=">", limit=9)
+        app._given = OnItsWay(app._turn, lost, app.screen, field, market.clock.monotonic())
         await burst(desk, "t", "u")
         assert searched(desk) == "u"
+
+
+async def test_a_key_that_is_answered_late_is_waited_for_by_the_clock_of_the_desk(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine changes nothing; time of the clock does."""
+    monkeypatch.setattr(keys_in_turn, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(keys_in_turn, "PATIENCE_SECONDS", 0.01)
+    async with market.desk() as desk:
+        await desk.ready()
+        app, late = desk.app, Key("5", "5")
+        now = market.clock.monotonic()
+        app._given = OnItsWay(app._turn, late, app.screen, app.screen, now)
+        app.post_message(by_hand(desk, "t"))
+        for _ in range(50):
+            await asyncio.sleep(0.001)
+        desk.screen(SwapScreen)
+        market.clock.advance(0.1)
+        await desk.settle(lambda: app.keys_at_rest)
+        desk.screen(TokensScreen)
 
 
 @pytest.mark.parametrize("turns", [0, 3, 40])

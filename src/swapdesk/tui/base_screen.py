@@ -74,6 +74,7 @@ class DeskScreen(VerbScreen, bare=True):
         self._keys = KeyBar()
         self._notice = NoticeRow(self._bare_rule())
         self._notice_timer: Timer | None = None
+        self._notice_ends = 0.0
         self._notice_about: object = None
 
     # what a subclass fills in
@@ -153,7 +154,16 @@ class DeskScreen(VerbScreen, bare=True):
         if self._notice_timer is not None:
             self._notice_timer.stop()
         seconds = NOTICE_SECONDS if weight is Weight.INFORMATION else WARNING_SECONDS
-        self._notice_timer = self.set_timer(seconds, self.clear_notice)
+        self._notice_ends = self.guard.clock.monotonic() + seconds
+        self._notice_timer = self.set_timer(seconds, self._notice_over)
+
+    def _notice_over(self) -> None:
+        """It stands for its time of the desk's clock."""
+        left = self._notice_ends - self.guard.clock.monotonic()
+        if left > 0:
+            self._notice_timer = self.set_timer(left, self._notice_over)
+        else:
+            self.clear_notice()
 
     def notice_time(self) -> datetime:
         """The time a notice is kept under."""

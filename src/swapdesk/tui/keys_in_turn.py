@@ -12,9 +12,8 @@ On an empty line a letter may be a key or begin a word: it waits a moment for th
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
-from time import monotonic
 from typing import Any
 
 from textual import on
@@ -24,6 +23,8 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
+
+from swapdesk.clock import Clock, SystemClock
 
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
@@ -59,11 +60,10 @@ class OnItsWay:
     event: Event
     page: Screen[Any]
     widget: Widget
-    since: float = field(default_factory=monotonic)
+    since: float
 
-    @property
-    def lost(self) -> bool:
-        return not self.widget.is_attached or monotonic() - self.since > PATIENCE_SECONDS
+    def lost(self, now: float) -> bool:
+        return not self.widget.is_attached or now - self.since > PATIENCE_SECONDS
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class KeysInTurn(App[int]):
     """The half of the application through which keys come in."""
 
     word_seconds = WORD_SECONDS
+    key_clock: Clock = SystemClock()
     _turn = 0
     _given: OnItsWay | None = None
     _word_timer: Timer | None = None
@@ -101,7 +102,7 @@ class KeysInTurn(App[int]):
                 self._follow(given.turn, Stage.SAID)
         else:
             self._waiting.append(_Waiting(event, self.screen))
-            if self._given is None or self._given.lost:
+            if self._given is None or self._given.lost(self.key_clock.monotonic()):
                 await self._next()
             elif len(self._waiting) == 1:
                 self.set_timer(LOOK_SECONDS, self._look)
@@ -128,7 +129,8 @@ class KeysInTurn(App[int]):
                     self._waiting.popleft()
                 continue
             self._turn += 1
-            self._given = OnItsWay(self._turn, first.event, page, self.focused or page)
+            since = self.key_clock.monotonic()
+            self._given = OnItsWay(self._turn, first.event, page, self.focused or page, since)
             await super().on_event(first.event)
             self._follow(self._turn, Stage.TAKEN)
             return
@@ -186,7 +188,7 @@ class KeysInTurn(App[int]):
         """Go on where what had the key is gone with it, and nobody says that it was taken."""
         if self._given is None or not self._waiting:
             return
-        if self._given.lost:
+        if self._given.lost(self.key_clock.monotonic()):
             await self._next()
         else:
             self.set_timer(LOOK_SECONDS, self._look)

@@ -77,6 +77,7 @@ class QuotesView(Page):
         self._explained = False
         self._typed = typed
         self._former: dict[str, int] = {}
+        self._former_until = 0.0
         self._head = HeadLine()
         self._heads = quote_columns(wish)
         self._table = LineTable(self._heads, id="quotes")
@@ -104,6 +105,7 @@ class QuotesView(Page):
         self.question = QuoteQuestion(board.wish)
         if before is not None:
             self._former = former_places(before.ranking, board.ranking)
+            self._former_until = self.session.clock.monotonic() + MOVED_FOR
             self.set_timer(MOVED_FOR, self._forget_former)
         self._show()
         follow = board.ranking.follow(stood) if stood is not None else None
@@ -116,6 +118,10 @@ class QuotesView(Page):
         self.step_changed(board.received_at.isoformat())
 
     def _forget_former(self) -> None:
+        left = self._former_until - self.session.clock.monotonic()
+        if left > 0:
+            self.set_timer(left, self._forget_former)
+            return
         self._former = {}
         self._show()
 
