@@ -6,21 +6,30 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
+import httpx
 import pytest
 
 from patience import PATIENCE
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import ApiError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.connection import live_connection
+from swapdesk.flows.desk import Desk
 from swapdesk.flows.quotes.amount_check import bounds_of, check_amount
 from swapdesk.flows.quotes.quote_wish import QuoteWish
 from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
+from swapdesk.paths import Home
+from swapdesk.service.app import build_service
+from swapdesk.service.parts import ServiceParts
+from swapdesk.settings import Options, load_settings
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
@@ -280,3 +289,47 @@ async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
     kept = promised.model_copy(update={"fixed": True})
     ranking = ranked_for(asked, [(kept, end), *rest], clock.now())
     assert [row.quote for row in ranking.rows] == [kept]
+
+
+@pytest.mark.parametrize("ahead", [90, -90, 2 * 86_400, -2 * 86_400])
+async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
+    service: ServiceParts, catalog: Catalog, clock: ManualClock, ahead: float
+) -> None:
+    own = ManualClock(clock.now() + timedelta(seconds=ahead))
+    credentials = Credentials.of_key("first-key", "first-secret")
+    transport = httpx.ASGITransport(app=build_service(service))
+    async with PartnerApi(
+        "http://127.0.0.1/v2", credentials, clock=own, transport=transport
+    ) as api:
+        wish = QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+        board = await QuoteDesk(api, catalog, own).ask(wish)
+    assert board.ranking.best is not None
+    for row in board.ranking.rows:
+        left = (row.expires_at - own.now()).total_seconds()
+        assert VALIDITY.total_seconds() - 2 < left < VALIDITY.total_seconds() + 2
+        assert row.quote.valid_until == row.expires_at
+
+
+async def test_a_clock_that_was_moved_is_told_while_it_is_wrong(
+    service: ServiceParts, clock: ManualClock, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[profiles.main]\nurl = "https://partner.example/v2"\npartner_id = "partner-first"\n'
+    )
+    settings = load_settings({}, Home.at(tmp_path), Options(profile="main"))
+    own = ManualClock(clock.now())
+    transport = httpx.ASGITransport(app=build_service(service))
+    desk = Desk.open(settings, clock=own, transport=transport)
+    await desk.connect(live_connection(settings), follow=False)
+    assert desk.link.clock_problem() is None
+    await desk.link.api.health()
+    assert desk.link.clock_problem() is None
+    for days, said in ((2, "2d00h ahead of"), (-4, "2d00h behind")):
+        own._now += timedelta(days=days)
+        told = (
+            f"This machine's clock is {said} the service's: nothing is created until it is right."
+        )
+        assert desk.link.clock_problem() == f"{told} until it is right."
+    own._now += timedelta(days=2)
+    assert desk.link.clock_problem() is None
+    await desk.close()

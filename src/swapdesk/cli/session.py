@@ -140,7 +140,11 @@ async def open_session(call: Call) -> AsyncIterator[Session]:
             call.output.talk(f"The journal cannot be written: {desk.journal.problem}.")
         call.output.talk(*desk.book.problems)
         await desk.connect(connection, follow=False)
-        yield session
+        try:
+            yield session
+        finally:
+            if desk.connected and (problem := desk.link.clock_problem()) is not None:
+                call.output.talk(problem)
     finally:
         await session.close()
 

@@ -28,6 +28,7 @@ from swapdesk.flows.creation.resume import ResumeReport, resume
 from swapdesk.flows.deposits.funding import SandboxFaucet
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import duration
 from swapdesk.flows.quotes.quoting import QuoteDesk
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.settings import Settings
@@ -93,6 +94,7 @@ class Link:
         )
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
+        self._live = settings.live
         self._journal = journal
         self._clock = clock
         self._background = background
@@ -101,6 +103,17 @@ class Link:
         """Called with what a later look found out about requests without a known outcome."""
         self.on_past_known: Callable[[], None] | None = None
         """Called once every order of the journal is in view."""
+
+    def clock_problem(self) -> str | None:
+        """A sentence where nothing is created because the clocks differ too much, live only."""
+        skew = self.api.skew()
+        if not self._live or skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
+            return None
+        which = "behind" if skew > 0 else "ahead of"
+        return (
+            f"This machine's clock is {duration(abs(skew))} {which} the service's:"
+            " nothing is created until it is right."
+        )
 
     def follow(self) -> None:
         """Start following orders, and read those of the past; without a key there is nothing to

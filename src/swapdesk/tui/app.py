@@ -79,6 +79,7 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         self._ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
         self._key_problems = self._take_keymap()
         self._begun = False
+        self._clock_told = False
 
     def get_default_screen(self) -> Screen[Any]:
         return self._home
@@ -182,12 +183,19 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         if (link := self.session.link) is not None:
             # Another desk, or a command, may pay the same orders.
             link.tracker.look_at_payments()
+            self._tell_clock(link.clock_problem())
         if (page := self.page) is not None:
             page.tick()
         self._garbage.tick()
 
     def _tell_defect(self, defect: Defect) -> None:
         self.notify(str(defect), severity="error")
+
+    def _tell_clock(self, problem: str | None) -> None:
+        """Once, and again after it was right meanwhile."""
+        if problem is not None and not self._clock_told:
+            self.notify(problem, severity="warning")
+        self._clock_told = problem is not None
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed says so; the desk and its orders go on."""

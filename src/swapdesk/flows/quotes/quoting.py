@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import ClientError
-from swapdesk.clock import Clock
+from swapdesk.clock import Clock, within_range
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.quotes.amount_check import bounds_of
 from swapdesk.flows.quotes.quote_wish import QuoteWish
@@ -32,6 +32,8 @@ VALIDITY = timedelta(seconds=60)
 
 LIMITS_AGE = 60.0
 _KEPT_LIMITS = 64
+_CLOCK_RESOLUTION = timedelta(seconds=2)
+"""Differences up to this are those of a ``Date`` without fractions."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ class QuoteDesk:
             quotes = (await self._api.get_quotes(wish.query(fixed=fixed))).quotes
         # Counted back: the answer itself may have moved the desk's clock.
         passed = timedelta(seconds=self._clock.monotonic() - asked)
-        named = [self._named(quote) for quote in quotes]
+        ahead = self._api.server_now() - self._clock.now()
+        named = [self._named(by_own_clock(quote, ahead)) for quote in quotes]
         return _Answer(named, self._clock.now() - passed)
 
     def _board(
@@ -222,6 +225,14 @@ class QuoteDesk:
         if quote.swap is None or quote.swap_name is not None:
             return quote
         return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
+
+
+def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
+    """The quote with its end by the desk's clock, whose difference to the service's is ``ahead``.
+    Otherwise every quote would be over at once on a machine whose clock is a minute fast."""
+    if quote.valid_until is None or abs(ahead) <= _CLOCK_RESOLUTION:
+        return quote
+    return quote.model_copy(update={"valid_until": within_range(quote.valid_until - ahead)})
 
 
 def end_of(quote: Quote, asked_at: datetime) -> datetime:
