@@ -33,7 +33,7 @@ ATTACKER = checksummed("0x" + "bad0" * 10)
 
 _STALE_SECONDS = 3600
 _CALLS = (SWAP_TOKENS, SWAP_NATIVE, SWAP_FOR_NATIVE, SWAP_WITH_PERMIT, SEND)
-_AMOUNTS = ("value", "sellAmount")
+_AMOUNTS = ("value", "sellAmount", "amount")
 
 Json = dict[str, Any]
 
@@ -98,19 +98,20 @@ def _approval(fault: str, approval: Json) -> bool:
 
 def _document(fault: str, document: Json) -> bool:
     message, domain = document["message"], document["domain"]
+    # What Permit2 takes, and the order that it carries.
+    parts = [message, *(message[name] for name in ("permitted", "witness") if name in message)]
     if fault == "tamper_spender":
         if "spender" in message:
             message["spender"] = ATTACKER
         else:
             domain["verifyingContract"] = ATTACKER
     elif fault == "tamper_amount":
-        for name in _AMOUNTS:
-            if name in message:
-                message[name] = str(2 * int(message[name]))
+        for part in parts:
+            part |= {name: str(2 * int(part[name])) for name in _AMOUNTS if name in part}
     elif fault == "tamper_chain_id":
         domain["chainId"] = elsewhere(domain["chainId"])
-    elif fault == "tamper_recipient" and "receiver" in message:
-        message["receiver"] = ATTACKER
+    elif fault == "tamper_recipient" and "receiver" in parts[-1]:
+        parts[-1]["receiver"] = ATTACKER
     elif fault == "tamper_extra_field":
         message["note"] = "also signed"
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from flows.dex.swapping import Place, Swapper
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
 from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.sandbox.tampering import ATTACKER
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 
@@ -244,4 +246,84 @@ async def test_one_confirmation_is_not_signed_eight_times_over(
         assert outcome.failure.money == (
             "in your wallet; nothing was swapped; a signature for 20 USDC was made and ends by"
             " itself"
+        )
+
+
+async def test_a_token_without_permits_is_sold_through_permit2(
+    place: Place, first: Swapper, tmp_path: Path
+) -> None:
+    """Permit2 is approved by a transaction; what is signed then is a transfer by it whose witness
+    the order is."""
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund(WETH="0.05")
+        for amount in ("0.03", "0.02"):
+            before = await someone.holds(usdc)
+            intent = await someone.intent("is", weth, usdc, amount)
+            someone.reviews.clear()
+            outcome = await someone.flow().swap(intent)
+            assert isinstance(outcome, Swapped), outcome
+            assert outcome.hash is None, "the venue settles it"
+            assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+            assert await someone.holds(usdc) > before
+            assert [one.title for one in someone.reviews] == [
+                "An approval: a contract may take a token",
+                "An order paid through Permit2: sell a token for another",
+            ]
+            assert [one.findings for one in someone.reviews] == [(), ()]
+            assert all(one.phrase is None for one in someone.reviews)
+            assert signed(someone, intent.id) == ["allow", "order"]
+            approve, order = (
+                one
+                for one in someone.journal.swaps.steps(intent.id)
+                if one.name in ("approve", "sign order 0")
+            )
+            assert approve.told["spender"] == PERMIT2.lower()
+            assert (order.told["kind"], order.told["taken"]) == (
+                "order",
+                str(int(Decimal(amount) * 10**18)),
+            )
+        assert await someone.holds(weth) == 0
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "rule"),
+    [
+        ("message.spender", ATTACKER, "SPENDER_UNKNOWN"),
+        ("message.permitted.amount", str(10**18), "ALLOWANCE_ABOVE"),
+        ("message.permitted.token", ATTACKER, "TOKEN_SOLD_DIFFERS"),
+        ("message.witness.receiver", ATTACKER, "RECIPIENT_DIFFERS"),
+        ("message.witness.buyAmount", "1", "LEAST_BELOW"),
+        ("message.witness.sellAmount", str(10**18), "SOLD_ABOVE"),
+        ("domain.chainId", 8453, "CHAIN_ID_DIFFERS"),
+        ("domain.verifyingContract", ATTACKER, "CONTRACT_UNKNOWN"),
+    ],
+)
+async def test_a_changed_document_of_permit2_is_not_signed(
+    place: Place, first: Swapper, tmp_path: Path, where: str, value: Any, rule: str
+) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+
+    def change(answer: Any) -> Any:
+        *path, last = where.split(".")
+        node = answer["signatures"][0]["data"]
+        for one in path:
+            node = node[one]
+        node[last] = value
+        return answer
+
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund(WETH="0.02")
+        intent = await someone.intent("is", weth, usdc, "0.02")
+        place.network.after = _changed("/dex/approve", change)
+        try:
+            outcome = await someone.flow().swap(intent)
+        finally:
+            place.network.after = None
+        assert isinstance(outcome, SwapEnded), outcome
+        assert rule in {one.code for one in outcome.findings}
+        assert signed(someone, intent.id) == ["allow"]
+        assert outcome.failure.money == (
+            "in your wallet; nothing was swapped; Permit2 may pass on up to 0.02 WETH by a"
+            " signature of yours, until you revoke that"
         )

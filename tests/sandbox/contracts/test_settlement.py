@@ -21,6 +21,7 @@ from sandbox.contracts.contract_world import (
     signed,
     typed,
 )
+from swapdesk.chain.deployments import PERMIT2
 from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
 from swapdesk.sandbox.evm_world.storage import Accounts, addresses_storage
 
@@ -50,6 +51,7 @@ def opened() -> Bench:
         accounts.allowed[RELAYER.address, PORTAL] = UNLIMITED
         bench.put_token(address, contract, symbol, 6, accounts)
     bench.put(SETTLEMENT, "Settlement", addresses_storage("Settlement", {"solver": SOLVER.address}))
+    bench.put(PERMIT2, "Permit2", {})
     bench.put(PORTAL, "Portal", addresses_storage("Portal", {"relayer": RELAYER.address}))
     return bench.open()
 
@@ -128,6 +130,57 @@ def test_a_signed_order_is_settled_once_with_its_permit(bench: Bench) -> None:
     assert bench.balance(DOLLAR, SOLVER.address) == 10**6 + 1_000
     assert bench.balance(LINK, BOB.address) == 71
     assert bench.at(SETTLEMENT).functions.nonceUsed(ALICE.address, 7).call() is True
+    bench.refused(call, "order used or invalidated", SOLVER)
+
+
+def permit2_order_of(bench: Bench, order: dict[str, Any], **changed: Any) -> bytes:
+    """The order as the witness of a transfer by Permit2, signed."""
+    types = {
+        "PermitWitnessTransferFrom": "TokenPermissions permitted,address spender,uint256 nonce,"
+        "uint256 deadline,Order witness",
+        "TokenPermissions": "address token,uint256 amount",
+        "Order": ORDER_TYPE,
+    }
+    amount = order["sellAmount"] + order["feeAmount"]
+    message = {
+        "permitted": {"token": order["sellToken"], "amount": amount},
+        "spender": SETTLEMENT,
+        "nonce": order["nonce"],
+        "deadline": order["validTo"],
+        "witness": order,
+        **changed,
+    }
+    document = typed(
+        bench, PERMIT2, {"name": "Permit2"}, "PermitWitnessTransferFrom", types, message
+    )
+    v, r, s = signed(document, ALICE)
+    return bytes(r) + bytes(s) + bytes([v])
+
+
+def test_an_order_that_permit2_pays_is_settled_once_as_it_was_signed(bench: Bench) -> None:
+    order = order_of(bench, sellToken=TETHER)
+    settle_by = bench.at(SETTLEMENT).functions.settleWithPermit2
+    signature = permit2_order_of(bench, order)
+    call = settle_by(tuple(order.values()), signature, 71)
+    bench.refused(call, "", SOLVER)
+    bench.send(bench.at(TETHER).functions.approve(PERMIT2, 2_000), ALICE)
+    bench.refused(call, "only the solver settles", BOB)
+    for other in (
+        {**order, "buyAmount": 1},
+        {**order, "receiver": CAROL.address},
+        {**order, "sellAmount": 991},
+        {**order, "sellAmount": 980, "feeAmount": 20},
+    ):
+        bench.refused(settle_by(tuple(other.values()), signature, 71), "InvalidSigner", SOLVER)
+    elsewhere = permit2_order_of(bench, order, spender=BOB.address)
+    bench.refused(settle_by(tuple(order.values()), elsewhere, 71), "InvalidSigner", SOLVER)
+    bench.refused(settle_by(tuple(order.values()), signature, 69), "below the limit", SOLVER)
+    receipt = bench.send(call, SOLVER)
+    (trade,) = bench.events(SETTLEMENT, "Trade", receipt)
+    assert (trade["buyAmount"], trade["owner"]) == (71, ALICE.address)
+    assert bench.balance(TETHER, ALICE.address) == 10**6 - 1_000
+    assert bench.balance(TETHER, SOLVER.address) == 10**6 + 1_000
+    assert bench.balance(LINK, BOB.address) == 71
     bench.refused(call, "order used or invalidated", SOLVER)
 
 

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 
 from service.dex.trading import Floor, Trader, trader
+from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.venues import INVALIDATE
+from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.wire.orders import LegStatus
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
+
+SETTLEMENT = next(one.address for one in SANDBOX_VENUES if one.provider == "is")
 
 
 async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:
@@ -241,3 +245,41 @@ async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
     assert ended["displayStatus"] == "SWAP_COMPLETED"
     paid = Decimal(await someone.holds(floor.token("base", "WETH"))).scaleb(-18)
     assert ended["outAmount"] == paid > 0
+
+
+async def test_a_token_without_permits_is_taken_by_permit2(floor: Floor) -> None:
+    someone = await trader(floor, 1331)
+    await someone.fund("1", WETH="0.02")
+    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
+    row = (await someone.quotes(weth, usdc, "0.02"))["is"]
+    assert (row["supportsSignatures"], row["requiresApproval"]) == (True, True)
+    quote_id = row["quoteId"]
+    (plain,) = (await someone.missing(quote_id, usePermit=False))["approvals"]
+    assert erc20.APPROVE.read(bytes.fromhex(plain["data"][2:]))["spender"] == SETTLEMENT
+    missing = await someone.missing(quote_id)
+    (approval,) = missing["approvals"]
+    (asked,) = missing["signatures"]
+    call = erc20.APPROVE.read(bytes.fromhex(approval["data"][2:]))
+    assert dict(call.arguments) == {"spender": PERMIT2, "amount": 2 * 10**16}
+    assert (asked["type"], asked["totalSteps"], asked["isComplete"]) == ("single", 1, True)
+    message = asked["data"]["message"]
+    assert asked["data"]["primaryType"] == "PermitWitnessTransferFrom"
+    assert message["witness"]["receiver"] == someone.address
+    given = {"signature": someone.sign(asked["data"]), "key": asked["key"]}
+    # Before the approval is mined, Permit2 can take nothing.
+    refused = await someone.create(quote_id, 422, signatures=[given])
+    assert "Permit2" in str(refused)
+    assert await someone.allowed(quote_id) is False
+    assert await someone.mined(await someone.send(approval["to"], approval["data"]))
+    assert await someone.allowed(quote_id) is True
+    again = await someone.missing(quote_id)
+    assert again == {"approvals": [], "signatures": [asked]}
+    other = await trader(floor, 1332)
+    stranger = {**given, "signature": other.sign(asked["data"])}
+    await someone.create(quote_id, 422, signatures=[stranger])
+    order = await someone.create(quote_id, signatures=[given])
+    await someone.confirm(order["serviceId"])
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    assert await someone.holds(weth) == 0
+    assert ended["outAmount"] == Decimal(await someone.holds(usdc)).scaleb(-6)

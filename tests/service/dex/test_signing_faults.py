@@ -118,6 +118,31 @@ async def test_transactions_of_orders(floor: Floor) -> None:
     assert (await someone.create(first))["metadata"] == order["metadata"]
 
 
+@pytest.mark.parametrize(
+    ("fault", "changed"),
+    [
+        (F.TAMPER_SPENDER, {".spender": ATTACKER}),
+        (
+            F.TAMPER_AMOUNT,
+            {".permitted.amount": str(4 * 10**16), ".witness.sellAmount": str(3996 * 10**13)},
+        ),
+        (F.TAMPER_RECIPIENT, {".witness.receiver": ATTACKER}),
+        (F.TAMPER_EXTRA_FIELD, {".note": "also signed"}),
+    ],
+)
+async def test_an_order_through_permit2(
+    floor: Floor, fault: AnswerFault, changed: dict[str, Any]
+) -> None:
+    someone = await trader(floor, 1705)
+    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
+    quote_id = (await someone.quotes(weth, usdc, "0.02"))["is"]["quoteId"]
+    (honest,) = (await someone.missing(quote_id))["signatures"]
+    break_next(floor, fault, quote_id)
+    (broken,) = (await someone.missing(quote_id))["signatures"]
+    floor.faults.clear()
+    assert differences(honest["data"]["message"], broken["data"]["message"]) == changed
+
+
 async def test_chains_that_repeat_or_never_end(floor: Floor) -> None:
     someone, rows = await someone_with(floor, 1704)
     quote_id = rows["is"]["quoteId"]

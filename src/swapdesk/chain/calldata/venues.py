@@ -39,6 +39,9 @@ SETTLE = method(
     f"settle({ORDER_TUPLE},(uint8,bytes32,bytes32),(uint256,uint256,uint8,bytes32,bytes32),uint256)",
     "order signature permit bought",
 )
+SETTLE_WITH_PERMIT2 = method(
+    f"settleWithPermit2({ORDER_TUPLE},bytes,uint256)", "order signature bought"
+)
 NONCE_USED = method("nonceUsed(address,uint256)", "owner nonce")
 INVALIDATE = method("invalidate(uint256)", "nonce")
 SYNC = method("sync((address,address,uint256)[])", "steps")

@@ -24,7 +24,7 @@ from swapdesk.flows.journal.dex_log import APPROVE, RESET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.dex_payment import DexPayment, NotAgreed, NotSignable, Pace
-from swapdesk.wallet.payload import ChainStep, TypedDataPayload
+from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, Signature, TransactionState
 from swapdesk.wire.dex import (
@@ -141,7 +141,8 @@ class DexPermission:
     async def _approve(self, approval: Approval) -> None:
         payload = approval_of(approval, promise_of(self._intent))
         step = RESET if payload.data.endswith(_NOTHING) else APPROVE
-        hash_ = await self._payment.send_new(step, _digest(encode_json(approval)), payload)
+        digest, spender = _digest(encode_json(approval)), _spender_of(payload)
+        hash_ = await self._payment.send_new(step, digest, payload, spender=spender)
         await self._mined(hash_, step)
 
     async def _mined(self, hash_: str, step: str) -> None:
@@ -201,6 +202,11 @@ class DexPermission:
         taken = str(signature.taken)
         swaps.acked(intent_id, seq, signature=signature.signature, kind=kind, taken=taken)
         return _given(requirement, signature.signature)
+
+
+def _spender_of(payload: TransactionPayload) -> str:
+    """Whom an approval is for, in lower case: behind the selector, the right of the first word."""
+    return f"0x{payload.data[34:74]}".lower()
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:

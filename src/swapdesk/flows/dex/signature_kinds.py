@@ -7,9 +7,11 @@ from typing import Any
 
 PERMIT, ORDER = "permit", "order"
 """A permit only lets somebody take a token; an order is what the venue settles by itself."""
+_WITH_ORDER = frozenset({"PermitWitnessTransferFrom", "PermitBatchWitnessTransferFrom"})
+"""A permit of Permit2 that carries the order with it."""
 
 
 def signature_kind(document: Mapping[str, Any]) -> str:
     """:data:`PERMIT` or :data:`ORDER`, by the primary type of typed data as it came."""
-    permits = str(document.get("primaryType") or "").startswith("Permit")
-    return PERMIT if permits else ORDER
+    name = str(document.get("primaryType") or "")
+    return PERMIT if name.startswith("Permit") and name not in _WITH_ORDER else ORDER

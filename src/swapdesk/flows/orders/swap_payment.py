@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
 from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
@@ -107,7 +108,12 @@ def wallet_money(intent: Intent, steps: Sequence[SwapStep]) -> str:
     said = "in your wallet; nothing was swapped"
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     allowed = (StepState.SENT, StepState.ACKED)
-    if any(one.name == APPROVE and one.state in allowed for one in steps):
+    approved = [one for one in steps if one.name == APPROVE and one.state in allowed]
+    if approved and all(one.told.get("spender") == PERMIT2.lower() for one in approved):
+        said += (
+            f"; Permit2 may pass on up to {amount} by a signature of yours, until you revoke that"
+        )
+    elif approved:
         said += f"; {venue_of(intent)} may still take up to {amount} until you revoke that"
     signed = {
         one.name: one

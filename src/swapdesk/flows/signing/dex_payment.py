@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal import Journal
@@ -145,10 +146,10 @@ class DexPayment:
         return await self._wallet.abandon(signed.hash)
 
     async def send_new(
-        self, step: str, digest: str, payload: TransactionPayload | SolanaPayload
+        self, step: str, digest: str, payload: TransactionPayload | SolanaPayload, **told: Any
     ) -> str:
-        """Sign a transaction and send it: step PREPARED, signed, SENT with its hash, and only
-        then the bytes leave. Its hash."""
+        """Sign a transaction and send it: step PREPARED, signed, SENT with its hash and ``told``,
+        and only then the bytes leave. Its hash."""
         seq = self._journal.swaps.begin(self._promise.intent_id, step, digest)
         try:
             signed = await self.sign(payload)
@@ -159,7 +160,7 @@ class DexPayment:
             self._journal.swaps.refused(self._promise.intent_id, seq, refused.code)
             raise
         assert isinstance(signed, SignedTransaction)
-        self._journal.swaps.sent(self._promise.intent_id, seq, hash=signed.hash)
+        self._journal.swaps.sent(self._promise.intent_id, seq, hash=signed.hash, **told)
         return signed.hash
 
     async def settle(
@@ -210,7 +211,7 @@ class DexPayment:
         if last is None:
             return
         if found.state is TransactionState.SUCCEEDED:
-            swaps.acked(intent_id, last.seq, hash=found.hash)
+            swaps.acked(intent_id, last.seq, **{**last.told, "hash": found.hash})
         else:
             swaps.refused(intent_id, last.seq, found.state.value.upper())
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.deployments import PERMIT2
 
 _DOMAIN = [
     {"name": "name", "type": "string"},
@@ -36,6 +37,14 @@ _ORDER = [
     {"name": "partiallyFillable", "type": "bool"},
     {"name": "appData", "type": "bytes32"},
 ]
+_PERMITTED_ORDER = [
+    {"name": "permitted", "type": "TokenPermissions"},
+    {"name": "spender", "type": "address"},
+    {"name": "nonce", "type": "uint256"},
+    {"name": "deadline", "type": "uint256"},
+    {"name": "witness", "type": "Order"},
+]
+_PERMISSIONS = [{"name": "token", "type": "address"}, {"name": "amount", "type": "uint256"}]
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 
 Document = dict[str, Any]
@@ -119,7 +128,37 @@ class IntentOrder:
 
 
 def order_document(domain: Domain, order: IntentOrder) -> Document:
+    return _document(domain, "Order", _ORDER, _order_message(order))
+
+
+def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
+    """The order as the witness of a transfer by Permit2 to whoever ``settlement`` names; nonce and
+    end of both are the same."""
     message = {
+        "permitted": {
+            "token": checksummed(order.sell),
+            "amount": str(order.sell_amount + order.fee_amount),
+        },
+        "spender": checksummed(settlement),
+        "nonce": str(order.nonce),
+        "deadline": str(order.valid_to),
+        "witness": _order_message(order),
+    }
+    return {
+        "types": {
+            "EIP712Domain": [field for field in _DOMAIN if field["name"] != "version"],
+            "PermitWitnessTransferFrom": _PERMITTED_ORDER,
+            "TokenPermissions": _PERMISSIONS,
+            "Order": _ORDER,
+        },
+        "primaryType": "PermitWitnessTransferFrom",
+        "domain": {"name": "Permit2", "chainId": chain_id, "verifyingContract": PERMIT2},
+        "message": message,
+    }
+
+
+def _order_message(order: IntentOrder) -> dict[str, Any]:
+    return {
         "owner": checksummed(order.owner),
         "sellToken": checksummed(order.sell),
         "buyToken": checksummed(order.buy),
@@ -132,7 +171,6 @@ def order_document(domain: Domain, order: IntentOrder) -> Document:
         "partiallyFillable": False,
         "appData": "0x" + order.app_data.hex(),
     }
-    return _document(domain, "Order", _ORDER, message)
 
 
 def _document(

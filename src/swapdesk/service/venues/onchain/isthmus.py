@@ -1,8 +1,10 @@
 """An intent venue: the owner signs a permit and an order, the venue's solver settles it.
 
 The chain of signatures has two steps: 0 the permit for the settlement contract, 1 the order.
-Where an allowance stands already, or none is signed, the order stands alone. The venue pays
-nobody but the owner, because the order names its receiver before the exchange does.
+Where an allowance stands already, or none is signed, the order stands alone. A token without
+permits is taken by Permit2: the owner approves that once, and then signs one document, a transfer
+whose witness the order is. The venue pays nobody but the owner, because the order names its
+receiver before the exchange does.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from swapdesk.chain.deployments import PERMIT2
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,
@@ -27,6 +30,7 @@ from swapdesk.service.venues.onchain.adapter import (
 from swapdesk.service.venues.onchain.documents import (
     Document,
     order_document,
+    permit2_order_document,
     signed_by,
 )
 from swapdesk.service.venues.onchain.formula import less
@@ -66,6 +70,7 @@ class Isthmus:
         self._pools = pools
         self._permits = permits
         self._spender = Spender(settlement)
+        self._permit2 = Spender(PERMIT2)
         self._solver = Solver(settlement, pools, solver)
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
@@ -83,7 +88,6 @@ class Isthmus:
         )
         if path is None:
             return Unavailable("nobody pays anything for this amount")
-        domain = await self._permits_of(question.token_in).domain(path.tokens[0])
         promised = planned(question, path, out=less(path.paid, SPREAD))
         plan = Plan(
             promised.amount,
@@ -99,22 +103,31 @@ class Isthmus:
             impact=path.impact,
             gas=0,
             needs_permission=True,
-            by_signature=domain is not None,
+            by_signature=True,
             pays_sender_only=True,
         )
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
         order = _requirement(self._order_document(deal, owner), SignatureType.SINGLE, 0, 1)
-        if await self.allowed(deal, owner):
+        reader = self._reader(deal)
+        if await self._taken(deal, owner):
             return Permission(signatures=[order])
-        permit = await self._permit_document(deal, owner) if by_permit else None
+        if not by_permit:
+            approvals = await self._spender.approvals(reader, deal, owner)
+            return Permission(approvals=approvals, signatures=[order])
+        permit = await self._permit_document(deal, owner)
         if permit is not None:
             return Permission(signatures=[_requirement(permit, SignatureType.CHAINED, 0, 2)])
-        approvals = await self._spender.approvals(self._reader(deal), deal, owner)
-        return Permission(approvals=approvals, signatures=[order])
+        both = _requirement(self._permit2_document(deal, owner), SignatureType.SINGLE, 0, 1)
+        approvals = await self._permit2.approvals(reader, deal, owner)
+        return Permission(approvals=approvals, signatures=[both])
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
-        return await self._spender.may_take(self._reader(deal), deal, owner)
+        if await self._taken(deal, owner):
+            return True
+        if await self._permits_of(deal.token_in).domain(deal.plan.path[0]) is not None:
+            return False
+        return await self._permit2.may_take(self._reader(deal), deal, owner)
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
@@ -145,17 +158,21 @@ class Isthmus:
         if len(signatures) != 1 or signatures[0].key != KEY:
             raise DexRefused("must be the signature of the last step, alone", "signatures")
         (given,) = signatures
-        if signed_by(self._order_document(deal, owner), given.signature, owner) is None:
-            raise DexRefused("is no order of this owner for this quote", "signatures")
-        notes = {"orderSignature": given.signature.lower()}
-        told = (given.swap_required_metadata or {}).get("permit")
-        if told is not None:
+        signature, told = given.signature, (given.swap_required_metadata or {}).get("permit")
+        notes = {"orderSignature": signature.lower()}
+        if signed_by(self._order_document(deal, owner), signature, owner) is None:
+            if signed_by(self._permit2_document(deal, owner), signature, owner) is None:
+                raise DexRefused("is no order of this owner for this quote", "signatures")
+            notes = {"permit2Signature": signature.lower()}
+            if not await self._permit2.may_take(self._reader(deal), deal, owner):
+                raise DexRefused("needs an approval for Permit2 that is mined", "signatures")
+        elif told is not None:
             permit = await self._permit_document(deal, owner)
             if isinstance(told, str) and permit and signed_by(permit, told, owner):
                 notes["permitSignature"] = told
-            elif not await self.allowed(deal, owner):  # it may have been handed in before
+            elif not await self._taken(deal, owner):  # it may have been handed in before
                 raise DexRefused("carries no permit of this owner for this quote", "signatures")
-        elif not await self.allowed(deal, owner):
+        elif not await self._taken(deal, owner):
             raise DexRefused("carries no permit, and nothing is allowed", "signatures")
         await self._solver.require_settleable(deal, signed_order(deal, owner, notes))
         metadata = {
@@ -167,6 +184,14 @@ class Isthmus:
 
     async def progress(self, execution: Execution) -> Progress:
         return await self._solver.progress(execution)
+
+    async def _taken(self, deal: Deal, owner: str) -> bool:
+        """Whether the settlement contract may take the tokens without Permit2."""
+        return await self._spender.may_take(self._reader(deal), deal, owner)
+
+    def _permit2_document(self, deal: Deal, owner: str) -> Document:
+        chain_id = self._reader(deal).place.chain_id
+        return permit2_order_document(chain_id, self._settlement, order_of(deal, owner))
 
     def _order_document(self, deal: Deal, owner: str) -> Document:
         return order_document(self._solver.domain(self._reader(deal)), order_of(deal, owner))

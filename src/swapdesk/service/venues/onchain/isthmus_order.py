@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.calldata.venues import SETTLE
+from swapdesk.chain.calldata.venues import SETTLE, SETTLE_WITH_PERMIT2
 from swapdesk.service.venues.onchain.adapter import Deal
 from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
@@ -19,11 +19,13 @@ from swapdesk.service.venues.onchain.documents import (
 
 @dataclass(frozen=True)
 class SignedOrder:
-    """What the solver hands in for an order."""
+    """What the solver hands in for an order. ``by_permit2``: the signature is that of a transfer
+    by Permit2 whose witness the order is."""
 
     order: IntentOrder
     signature: Signature
     permit: Signature
+    by_permit2: bool = False
 
 
 def order_of(deal: Deal, owner: str) -> IntentOrder:
@@ -46,17 +48,22 @@ def order_of(deal: Deal, owner: str) -> IntentOrder:
 
 def signed_order(deal: Deal, owner: str, notes: Mapping[str, str]) -> SignedOrder:
     """Out of the notes of an order. Raises ValueError when they hold no signatures."""
-    signature = read_signature(str(notes.get("orderSignature", "")))
+    by_permit2 = "permit2Signature" in notes
+    named = "permit2Signature" if by_permit2 else "orderSignature"
+    signature = read_signature(str(notes.get(named, "")))
     told = notes.get("permitSignature")
     permit = NO_SIGNATURE if told is None else read_signature(str(told))
     if signature is None or permit is None:
         raise ValueError("an order without its signatures")
-    return SignedOrder(order_of(deal, owner), signature, permit)
+    return SignedOrder(order_of(deal, owner), signature, permit, by_permit2)
 
 
 def settle_call(signed: SignedOrder, bought: int, deal: Deal) -> bytes:
     """Calldata that pays ``bought`` units."""
     signature, permit = signed.signature, signed.permit
+    if signed.by_permit2:
+        raw = signature.r + signature.s + bytes([signature.v])
+        return SETTLE_WITH_PERMIT2.call(signed.order.words, raw, bought)
     return SETTLE.call(
         signed.order.words,
         (signature.v, signature.r, signature.s),
