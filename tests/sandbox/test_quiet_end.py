@@ -71,7 +71,9 @@ async def test_requests_that_are_cut_off_at_the_end_are_no_defects(
         serving = asyncio.create_task(serve_until(stop, (server, listener)))
         assert await started(server, stop)
         async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as client:
-            assert (await client.get(f"{url}/defect")).status_code == 500
+            answer = await client.get(f"{url}/defect")
+            assert (answer.status_code, answer.json()["code"]) == (500, "INTERNAL_SERVER_ERROR")
+            assert answer.json()["requestId"] == answer.headers["x-request-id"]
             waiting = asyncio.create_task(client.get(f"{url}/waits"))
             await begun.wait()
             stop.set()

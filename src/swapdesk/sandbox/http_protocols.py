@@ -60,8 +60,36 @@ class BoundedConfig(uvicorn.Config):
     """With the clock that ages are read from."""
 
     def __init__(self, app: Any, clock: Clock, **settings: Any) -> None:
-        super().__init__(app, http=BoundedHttp, ws=BoundedStream, **settings)
+        super().__init__(_told(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
         self.clock = clock
+
+
+def _told(app: Any, clock: Clock) -> Any:
+    """The application; where it fails before it answers, the error body says so."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        begun = False
+
+        async def noted(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await app(scope, receive, noted)
+        except Exception:
+            if scope["type"] == "http" and not begun:
+                code = ErrorCode.INTERNAL_SERVER_ERROR
+                headers, body = refusal_of(
+                    clock, code, "Something went wrong. Quote the request id to support."
+                )
+                pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+                await send({"type": "http.response.start", "status": 500, "headers": pairs})
+                await send({"type": "http.response.body", "body": body})
+            # The server logs it whole.
+            raise
+
+    return answer
 
 
 class _Stage(Enum):
