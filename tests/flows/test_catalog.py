@@ -24,7 +24,13 @@ from swapdesk.flows.catalog.catalog_reading import TokenReader
 from swapdesk.flows.catalog.token_body import verdict_of
 from swapdesk.flows.catalog.token_query import TokenQuery as TokenWords
 from swapdesk.flows.catalog.token_row import CanDo, Verdict
+from swapdesk.flows.connection import sandbox_connection
+from swapdesk.flows.desk import Desk
+from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import build_service
+from swapdesk.service.parts import ServiceParts
+from swapdesk.settings import load_settings
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.tokens import Token, TokenQuery
 
@@ -150,6 +156,32 @@ async def test_a_failed_refresh_leaves_the_old_list(clock: ManualClock, tmp_path
     assert reopened.token(f"{4:024x}") is None
     reopened.close()
     catalog.close()
+
+
+async def test_two_desks_that_start_at_once_both_have_the_list(
+    service: ServiceParts, tmp_path: Path
+) -> None:
+    transport = httpx.ASGITransport(app=build_service(service))
+    key = {"partnerId": "p", "apiKey": "first-key", "apiSecret": "first-secret", "tier": "PRO"}
+    ready = {
+        "url": "http://127.0.0.1/v2",
+        "control": "http://127.0.0.1/sandbox",
+        "controlToken": "t",
+        "partners": [key],
+    }
+    settings = load_settings({}, Home.at(tmp_path / "home"))
+    desks = []
+    for _ in range(2):
+        desk = Desk.open(settings, clock=service.clock, transport=transport)
+        desk.catalog.load()
+        await desk.connect(sandbox_connection(ready), follow=False)
+        desks.append(desk)
+    for desk in desks:
+        await desk.refresh_reference()
+        assert desk.catalog.count > 0
+        assert not desk.catalog.overtaken
+    for desk in desks:
+        await desk.close()
 
 
 async def test_a_full_disk_keeps_the_old_list_and_is_told(

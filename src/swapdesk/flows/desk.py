@@ -187,6 +187,9 @@ class Desk:
         link = self.link
         if self.catalog.stale:
             await self.catalog.refresh(link.api)
+        elif self.catalog.overtaken:
+            # Another desk of this home was quicker.
+            await self.catalog.load_in_steps()
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:

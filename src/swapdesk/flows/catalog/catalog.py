@@ -51,6 +51,7 @@ class Catalog:
         self._tokens: OrderedDict[str, Token] = OrderedDict()
         self._refreshing = False
         self._skipped_unlisted = 0
+        self._loaded: tuple[int, float] | None = None
 
     @classmethod
     def open(cls, path: Path, clock: Clock) -> Catalog:
@@ -85,6 +86,11 @@ class Catalog:
         """Whether a refresh is due: there is no list, or it is older than six hours."""
         age = self.age
         return age is None or age > STALE_AFTER
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether another process wrote a list since this one read the file."""
+        return self._file.current() != self._loaded
 
     @property
     def skipped(self) -> int:
@@ -188,11 +194,13 @@ class Catalog:
         return self.count
 
     def _load_steps(self) -> Iterator[None]:
+        self._loaded = self._file.current()
         rows = yield from self._file.listing(self._clock.now())
         yield
         yield from self._model_steps(rows)
 
     def _list_steps(self) -> Iterator[None]:
+        self._loaded = self._file.current()
         self._rows = yield from self._file.listing(self._clock.now())
         gc.freeze()
 
