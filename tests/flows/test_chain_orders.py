@@ -88,8 +88,8 @@ def step(name: str, state: StepState, code: str | None = None, **came: str) -> S
         ),
         (
             [
-                step("sign permit 0", StepState.ACKED, taken="400000000"),
-                step("sign order 0", StepState.ACKED, taken="1000000000"),
+                step("sign permit 0", StepState.ACKED, taken="1000000000"),
+                step("sign order 0", StepState.ACKED, taken="400000000"),
                 step("swap", StepState.REFUSED, "NOT_CONFIRMED"),
             ],
             "Not signed", "you",

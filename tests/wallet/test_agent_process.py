@@ -340,7 +340,7 @@ def _records(keys: Path, count: int, problem: str | None = None) -> None:
 async def test_a_wallet_of_many_transactions_tells_them_in_pages(start: Start, keys: Path) -> None:
     agent = await start()
     _records(keys, 1_700, "x" * 1_000)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         told = await agent.transactions()
         assert [one.nonce for one in told] == list(range(1_700))
         assert [one.nonce for one in await agent.transactions("intent-1699")] == [1_699]

@@ -127,14 +127,15 @@ def wallet_money(intent: Intent, steps: Sequence[SwapStep]) -> str:
 
 def _signatures(intent: Intent, signed: Sequence[SwapStep]) -> str:
     """What was signed, with the sum that the wallet counted under the last of them."""
-    token, told = intent.token_in, signed[-1].told.get("taken")
-    if told is None:
+    token, counted = intent.token_in, [one.told.get("taken") for one in signed]
+    if None in counted:
         # Of an earlier release, which added nothing up.
         each = f"{exact_amount(intent.amount_in)} {token.symbol}"
         if len(signed) > 1:
             return f"{len(signed)} signatures for {each} each were made and end by themselves"
         return f"a signature for {each} was made and ends by itself"
-    total = f"{exact_amount(short(from_base_units(int(told), token.decimals)))} {token.symbol}"
+    most = max(int(str(one)) for one in counted)
+    total = f"{exact_amount(short(from_base_units(most, token.decimals)))} {token.symbol}"
     if len(signed) > 1:
         return f"{len(signed)} signatures for {total} in all were made and end by themselves"
     return f"a signature for {total} was made and ends by itself"
