@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from patience import PATIENCE
 from swapdesk.clock import ManualClock
 
 
@@ -146,8 +147,8 @@ class EagerClock(ManualClock):
         await asyncio.sleep(0)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait for a condition of real sockets, at most ``seconds``."""
-    async with asyncio.timeout(seconds):
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition of real sockets."""
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - the condition is of the other side
             await asyncio.sleep(0.002)

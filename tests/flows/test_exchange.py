@@ -500,14 +500,19 @@ class TooMany(httpx.AsyncBaseTransport):
         return httpx.Response(429, content=body, headers={"retry-after": self.wait})
 
 
-async def create_after(trade: Trade, intent: Intent, wait: str, step: float) -> CreateOutcome:
-    """Create through a refusal that asks for ``wait``, while the clock goes on in steps."""
+async def create_after(
+    trade: Trade, intent: Intent, wait: str, step: float | None = None
+) -> CreateOutcome:
+    """Create through a refusal that asks for ``wait``, while the clock goes on in steps, or to
+    where somebody waits for."""
     trade.network.inner = busy = TooMany(trade.network.inner, wait)
     pending = asyncio.create_task(trade.flow.create(intent))
     await busy.refused.wait()
     while not pending.done():
-        if trade.network.posts() == 1:
+        if trade.network.posts() == 1 and step is not None:
             trade.clock.advance(step)
+        elif trade.network.posts() == 1:
+            trade.clock.advance_to_next()
         await asyncio.sleep(0)
     return pending.result()
 
@@ -516,7 +521,7 @@ async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_la
     trade: Trade,
 ) -> None:
     intent = await trade.quoted()
-    outcome = await create_after(trade, intent, "20", 1)
+    outcome = await create_after(trade, intent, "20")
     assert isinstance(outcome, Created)
     assert trade.network.posts() == 2
     assert await orders_of(trade) == 1
