@@ -15,13 +15,14 @@ from patience import PATIENCE
 from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.errors import ApiError
+from swapdesk.client.errors import ApiError, RateLimited, Refusal
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.quotes.amount_check import bounds_of, check_amount
+from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.quote_wish import QuoteWish
 from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
@@ -332,3 +333,44 @@ async def test_a_clock_that_was_moved_is_told_while_it_is_wrong(
     own._now += timedelta(days=2)
     assert desk.link.clock_problem() is None
     await desk.close()
+
+
+def too_many(retry_after: float | None) -> RateLimited:
+    refusal = Refusal(429, "RATE_LIMIT_EXCEEDED", retry_after=retry_after)
+    return RateLimited(refusal)
+
+
+def test_a_refused_question_is_asked_again_in_its_time_and_three_times_at_most() -> None:
+    again = AskingAgain()
+    again.begin()
+    for turn in ("", "2 of 3", "3 of 3"):
+        assert again.turn == turn
+        again.refused(too_many(20.2), None, 100.0)
+        if turn == "3 of 3":
+            break
+        assert again.words(100.0) == "again in 21 s"
+        assert not again.is_due(120.1)
+        assert again.is_due(120.2)
+        assert not again.is_due(120.2), "once"
+        again.begin(by_itself=True)
+    assert again.left(100.0) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "counted", "left"),
+    [
+        (None, None, None),
+        (None, 0.0, None),
+        (None, 30.0, 30.0),
+        (600.0, 5.0, None),
+        (5.0, 30.0, 5.0),
+    ],
+)
+def test_only_a_window_that_somebody_waits_for_is_waited_for(
+    told: float | None, counted: float | None, left: float | None
+) -> None:
+    again = AskingAgain()
+    again.begin()
+    again.refused(too_many(told), counted, 0.0)
+    assert again.left(0.0) == left
+    assert again.is_due(1000.0) is False, "long after it nobody is there"

@@ -157,6 +157,82 @@ async def test_an_error_says_cause_code_and_request(
         assert words not in run.text
 
 
+def limited(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    if not request.url.path.endswith("/quotes"):
+        return response
+    headers = {"content-type": "application/json", "retry-after": "21"}
+    body = ERROR % b"RATE_LIMIT_EXCEEDED"
+    return httpx.Response(429, headers=headers, content=body, request=request)
+
+
+async def test_a_full_window_is_told_and_asked_again_by_itself_for_who_is_there(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        market.network.after = limited
+        await ask(run)
+        await run.see("The calls of this window are used up: again in 21 s.")
+        assert "Next the desk: it asks again in 21 s" in run.text
+        await run.press("r")
+        assert "Refresh: again in 21 s." in run.text
+        market.clock.advance(10)
+        run.app.tick()
+        await run.see("again in 11 s")
+        market.network.after = None
+        assert quotes_asked(market) == 1
+        market.clock.advance(11)
+        run.app.tick()
+        await run.see("best")
+        assert quotes_asked(market) == 2
+        assert "r refresh, 1 quote " in run.text
+
+        market.network.after = limited
+        await run.press("r")
+        await run.see("again in 21 s")
+        await run.press("o")
+        await run.see("Orders")
+        market.clock.advance(40)
+        run.app.tick()
+        await run.press("escape")
+        run.app.tick()
+        await run.pilot.pause()
+        assert quotes_asked(market) == 3, "nobody waited for it"
+        assert "again in" not in run.text
+
+
+async def test_a_new_quote_of_a_full_window_is_asked_for_again(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.clock.advance(70)
+        run.app.tick()
+        market.network.after = limited
+        await run.press("r")
+        await run.see("r new quote, again in 21 s")
+        market.network.after = None
+        market.clock.advance(21)
+        run.app.tick()
+        await run.see("c creates the order")
+
+
+async def test_a_repeated_call_says_which_it_is_and_what_the_next_may_cost(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_quotes()
+        market.network.after = failing(500, ERROR % b"INTERNAL_SERVER_ERROR")
+        await run.press("r")
+
+        def seen() -> bool:
+            run.app.tick()
+            return "asking again, 2 of 3" in run.text
+
+        await run.settle(seen, "the second call")
+        await run.later("The service had an internal error.")
+        assert "r refresh, 1 to 3 quotes" in run.text
+        market.network.after = None
+        await run.press("r")
+        await run.settle(lambda: "1 to 3" not in run.text, "an answer at once")
+
+
 @pytest.mark.parametrize("body", [b"<html>", b'{"quotes": 3}', b"[" * 100_000])
 async def test_garbage_is_an_answer_that_cannot_be_used(market: Market, body: bytes) -> None:
     async with market.desk() as run:

@@ -17,6 +17,7 @@ from typing import Any
 from swapdesk.client.api_connection import ApiConnection
 from swapdesk.client.order_page import OrderPage, OrderRows, read_order_page
 from swapdesk.client.receipt import Receipt
+from swapdesk.client.retry import OnRepeat
 from swapdesk.client.transport import refuse_answer
 from swapdesk.wire.account import RateLimits
 from swapdesk.wire.chains import ChainList, ChainQuery
@@ -86,11 +87,17 @@ class PartnerApi(ApiConnection):
     async def get_pair_limits(self, query: PairLimitsQuery) -> PairLimits:
         return await self._call("get_pair_limits", PairLimits, query=query)
 
-    async def get_quotes(self, query: QuoteQuery) -> QuoteList:
-        return await self._call("get_quotes", QuoteList, query=query)
+    async def get_quotes(
+        self, query: QuoteQuery, *, on_repeat: OnRepeat | None = None
+    ) -> QuoteList:
+        return await self._call("get_quotes", QuoteList, query=query, on_repeat=on_repeat)
 
-    async def get_private_send_quotes(self, query: PrivateSendQuery) -> PrivateSendQuoteList:
-        return await self._call("get_private_send_quotes", PrivateSendQuoteList, query=query)
+    async def get_private_send_quotes(
+        self, query: PrivateSendQuery, *, on_repeat: OnRepeat | None = None
+    ) -> PrivateSendQuoteList:
+        return await self._call(
+            "get_private_send_quotes", PrivateSendQuoteList, query=query, on_repeat=on_repeat
+        )
 
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None

@@ -22,7 +22,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.receipt import Receipt
-from swapdesk.client.retry import RetryPolicy
+from swapdesk.client.retry import OnRepeat, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
 from swapdesk.clock import Clock
@@ -146,9 +146,18 @@ class ApiConnection:
         wrapped: str | None = None,
         read: Callable[[object], T] | None = None,
         until: datetime | None = None,
+        on_repeat: OnRepeat | None = None,
     ) -> T:
         receipt = await self._asked(
-            name, kind, path=path, query=query, body=body, wrapped=wrapped, read=read, until=until
+            name,
+            kind,
+            path=path,
+            query=query,
+            body=body,
+            wrapped=wrapped,
+            read=read,
+            until=until,
+            on_repeat=on_repeat,
         )
         return receipt.made
 
@@ -168,6 +177,7 @@ class ApiConnection:
         wrapped: str | None = None,
         read: Callable[[object], T] | None = None,
         until: datetime | None = None,
+        on_repeat: OnRepeat | None = None,
     ) -> Receipt[T]:
         operation = BY_NAME[name]
         answer = await self._transport.send(
@@ -176,6 +186,7 @@ class ApiConnection:
             query=encode_query(query) if query is not None else (),
             body=encode_json(body, exclude_none=True) if body is not None else None,
             until=until,
+            on_repeat=on_repeat,
         )
         try:
             found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)

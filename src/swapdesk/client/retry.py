@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from swapdesk.client.errors import (
@@ -44,6 +45,21 @@ class RetryPolicy:
         # The jitter grows 1, 2, ... times the base, so that 0.5 s is the first wait's bound.
         jitter = rng.uniform(0.0, min(self.cap, self.base * 2.0 ** (attempt - 1)))
         return jitter if told is None else told + jitter
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A call that is about to be sent again: it will be attempt ``attempt`` of at most ``of``,
+    after ``wait`` seconds, because of ``error``."""
+
+    attempt: int
+    of: int
+    wait: float
+    error: ClientError
+
+
+OnRepeat = Callable[[Repeat], bool]
+"""Told before the wait; False gives up, and the call ends with its error."""
 
 
 class RetryBudget:

@@ -25,7 +25,7 @@ from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused, U
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
 from swapdesk.client.outcomes import as_outcome, lost
 from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of, request_id_of
-from swapdesk.client.retry import RetryBudget, RetryPolicy
+from swapdesk.client.retry import OnRepeat, Repeat, RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
 from swapdesk.kept_connections import CLIENT_SECONDS
@@ -108,6 +108,7 @@ class ApiTransport:
         query: Sequence[tuple[str, str]] = (),
         body: bytes | None = None,
         until: datetime | None = None,
+        on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
         """One call with its retries. The deadline of the operation holds for each attempt.
 
@@ -122,6 +123,9 @@ class ApiTransport:
             except ClientError as error:
                 wait = self._policy.wait(error, attempt, writes=operation.writes, rng=self._rng)
                 if wait is None or self._http.is_closed or self._over(until, wait):
+                    raise
+                repeat = Repeat(attempt + 1, self._policy.attempts, wait, error)
+                if on_repeat is not None and not on_repeat(repeat):
                     raise
                 if not self.retries.spend():
                     raise

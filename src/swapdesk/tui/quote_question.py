@@ -9,6 +9,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 
 if TYPE_CHECKING:
+    from swapdesk.client.retry import OnRepeat
     from swapdesk.flows.quotes.quote_wish import QuoteWish
     from swapdesk.flows.quotes.quoting import QuoteBoard, QuoteDesk
 
@@ -24,19 +25,19 @@ class QuoteQuestion:
         """The question that this board answers."""
         return cls(board.wish)
 
-    async def ask(self, quotes: QuoteDesk) -> QuotesArrived | QuotesFailed:
+    async def ask(self, quotes: QuoteDesk, on_repeat: OnRepeat) -> QuotesArrived | QuotesFailed:
         """One call for each kind of rate."""
         try:
-            board = await quotes.ask(self.wish)
+            board = await quotes.ask(self.wish, on_repeat)
         except ClientError as error:
             return QuotesFailed(error)
         return QuotesArrived(board)
 
     async def rate(
-        self, quotes: QuoteDesk, board: QuoteBoard, *, fixed: bool
+        self, quotes: QuoteDesk, board: QuoteBoard, on_repeat: OnRepeat, *, fixed: bool
     ) -> QuotesArrived | QuotesFailed:
         """``board`` with its fixed or its floating rates asked for now: one call."""
         try:
-            return QuotesArrived(await quotes.ask_rate(board, fixed=fixed))
+            return QuotesArrived(await quotes.ask_rate(board, fixed=fixed, on_repeat=on_repeat))
         except ClientError as error:
             return QuotesFailed(error, beside=True)

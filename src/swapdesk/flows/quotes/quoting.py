@@ -1,7 +1,7 @@
 """Asking for quotes: one call, every route, its age and its end on the desk's clock.
 
-Nothing is asked again by itself: quotes are scarce, and every ask is a key press at a shown
-cost (spec: Rate limits).
+Nothing is asked by itself but what a key asked for and a 429 put off (``asking_again``): quotes
+are scarce, and every ask is a key press at a shown cost (spec: Rate limits).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
+    from swapdesk.client.retry import OnRepeat
 
 VALIDITY = timedelta(seconds=60)
 """How long a quote without ``validUntil`` is taken for valid, from the moment it was asked."""
@@ -132,8 +133,9 @@ class QuoteDesk:
         self._clock = clock
         self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
 
-    async def ask(self, wish: QuoteWish) -> QuoteBoard:
-        """Every route for the wish, ranked; one call for each kind of rate.
+    async def ask(self, wish: QuoteWish, on_repeat: OnRepeat | None = None) -> QuoteBoard:
+        """Every route for the wish, ranked; one call for each kind of rate. ``on_repeat`` hears
+        of a call that is to be sent again.
 
         Of two calls one may fail: its error stands in ``refused``. Raises ClientError when no
         call brought an answer.
@@ -142,19 +144,21 @@ class QuoteDesk:
         refused: ClientError | None = None
         for fixed in wish.rates:
             try:
-                answers.append(await self._call(wish, fixed=fixed))
+                answers.append(await self._call(wish, on_repeat, fixed=fixed))
             except ClientError as error:
                 if refused is not None or wish.cost == 1:
                     raise
                 refused = error
         return self._board(wish, answers, refused)
 
-    async def ask_rate(self, board: QuoteBoard, *, fixed: bool) -> QuoteBoard:
+    async def ask_rate(
+        self, board: QuoteBoard, *, fixed: bool, on_repeat: OnRepeat | None = None
+    ) -> QuoteBoard:
         """The board with one kind of rate asked for, for the first time or again: one call.
 
         Rows of the other kind stay as they are, with their own ends.
         """
-        answer = await self._call(board.wish, fixed=fixed)
+        answer = await self._call(board.wish, on_repeat, fixed=fixed)
         before = board.ranking
         others = [
             *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
@@ -170,14 +174,16 @@ class QuoteDesk:
         ranking = ranked_for(wish, rows, now)
         return QuoteBoard(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
 
-    async def _call(self, wish: QuoteWish, *, fixed: bool) -> _Answer:
+    async def _call(self, wish: QuoteWish, on_repeat: OnRepeat | None, *, fixed: bool) -> _Answer:
         asked = self._clock.monotonic()
         quotes: list[Quote]
         if wish.private_send:
-            sent = await self._api.get_private_send_quotes(wish.private_send_query(fixed=fixed))
+            query = wish.private_send_query(fixed=fixed)
+            sent = await self._api.get_private_send_quotes(query, on_repeat=on_repeat)
             quotes = [_as_quote(quote) for quote in sent.quotes]
         else:
-            quotes = (await self._api.get_quotes(wish.query(fixed=fixed))).quotes
+            asked_for = wish.query(fixed=fixed)
+            quotes = (await self._api.get_quotes(asked_for, on_repeat=on_repeat)).quotes
         # Counted back: the answer itself may have moved the desk's clock.
         passed = timedelta(seconds=self._clock.monotonic() - asked)
         ahead = self._api.server_now() - self._clock.now()

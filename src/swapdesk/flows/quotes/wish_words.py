@@ -28,8 +28,10 @@ def options_in_words(options: QuoteOptions) -> str:
     return ", ".join(parts)
 
 
-def cost_in_words(asked: QuoteOptions) -> str:
-    """``1 quote``, ``2 quotes``."""
+def cost_in_words(asked: QuoteOptions, most: int = 1) -> str:
+    """``1 quote``, ``2 quotes``; ``1 to 3 quotes`` where each call may become ``most``."""
+    if most > 1:
+        return f"{asked.cost} to {asked.cost * most} quotes"
     return "1 quote" if asked.cost == 1 else f"{asked.cost} quotes"
 
 

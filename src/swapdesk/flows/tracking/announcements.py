@@ -66,8 +66,13 @@ def rate_worse(symbol: str, offered: Decimal, percent: Decimal) -> str:
     )
 
 
-def rate_limited(error: RateLimited, seconds: float | None) -> str:
-    """``seconds`` until the window resets, by the service or by the desk's own count."""
+def rate_limited(error: RateLimited, seconds: float | None, again: str = "") -> str:
+    """``seconds`` until the window resets, by the service or by the desk's own count; ``again``
+    says when the desk asks by itself."""
+    if again:
+        return (
+            f"The calls of this window are used up: {again}. Orders and deposits are not affected."
+        )
     wait = error.retry_after if error.retry_after is not None else seconds
     after = f" Next one in {countdown(wait)}." if wait is not None and wait > 0 else ""
     return f"The calls of this window are used up.{after} Orders and deposits are not affected."

@@ -127,6 +127,8 @@ class CreateScreen(CreateView):
             self._intent = None
             self.step = Step.OPEN
             self.step_changed("expired")
+        if self._again.is_due(self.session.clock.monotonic()):
+            self._ask(by_itself=True)
         self.show()
 
     def session_changed(self) -> None:
@@ -186,9 +188,13 @@ class CreateScreen(CreateView):
 
     def do_new_quote(self) -> None:
         """Ask again, keep what was typed, show what changed."""
+        self._ask()
+
+    def _ask(self, *, by_itself: bool = False) -> None:
         if self._asking or self.link is None:
             return
         self._asking = True
+        self._again.begin(by_itself=by_itself)
         self.run_worker(self._fetch(), group="quotes", exclusive=True, exit_on_error=False)
         self.show()
 
@@ -196,11 +202,13 @@ class CreateScreen(CreateView):
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
         question, quotes = QuoteQuestion.of(self.board), self.desk.link.quotes
         fixed = self.row.quote.fixed
-        self.post_message(await question.rate(quotes, self.board, fixed=fixed))
+        told = self._again.may_repeat
+        self.post_message(await question.rate(quotes, self.board, told, fixed=fixed))
 
     @on(QuotesArrived)
     def _arrived(self, event: QuotesArrived) -> None:
         self._asking = False
+        self._again.answered()
         self.step, self._said = Step.OPEN, None
         self.refresh_frame()
         before, row = self.row, follow_route(event.board, self.row)
@@ -229,6 +237,8 @@ class CreateScreen(CreateView):
     @on(QuotesFailed)
     def _quotes_failed(self, event: QuotesFailed) -> None:
         self._asking = False
+        wait = self.link.api.budget.wait_for("quote") if self.link is not None else None
+        self._again.refused(event.error, wait, self.session.clock.monotonic())
         cause = failure_of_error(event.error).cause
         self.show_notice(f"{cause} {code_and_request(event.error)}", "error")
         self.show()

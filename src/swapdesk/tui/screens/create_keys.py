@@ -28,13 +28,15 @@ def standing_of(
     *,
     typing: bool,
     expired: bool,
-    asking: bool,
+    asked: str = "",
+    most: int = 1,
     on_chain: bool = False,
     at_end: Callable[[], bool],
     locked: Callable[[], str],
 ) -> Standing:
     """``typing``: a field has the focus; else the intent has, which is locked or can be.
-    ``at_end``: enter locks it for review. ``locked`` says why nothing can be created, if so."""
+    ``at_end``: enter locks it for review. ``locked`` says why nothing can be created, if so.
+    ``asked`` says why no new quote can be asked for; one may cost ``most`` calls."""
     if verb in (Back, HideAmounts, ReleaseMouse):
         return READY
     if step in BUSY:
@@ -54,9 +56,9 @@ def standing_of(
         if not over:
             return HIDDEN
         key = NewQuote.IN_FIELDS if typing else ""
-        if asking:
-            return Standing(locked="asked already", key=key)
-        return Standing(cost="1 quote", key=key)
+        if asked:
+            return Standing(locked=asked, key=key)
+        return Standing(cost="1 quote" if most == 1 else f"1 to {most} quotes", key=key)
     if typing or over:
         return HIDDEN
     why, named = locked(), "start signing" if on_chain else ""

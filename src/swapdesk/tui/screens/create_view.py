@@ -10,6 +10,7 @@ from textual.widget import Widget
 from swapdesk.flows.creation.consent import Consent, consent_for
 from swapdesk.flows.creation.create_checks import Checked, TypedBefore
 from swapdesk.flows.notation import copied_amount
+from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.tui.commands.command import Command, Standing
 from swapdesk.tui.page import budget_of
 from swapdesk.tui.screens.create_account import PaidFromWallet
@@ -49,6 +50,7 @@ class CreateView(PaidFromWallet):
         self._hidden: frozenset[int] = frozenset()
         self._seen_whole = False
         self._asking = False
+        self._again = AskingAgain()
         self._consented = ("", Consent())
         self._typed = typed
         self._form = CreateForm(session.desk, board, row, typed)
@@ -116,12 +118,20 @@ class CreateView(PaidFromWallet):
         if self.step in (*BUSY, Step.FAILED):
             return self._said
         if self._asking:
-            return Check(Verdict.UNKNOWN, "asking for a new quote")
+            turn = self._again.turn
+            said = "asking for a new quote"
+            return Check(Verdict.UNKNOWN, f"{said}, {turn}" if turn else said)
+        if again := self._said_again():
+            return Check(Verdict.WARNING, "The calls of this window are used up:", again)
         if not checked.problems and not self.expired() and (lack := self.lack_check()) is not None:
             return lack
         return verdict_of(
             self.step, self.row, checked, self.consent(), self.now(), typing=self._typing()
         )
+
+    def _said_again(self) -> str:
+        """When a new quote is asked for again by itself; empty when it is not."""
+        return self._again.words(self.session.clock.monotonic())
 
     def consent(self) -> Consent:
         """That of the quote, with what is to be said of the memos.
@@ -163,7 +173,8 @@ class CreateView(PaidFromWallet):
             self.step,
             typing=self._typing(),
             expired=self.expired(),
-            asking=self._asking,
+            asked="asked already" if self._asking else self._said_again(),
+            most=self._again.most,
             on_chain=self.on_chain,
             at_end=lambda: self._form.at_end,
             locked=lambda: (

@@ -74,10 +74,14 @@ def ranked_by(board: QuoteBoard, arrangement: Arrangement, *, failed: bool) -> l
     ]
 
 
-def nothing_yet(asking: float | None, error: ClientError | None, *, answered: bool) -> LineLike:
-    """What stands in an empty table; ``asking`` is how many seconds an ask has lasted."""
+def nothing_yet(
+    asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
+) -> LineLike:
+    """What stands in an empty table; ``asking`` is how many seconds an ask has lasted, ``turn``
+    which of several it is."""
     if asking is not None:
-        return f"asking for quotes, {asking:.1f} s" if asking >= SAY_ASKING_AFTER else ""
+        said = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
+        return said if asking >= SAY_ASKING_AFTER else ""
     if error is not None:
         return "No quotes. The reason stands below."
     return "The service has no route between these tokens." if answered else ""
@@ -91,13 +95,14 @@ def rows_below(
     *,
     error: ClientError | None,
     wait: float | None,
+    again: str = "",
     notes: Sequence[Line] = (),
 ) -> list[LineLike]:
     """The sentences under the table: a failure, a reason, what the route returns, and what
     ``notes`` the rows bear."""
     rows: list[LineLike] = []
     if error is not None:
-        rows += error_rows(error, wait)
+        rows += error_rows(error, wait, again)
     if board is None:
         return rows
     if entry is not None:
@@ -174,10 +179,10 @@ def refusal_of(error: ClientError) -> str:
     return f"{failure_of_error(error).cause} {code_and_request(error)}"
 
 
-def error_rows(error: ClientError, wait: float | None) -> list[LineLike]:
+def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
     """The cause in words, every named field, then code and request id to be copied."""
     if isinstance(error, RateLimited):
-        said = rate_limited(error, wait)
+        said = rate_limited(error, wait, again)
     else:
         said = failure_of_error(error).cause
     rows: list[LineLike] = [[Span(f"{REFUSED} ", "status-trouble"), Span(said, "status-trouble")]]

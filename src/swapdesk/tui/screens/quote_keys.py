@@ -41,7 +41,8 @@ _TYPE_OF: dict[type[Command], RouteType] = {
 @dataclass(frozen=True)
 class QuoteState:
     """What the standing of a verb depends on. ``explained``: a panel stands beside the rows that
-    can be closed. ``wait`` is seconds until the budget allows."""
+    can be closed. ``wait`` is seconds until the budget allows; ``again`` says when the desk asks
+    by itself, ``most`` how many calls one may become."""
 
     question: QuoteQuestion
     board: QuoteBoard | None
@@ -51,6 +52,8 @@ class QuoteState:
     explained: bool
     wait: float | None
     now: datetime
+    again: str = ""
+    most: int = 1
 
 
 def standing_of(verb: type[Command], state: QuoteState) -> Standing:
@@ -66,7 +69,8 @@ def standing_of(verb: type[Command], state: QuoteState) -> Standing:
             return HIDDEN
         return Standing(verb="close") if state.explained else READY
     if verb is Refresh:
-        return _asking(state) or Standing(cost=cost_in_words(state.question.wish))
+        cost = cost_in_words(state.question.wish, state.most)
+        return _asking(state) or Standing(cost=cost)
     if verb is FixedToo:
         if board is None or state.question.wish.fixed:
             return HIDDEN
@@ -102,6 +106,8 @@ def _folding(state: QuoteState) -> Standing:
 def _asking(state: QuoteState) -> Standing | None:
     if state.asking:
         return Standing(locked="asked already")
+    if state.again:
+        return Standing(locked=state.again)
     if state.wait:
         return Standing(locked=f"next one in {countdown(state.wait)}")
     return None

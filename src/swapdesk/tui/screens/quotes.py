@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
+from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
@@ -84,14 +85,17 @@ class QuotesScreen(QuotesView):
 
     # asking
 
-    def ask(self, *, only_fixed: bool = False) -> None:
+    def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
         """One call for each kind of rate; the rows in view stay until the answer is there.
 
-        ``only_fixed`` adds fixed rates to the answer in view.
+        ``only_fixed`` adds fixed rates to the answer in view. ``by_itself``: what was refused
+        before is asked once more.
         """
         if self._asked_at is not None or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
+        self._only_fixed = only_fixed
+        self._again.begin(by_itself=by_itself)
         self._error = None
         self.set_timer(SAY_ASKING_AFTER, self._show)
         beside = self.board if only_fixed else None
@@ -101,14 +105,20 @@ class QuotesScreen(QuotesView):
     async def _fetch(self, beside: QuoteBoard | None) -> None:
         quotes = self.desk.link.quotes
         if beside is None:
-            answer = await self.question.ask(quotes)
+            answer = await self.question.ask(quotes, self._again.may_repeat)
         else:
-            answer = await self.question.rate(quotes, beside, fixed=True)
+            answer = await self.question.rate(quotes, beside, self._again.may_repeat, fixed=True)
         self.post_message(answer)
+
+    def on_tick(self) -> None:
+        if self._again.is_due(self.session.clock.monotonic()):
+            self.ask(only_fixed=self._only_fixed, by_itself=True)
+        super().on_tick()
 
     @on(QuotesArrived)
     def _arrived(self, event: QuotesArrived) -> None:
         self._asked_at = None
+        self._again.answered()
         self.take(event.board)
         refused = event.board.refused
         if refused is None:
@@ -120,6 +130,7 @@ class QuotesScreen(QuotesView):
     @on(QuotesFailed)
     def _failed(self, event: QuotesFailed) -> None:
         self._asked_at = None
+        self._again.refused(event.error, self._wait(), self.session.clock.monotonic())
         if event.beside:
             cause = failure_of_error(event.error).cause
             self.show_notice(f"{cause} {code_and_request(event.error)}", "warning")
@@ -157,6 +168,8 @@ class QuotesScreen(QuotesView):
             explained=self._beside,
             wait=self._wait(),
             now=self.now(),
+            again=self._said_again(),
+            most=self._again.most,
         )
         standing = standing_of(verb, state)
         if verb is NextQuote and self._beside and standing is READY:
@@ -228,7 +241,7 @@ class QuotesScreen(QuotesView):
     def _opted(self, options: QuoteOptions) -> None:
         """Other options: the answer in view stays what it was until it is asked again."""
         wish = self.question.wish.with_options(options)
-        self.question = QuoteQuestion(wish)
+        self.question, self._again = QuoteQuestion(wish), AskingAgain()
         said = f"Options changed. r asks with them, {cost_in_words(wish)}."
         self.show_notice(said)
         self._show()

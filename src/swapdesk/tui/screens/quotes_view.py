@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import countdown
+from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
 from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.ranking import RankedQuote, former_places
@@ -74,6 +75,8 @@ class QuotesView(Page):
         self.arrangement = Arrangement()
         self._error: ClientError | None = None
         self._asked_at: float | None = None
+        self._again = AskingAgain()
+        self._only_fixed = False
         self._explained = False
         self._typed = typed
         self._former: dict[str, int] = {}
@@ -138,7 +141,13 @@ class QuotesView(Page):
 
     @property
     def counting(self) -> bool:
+        if self._said_again():
+            return True
         return self.board is not None and bool(self.board.ranking.rows)
+
+    def _said_again(self) -> str:
+        """When the desk asks again by itself; empty when it does not."""
+        return self._again.words(self.session.clock.monotonic())
 
     def on_tick(self) -> None:
         self._show()
@@ -174,7 +183,8 @@ class QuotesView(Page):
         passed = None
         if self._asked_at is not None:
             passed = self.session.clock.monotonic() - self._asked_at
-        self._table.set_empty(nothing_yet(passed, self._error, answered=board is not None))
+        answered, turn = board is not None, self._again.turn
+        self._table.set_empty(nothing_yet(passed, self._error, answered=answered, turn=turn))
         self._show_below()
         self._say_money()
         self.refresh_keys()
@@ -195,7 +205,9 @@ class QuotesView(Page):
         if self.board is None:
             return []
         if self._asked_at is not None:
-            return [[Span("asking again", "status-moving")]]
+            turn = self._again.turn
+            said = f"asking again, {turn}" if turn else "asking again"
+            return [[Span(said, "status-moving")]]
         lines = ranked_by(self.board, self.arrangement, failed=self._error is not None)
         count = _count_below(self._table)
         return [*([*count, *line] for line in lines), lines[-1]]
@@ -210,7 +222,14 @@ class QuotesView(Page):
             notes = badge_notes(noted, all_of_them=self.app.size.width >= NORMAL)
         entry = unusable_at(board, self._table.cursor_key) if board is not None else None
         rows = rows_below(
-            board, self.row, entry, now, error=self._error, wait=self._wait(), notes=notes
+            board,
+            self.row,
+            entry,
+            now,
+            error=self._error,
+            wait=self._wait(),
+            again=self._said_again(),
+            notes=notes,
         )
         if board is not None and entry is None and 0 < self._room(rows) < self._wanted:
             # Those that cannot be used stand below the rows in view.
@@ -266,12 +285,15 @@ class QuotesView(Page):
         board, row = self.board, self.row
         if self._asked_at is not None and board is None:
             self.set_money(funds, "the service: it asks every route")
+        elif self._asked_at is None and (again := self._said_again()):
+            self.set_money(funds, f"the desk: it asks {again}")
         elif self._error is not None and board is None:
             self.set_money(funds, failure_of_error(self._error).next)
         elif row is None:
             self.set_money(funds, without_route_next(board))
         elif row.expired(self.now()):
-            self.set_money(funds, f"you: r asks again, {cost_in_words(self.question.wish)}")
+            cost = cost_in_words(self.question.wish, self._again.most)
+            self.set_money(funds, f"you: r asks again, {cost}")
         else:
             left = (row.expires_at - self.now()).total_seconds()
             self.set_money(funds, f"you: choose a route in {countdown(left)}", urgent=left < 15)
