@@ -406,3 +406,13 @@ def test_a_refund_names_its_chain_as_people_do() -> None:
     assert account_of(one, None, now=LATER).cause == "0.5 BTC came back on Bitcoin"
     elsewhere = order(**back, refund_chain="elsewhere", in_token=coin)
     assert "came back on elsewhere" in account_of(elsewhere, None, now=LATER).cause
+
+
+def test_a_leg_status_that_nobody_knows_moves_no_money() -> None:
+    """77 counted as later than waiting: what was never paid was "on its way"."""
+    waiting = {"display_status": "WAITING_FOR_DEPOSIT", "in_status": 1, "anonymous": True}
+    known, unknown = (order(**waiting, out_status=status) for status in (1, 77))
+    assert account_of(unknown, None, now=LATER) == account_of(known, None, now=LATER)
+    failed = {"display_status": "FAILED", "deposit_address": "x"}
+    assert case(**failed, in_status=77) is Case.FAILED_UNCLEAR
+    assert case(**failed, in_status=1) is Case.FAILED_BEFORE

@@ -95,6 +95,10 @@ _ARRIVED = frozenset(
 )
 
 
+_PAST_WAITING = frozenset(one for one in LegStatus if one >= LegStatus.CONFIRMING)
+_LEG_STATUSES = frozenset(LegStatus)
+
+
 def case_of(order: Order) -> Case:
     """The case of an order."""
     display = display_of(order)
@@ -139,18 +143,19 @@ def on_hold(order: Order) -> bool:
 
 def in_second_leg(order: Order) -> bool:
     """Whether the funds of a private order left its first exchange."""
-    return (
-        order.anonymous is True
-        and order.out_status is not None
-        and order.out_status >= LegStatus.CONFIRMING
-    )
+    return order.anonymous is True and second_leg_paid(order)
+
+
+def second_leg_paid(order: Order) -> bool:
+    """Whether the payout leg is past waiting; a leg status that nobody knows says nothing."""
+    return order.out_status in _PAST_WAITING
 
 
 def deposit_arrived(order: Order) -> bool:
     """Whether the service says that money of this order reached it."""
     if order.action_required or order.refund_hash or order.out_transaction_out_hash:
         return True
-    if order.out_status is not None and order.out_status >= LegStatus.CONFIRMING:
+    if second_leg_paid(order):
         return True
     return order.in_status is not None and order.in_status in _ARRIVED
 
@@ -192,7 +197,7 @@ def _failed(order: Order) -> Case:
         return Case.CHAIN_FAILED
     if order.deposit_address is None:
         return Case.NEVER_SET_UP
-    return Case.FAILED_UNCLEAR if order.in_status is None else Case.FAILED_BEFORE
+    return Case.FAILED_BEFORE if order.in_status in _LEG_STATUSES else Case.FAILED_UNCLEAR
 
 
 def _open(order: Order, display: str) -> Case:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.orders.order_account import expected_end
-from swapdesk.flows.orders.order_case import on_hold
+from swapdesk.flows.orders.order_case import on_hold, second_leg_paid
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 StepMark = Literal["past", "now", "future", "trouble", "ended"]
@@ -100,7 +100,7 @@ def _leg(
     # A failed leg no longer says how far it came: what was seen does.
     place = max((reached(past) for _, past in states), default=_LOWEST)
     place = max(place, reached(order))
-    if not last and _left_behind(order):
+    if not last and second_leg_paid(order):
         place = len(_PLACES) - 1
     over = ended(display_of(order))
     begun = first or started is not None or place > _LOWEST
@@ -123,7 +123,7 @@ def _leg(
     trouble = _trouble(order, status, states, first)
     if trouble is not None:
         steps = [replace(step, mark="past") if step.mark == "now" else step for step in steps]
-    if trouble is not None and (last or not _left_behind(order)):
+    if trouble is not None and (last or not second_leg_paid(order)):
         steps = [step for step in steps if step.mark != "future" or trouble.mark == "trouble"]
         at = next((n for n, step in enumerate(steps) if step.mark == "future"), len(steps))
         steps.insert(at, trouble)
@@ -135,11 +135,6 @@ def _leg(
 
 def _status(order: Order, first: bool) -> int | None:
     return order.in_status if first else order.out_status
-
-
-def _left_behind(order: Order) -> bool:
-    """Whether a private order has left its first exchange."""
-    return order.out_status is not None and order.out_status >= LegStatus.CONFIRMING
 
 
 def _word(status: int | None, begun: bool, place: int) -> str:
