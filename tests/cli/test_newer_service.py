@@ -1,0 +1,140 @@
+"""A newer service under every command: members that are added change nothing, and values that
+nobody knows are told and lose nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from cli.newer_answers import (
+    KINDS,
+    STATES,
+    Newer,
+    looks_like_sets,
+    unknown_values,
+)
+from cli.scenes import (
+    NOT_ASKING,
+    SCENES,
+    Front,
+    Scene,
+    commands,
+    documents,
+    front,
+    told,
+)
+from harness import Result, Sandbox
+from swapdesk.cli.exit_codes import Exit
+
+ALWAYS = {"quote", "swap", "send", "tokens", "orders show", "orders watch waiting"}
+"""Scenes of every run; all others belong to a full one."""
+UNKNOWN_ALWAYS = (
+    ("quote", "Quote.type"),
+    ("tokens", "TokenSecurityScan.resultType"),
+    ("swap", "Order.displayStatus"),
+    ("orders watch waiting", "ServerFrame.type"),
+)
+"""Values of every run."""
+
+
+@pytest.fixture(scope="module")
+def standing(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    with front(sandbox, tmp_path_factory.mktemp("fronts") / "front") as made:
+        yield made
+
+
+def scenes() -> list[object]:
+    return [
+        pytest.param(one, id=str(one), marks=() if str(one) in ALWAYS else pytest.mark.long)
+        for one in SCENES
+    ]
+
+
+def scene_of(name: str) -> Scene:
+    return next(one for one in SCENES if str(one) == name)
+
+
+def test_every_command_has_a_scene() -> None:
+    assert {scene.command for scene in SCENES} | NOT_ASKING.keys() == commands()
+    assert {str(scene) for scene in SCENES} > ALWAYS
+
+
+def test_every_set_has_a_value_that_nobody_knows() -> None:
+    assert looks_like_sets() <= unknown_values().keys()
+    assert STATES.keys() <= unknown_values().keys()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("scene", scenes())
+def test_added_members_change_nothing(standing: Front, scene: Scene) -> None:
+    today, newer = Newer(), Newer(members=KINDS)
+    before = scene.run(standing, today)
+    after = scene.run(standing, newer)
+    assert bool(newer.objects) is bool(today.objects)
+    assert told(scene, after, standing) == told(scene, before, standing)
+
+
+def kept(scene: Scene, place: str, before: Result, after: Result, standing: Front) -> None:
+    """Nothing breaks, no row is lost, and what was told of the place is told as it came."""
+    assert after.code in set(Exit) - {Exit.DEFECT}, after
+    assert "Traceback" not in after.stderr, after
+    if after.code != before.code:
+        # Refused, and said so.
+        assert after.stderr.strip(), after
+        return
+    lengths = [
+        [line for line in told(scene, one, standing) if _LIST.fullmatch(line)]
+        for one in (before, after)
+    ]
+    assert sum(map(_length, lengths[0])) <= sum(map(_length, lengths[1])), (place, lengths)
+    model, _, name = place.partition(".")
+    if model in _WHOLE and documents(before.stdout) and f'"{name}":' in before.stdout:
+        assert str(unknown_values()[place]) in after.stdout, (place, after)
+
+
+_LIST = re.compile(r"out\.\w+: \d+ of them")
+_WHOLE = ("Order", "Quote")
+"""Models of which documents have every member."""
+
+
+def _length(line: str) -> int:
+    return int(line.rsplit(maxsplit=3)[1])
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("name", "place"), UNKNOWN_ALWAYS)
+def test_a_value_that_nobody_knows_is_told(standing: Front, name: str, place: str) -> None:
+    scene, today = scene_of(name), Newer()
+    before = scene.run(standing, today)
+    assert place in today.seen
+    kept(
+        scene,
+        place,
+        before,
+        scene.run(standing, Newer(values={place: unknown_values()[place]})),
+        standing,
+    )
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("scene", SCENES, ids=str)
+def test_every_value_that_nobody_knows_is_told(standing: Front, scene: Scene) -> None:
+    today = Newer()
+    before = scene.run(standing, today)
+    for place in sorted(today.seen):
+        newer = Newer(values={place: unknown_values()[place]})
+        kept(scene, place, before, scene.run(standing, newer), standing)
+
+
+@pytest.mark.timeout(300)
+def test_nothing_is_payable_in_a_state_that_nobody_knows(standing: Front) -> None:
+    """Neither told to be paid nor paid: every state of an order is one of tomorrow."""
+    created = scene_of("swap").run(standing, Newer(values=STATES))
+    assert created.code == 0, created
+    assert (created.document["deposit"], created.document["displayStatus"]) == (None, "HOVERING")
+    assert "send the deposit" not in created.document["next"]
+    funded = scene_of("swap funded").run(standing, Newer(values=STATES))
+    assert funded.code not in (Exit.DONE, Exit.DEFECT), funded
