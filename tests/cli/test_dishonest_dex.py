@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 
 from cli.desks import Desk
 from patience import PATIENCE
@@ -55,3 +56,14 @@ def test_a_lie_is_refused_and_told(desk: Desk) -> None:
         assert error["money"].startswith("in your wallet; nothing was swapped")
         assert error["next"] == "you: ask for new quotes"
         assert standing(desk, account) == before
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("--dry-run",)])
+def test_an_approval_that_cannot_be_read_creates_nothing(
+    desk: Desk, words: tuple[str, ...]
+) -> None:
+    desk.sandbox.fault("garbage", operation="dex_approve", times=20)
+    done = desk("swap", *PAIR, "--type", "dex", "--provider", "fa", *words, "--json")
+    assert (done.code, done.error["code"]) == (7, "ANSWER_NOT_JSON"), done.stderr
+    assert done.error["message"].startswith("The answer of the service could not be used.")
+    assert done.error["money"].startswith("in your wallet")

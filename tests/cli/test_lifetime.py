@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import signal
 import sqlite3
 import subprocess
@@ -178,6 +179,16 @@ def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
     result = cli("chains", "--json", home=tmp_path)
     assert (result.code, result.error["code"]) == (2, "SANDBOX_REFUSED")
     assert "0600" in result.error["message"]
+
+
+def test_what_is_left_of_a_killed_sandbox_is_no_mistake_of_the_command(tmp_path: Path) -> None:
+    """Its node may end after its service, and holds the directory until then."""
+    assert cli("chains", home=tmp_path).code == 0
+    with (tmp_path / "sandbox" / "lock").open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        result = cli("chains", "--json", home=tmp_path)
+    assert (result.code, result.error["code"]) == (7, "SANDBOX_NOT_READY")
+    assert "another sandbox uses" in result.error["message"]
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:

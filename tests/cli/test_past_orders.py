@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from cli.desks import InProcess
@@ -38,7 +40,8 @@ def test_a_create_of_unknown_outcome_keeps_no_order_waiting(
     journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
     lost = intent()
     journal.intents.add(lost, "create", "digest")
-    journal.intents.mark_sent(lost.id, NOW)
+    # Just now: what was sent long ago is looked for once, without a wait.
+    journal.intents.mark_sent(lost.id, datetime.now(UTC))
     journal.close()
     told = past("orders", *words, "--json")
     assert told.code == 0
@@ -47,6 +50,7 @@ def test_a_create_of_unknown_outcome_keeps_no_order_waiting(
         " order. Nothing was paid. An open desk and the next command that creates"
         " look for longer, which settles it."
     ) in told.stderr
+    assert "Looking for its order, for 0.5 s at most." in told.stderr
     if words == ("list",):
         assert [one["intentId"] for one in told.document["unknown"]] == [lost.id]
 

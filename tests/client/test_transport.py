@@ -35,6 +35,7 @@ from swapdesk.client.errors import (
     ValidationFailed,
 )
 from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.retry import RetryPolicy
 from swapdesk.client.transport import ApiTransport
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
@@ -161,6 +162,19 @@ async def test_the_deadline_is_for_the_whole_answer(behaviour, name: str) -> Non
             await transport.send(operation, body=body)
         assert len(server.requests) == (1 if operation.writes else 3)
         await transport.aclose()
+
+
+@pytest.mark.parametrize("behaviour", [drip, silence], ids=["drip", "silence"])
+async def test_all_attempts_to_read_have_one_deadline(behaviour) -> None:
+    operation = replace(BY_NAME["get_quotes"], deadline=0.15)
+    policy = RetryPolicy(reading=0.15)
+    async with RudeServer(behaviour) as server:
+        transport = ApiTransport(server.url, CREDENTIALS, clock=EagerClock(), policy=policy)
+        with pytest.raises(NoAnswer, match=r"no answer within 0\.15 s"):
+            await transport.send(operation)
+        assert len(server.requests) == 1
+        await transport.aclose()
+    assert RetryPolicy().reading == 30.0
 
 
 async def test_nothing_is_sent_when_nobody_listens() -> None:

@@ -40,6 +40,7 @@ def test_an_order_as_confirmed_is_payable() -> None:
         ({"anonymous": True}, "it takes the private route"),
         ({"anonymous": None}, "it takes the private route"),
         ({"in_amount": Decimal("0.50005001")}, "it asks for 0.50005001 BTC instead of 0.5"),
+        ({"in_amount": Decimal("0.4499")}, "it asks for 0.4499 BTC instead of 0.5"),
         ({"in_amount": None}, "it does not say what to pay"),
         ({"in_amount": Decimal(0)}, "it does not say what to pay"),
         ({"expires": NOW + timedelta(seconds=29)}, "its deadline is too near"),

@@ -43,6 +43,11 @@ def test_a_code_nobody_knows_is_told_by_its_status(status: int) -> None:
     assert failure.next.startswith(OWNERS)
 
 
+def test_a_gateway_without_a_code_says_nothing_of_an_exchange() -> None:
+    assert failure_of("HTTP_502", 502).cause == "The service cannot answer right now."
+    assert failure_of("PROVIDER_EXCHANGE_FAILED", 502).cause == "No exchange accepted the order."
+
+
 def sentences() -> list[tuple[str, str]]:
     """(file, text) of every text of the desk that reads like a sentence; docstrings left out."""
     found = []

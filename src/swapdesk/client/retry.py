@@ -24,6 +24,8 @@ class RetryPolicy:
     base: float = 0.5
     cap: float = 20.0
     longest_retry_after: float = 60.0
+    reading: float = 30.0
+    """How long all attempts at one reading call may take together, without the waits between."""
 
     def wait(
         self, error: ClientError, attempt: int, *, writes: bool, rng: random.Random

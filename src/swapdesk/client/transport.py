@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlencode
@@ -110,17 +111,26 @@ class ApiTransport:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> RawAnswer:
-        """One call with its retries. The deadline of the operation holds for each attempt.
+        """One call with its retries. The deadline of the operation holds for each attempt, and
+        that of the policy for all attempts to read.
 
         From ``until`` on, by the clock, nothing is sent again: what the call asks for is over.
         """
         target = self._target(operation, path or {}, query)
         self.retries.earn()
         attempt = 1
+        loop = asyncio.get_running_loop()
+        left = math.inf if operation.writes else self._policy.reading
         while True:
+            began = loop.time()
+            if left < operation.deadline:
+                operation = replace(operation, deadline=round(left, 1) or left)
             try:
                 return await self._attempt(operation, target, body, attempt)
             except ClientError as error:
+                left -= loop.time() - began
+                if left <= 0:
+                    raise
                 wait = self._policy.wait(error, attempt, writes=operation.writes, rng=self._rng)
                 if wait is None or self._http.is_closed or self._over(until, wait):
                     raise

@@ -32,6 +32,8 @@ from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
 LOOPBACK = "127.0.0.1"
 OK, DEFECT, BAD_INPUT = 0, 1, 2
+NOT_FREE = 7
+"""Of a sandbox that a command starts: what is left of a killed one still holds the directory."""
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +58,8 @@ class ServeOptions:
 
 def serve(options: ServeOptions) -> int:
     """Run a sandbox until it is told to end. Returns an exit code: 0 ended cleanly, 1 it
-    could not be kept running, 2 the options or the data directory do not allow it.
+    could not be kept running, 2 the options or the data directory do not allow it; 7 instead
+    with a lifeline, where another sandbox holds the directory.
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     return asyncio.run(_serve(options, SystemClock()))
@@ -70,7 +73,9 @@ async def _serve(options: ServeOptions, clock: Clock) -> int:
             held.callback(os.close, lock := await lock_directory(options.data, clock))
             keys = partner_keys(load_key(options.data))
             sandbox = _Sandbox(options, clock, lock, held)
-        except (OSError, DirectoryInUse, KeyRefused) as error:
+        except DirectoryInUse as error:
+            return _say(error, NOT_FREE if options.lifeline else BAD_INPUT)
+        except (OSError, KeyRefused) as error:
             return _say(error, BAD_INPUT)
         try:
             if not await sandbox.start(stop):

@@ -25,6 +25,9 @@ from swapdesk.wire.tokens import Token
 AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
 """How far ``inAmount`` may exceed the intent: one part in ten thousand."""
 
+LESS_TOLERANCE = Decimal(1) / Decimal(10)
+"""How far ``inAmount`` may fall short of the intent: what is lacking stays with the payer."""
+
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 
@@ -89,7 +92,7 @@ def check_order(
         hard.append("its rate is not fixed" if intent.fixed else "its rate is fixed")
     if order.in_amount is None or order.in_amount <= 0:
         hard.append("it does not say what to pay")
-    elif _asks_more(intent, order.in_amount):
+    elif _asks_more(intent, order.in_amount) or _asks_less(intent, order.in_amount):
         hard.append(
             f"it asks for {plain(order.in_amount)} {intent.token_in.symbol}"
             f" instead of {plain(intent.amount_in)}"
@@ -142,6 +145,11 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
     if intent.fixed:
         return DOUBLE.plus(in_amount) > DOUBLE.plus(intent.amount_in)
     return in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE)
+
+
+def _asks_less(intent: Intent, in_amount: Decimal) -> bool:
+    """By more than a venue rounds: what is paid then is another payment than was confirmed."""
+    return in_amount < intent.amount_in * (1 - LESS_TOLERANCE)
 
 
 def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from swapdesk.client.api import PartnerApi
 from swapdesk.flows.creation.dex_transaction import approval_of
 from swapdesk.flows.dex.dex_permission import payload_of
-from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS
+from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS, missing_permission
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.wallet.client import WalletClient
@@ -63,7 +63,7 @@ async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryR
         # Both sides pay in the order's transaction: nothing is permitted before it.
         return DryRun(intent, promise, (), (ORDER_UNKNOWN,), ())
     request = ApproveRequest(quote_id=intent.quote_id, address_from=promise.account)
-    missing = await api.dex_approve(request)
+    missing = await missing_permission(api, request)
     found: list[tuple[str, TransactionPayload | TypedDataPayload]] = [
         (f"approve {place}", approval_of(one, promise))
         for place, one in enumerate(missing.approvals[:MOST_APPROVALS], 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.flows.creation.dex_transaction import NotThisSwap
 from swapdesk.flows.dex.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken
@@ -19,7 +19,7 @@ from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN, wallet_money
 from swapdesk.flows.signing.dex_payment import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
+from swapdesk.flows.wording import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 
@@ -152,5 +152,11 @@ class DexEnding:
         if isinstance(error, ApiError) and self.order_id is None:
             outcome = self.end(code or f"HTTP_{status}", failure_of(code or "", status).cause)
             return SwapEnded(outcome.failure, outcome.code, error=error)
-        words = goes_on(UNREACHABLE.cause, self.whereabouts())
+        lost = error.reason if isinstance(error, OutcomeUnknown) else error
+        if isinstance(lost, AnswerRefused) and self.order_id is None:
+            # Asking created nothing, and was repeated already.
+            outcome = self.end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
+            return SwapEnded(outcome.failure, outcome.code, error=lost)
+        said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else UNREACHABLE
+        words = goes_on(said.cause, self.whereabouts())
         return SwapOpen(words, "NOT_REACHABLE", self._intent.id, self.order_id, error=error)

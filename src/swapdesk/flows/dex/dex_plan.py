@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.dex.signature_kinds import ORDER, PERMIT, signature_kind
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.wire.dex import ApproveAnswer, ApproveRequest
@@ -65,7 +66,17 @@ AT_ONCE = SwapPlan(allows=False)
 
 async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
     """Raises ClientError."""
-    return plan_of(await api.dex_approve(ApproveRequest(quote_id=quote_id, address_from=account)))
+    request = ApproveRequest(quote_id=quote_id, address_from=account)
+    return plan_of(await missing_permission(api, request))
+
+
+async def missing_permission(api: PartnerApi, request: ApproveRequest) -> ApproveAnswer:
+    """What has to be approved or signed. Raises ClientError, and never OutcomeUnknown: asking
+    creates nothing, whatever became of the answer."""
+    try:
+        return await api.dex_approve(request)
+    except OutcomeUnknown as lost:
+        raise lost.reason from None
 
 
 def plan_of(missing: ApproveAnswer) -> SwapPlan:
