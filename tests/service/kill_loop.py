@@ -26,13 +26,12 @@ from typing import Any
 
 import httpx
 
-from patience import PATIENCE
-
 HERE = Path(__file__).resolve()
 TESTS = HERE.parent.parent
 if str(TESTS) not in sys.path:
     sys.path.insert(0, str(TESTS))
 
+from patience import PATIENCE  # noqa: E402
 from service.loopback import listening, server_of  # noqa: E402
 from service.orders_fixtures import (  # noqa: E402
     ALICE,
