@@ -17,7 +17,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.dex.dex_ending import DexEnding
 from swapdesk.flows.dex.dex_outcome import SwapEnded
-from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
+from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, _chosen, find_account
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
@@ -35,7 +35,7 @@ from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.stage_line import stage_spans
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, Accounts, Kind, Origin
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wire.orders import DisplayStatus
@@ -245,6 +245,15 @@ def test_what_the_wallet_lacks_is_said_before_it_is_confirmed() -> None:
     assert (
         looking.lack(Decimal(5), "USDC") == "another desk has the wallet; sign there, or close it"
     )
+
+
+@pytest.mark.parametrize(
+    ("read_only", "said"),
+    [(True, "Another desk has the wallet, and may be making one"), (False, "wallet new makes one")],
+)
+def test_an_account_that_another_desk_makes_is_waited_for(read_only: bool, said: str) -> None:
+    with pytest.raises(NoSwapAccount, match=said):
+        _chosen(Accounts((), (), (), read_only), ETH, ETH)
 
 
 async def test_a_chain_without_a_node_is_named_before_the_wallet_is_asked(tmp_path: Path) -> None:

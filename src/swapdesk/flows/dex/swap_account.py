@@ -107,6 +107,11 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token) -> SwapAccount:
     account, payee = _first(accounts, sold), _first(accounts, bought)
     if account is None:
         chain = sold.chain_data.name
+        if accounts.read_only:
+            raise NoSwapAccount(
+                f"This wallet has no account on {chain} yet. Another desk has the wallet, and may"
+                " be making one: try again in a moment."
+            )
         raise NoSwapAccount(
             f"This wallet has no account on {chain}. The command swapdesk wallet new makes one."
         )

@@ -11,7 +11,7 @@ import heapq
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ from swapdesk.wire.orders import Order
 
 log = logging.getLogger(__name__)
 
+_NEW = timedelta(minutes=2)
+"""For so long an order may still be written down by whoever created it."""
 LOAD_STEP = 100
 """Orders read from the journal between two breaths of the event loop."""
 
@@ -147,7 +149,7 @@ class KnownOrders:
     def look_at_payments(self) -> list[str]:
         """Read in the journal which deposits were paid and how far batches are, also by another
         desk; the ids of orders that this says something new of."""
-        moved = self._look_at_put_away()
+        moved = self._look_at_put_away() + self._look_at_new()
         for service_id, payment in self._paid.now().items():
             before = self._known[service_id]
             if payment != before.own_payment:
@@ -159,6 +161,22 @@ class KnownOrders:
             if after is not before:
                 self._known[service_id] = after
                 moved.append(service_id)
+        return moved
+
+    def _look_at_new(self) -> list[str]:
+        """Read whether another desk or command of this home made the newest orders that are taken
+        for foreign ones; the ids of those. The stream may tell of an order before its creator has
+        written it down."""
+        now = self._clock.now()
+        moved = []
+        for tracked in list(self.running()):
+            created = tracked.order.created
+            if tracked.intent is not None or created is None or now - created > _NEW:
+                continue
+            known = self._from_journal(tracked.service_id, tracked)
+            if known is not None and known.intent is not None:
+                self.put(known)
+                moved.append(tracked.service_id)
         return moved
 
     def _look_at_put_away(self) -> list[str]:
