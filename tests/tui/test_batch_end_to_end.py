@@ -19,6 +19,8 @@ from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
 
 MOST_KEYS = 20
+MOST_TO_CORRECT = 30
+"""For a file with two faults, from ``b`` to what is submitted; a paste is one key."""
 ESCAPE = "\x1b"
 HEAD = "to,sell_amount,buy,chain,memo,route,sell"
 ROWS = 20
@@ -227,6 +229,7 @@ def test_a_file_with_problems_is_put_right_in_place_and_goes_through(batch: Batc
     batch.build()
     assert batch.sign("c submit") >= 2
     batch.submit()
+    assert desk.keys <= MOST_TO_CORRECT, desk.keys
     everybody_paid(lambda to: chain.balance(ether, to), people)
     batch.follow()
 

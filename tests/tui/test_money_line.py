@@ -32,6 +32,14 @@ def test_sentences_are_left_out_from_the_end() -> None:
     assert whole_sentences(said, 20)[0].role == "status-waiting"
 
 
+def test_a_notice_takes_the_short_step_beside_it() -> None:
+    state = MoneyState(
+        "on its way.", "the exchanges: they pay; o shows", next_short="the exchanges"
+    )
+    line = plain_text(money_line(state, 63, SAID))
+    assert line == f"{SAID}  Next the exchanges"
+
+
 def test_without_room_the_next_step_is_what_is_left() -> None:
     assert plain_text(money_line(STATE, 20, SAID)).startswith("Next you: choose")
 

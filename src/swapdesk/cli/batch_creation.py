@@ -61,7 +61,7 @@ async def create_batch(session: Session, request: CreateRequest) -> int:
     stopped = creation_error(made)
     if stopped is not None:
         raise stopped
-    return creation_exit(made.batch)
+    return creation_exit(session, made.batch)
 
 
 async def creatable_plan(
@@ -195,7 +195,12 @@ def creation_error(made: Creation) -> CommandError | None:
     return None
 
 
-def creation_exit(batch: JournaledBatch) -> int:
-    """Exit 4 when the service refused rows; the others stand."""
+def creation_exit(session: Session, batch: JournaledBatch) -> int:
+    """Exit 4 when the service refused rows, and how they are asked for again; the others stand."""
     failed = sum(row.state is RowState.FAILED for row in batch.rows)
-    return Exit.REFUSED if failed else Exit.DONE
+    if not failed:
+        return Exit.DONE
+    rows = "1 row was" if failed == 1 else f"{failed} rows were"
+    again = f"swapdesk batch create --failed {batch.id[:8]}"
+    session.call.output.talk(f"{rows} refused: {again} asks again with the same input.")
+    return Exit.REFUSED

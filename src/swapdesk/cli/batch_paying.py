@@ -114,7 +114,7 @@ async def resume_batch(session: Session, batch: str | None, request: PayRequest)
         tell_batch(session, made.batch)
         if [one.state for one in made.batch.groups] == [one.state for one in found.groups]:
             _refuse_idle(session, made.batch)
-        return creation_exit(made.batch)
+        return creation_exit(session, made.batch)
     account = request.account or payer or ""
     return await _all_groups(
         session, made.batch, replace(request, account=account), begun=payer is None
@@ -158,7 +158,7 @@ async def _all_groups(
             _end(session, one, ending)
     again = find_batch(session, batch.id)
     await _tell_paid(session, again)
-    return creation_exit(again)
+    return creation_exit(session, again)
 
 
 async def _tell_paid(session: Session, batch: JournaledBatch) -> None:

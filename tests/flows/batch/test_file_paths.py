@@ -45,13 +45,20 @@ def test_tables_and_directories_complete_what_is_typed(
 
 
 def test_last_files_come_first_and_fit_by_any_part(here: Path) -> None:
-    last = (here / "people" / "January.csv", Path("/elsewhere/pay.csv"))
-    assert offered("", last)[:3] == (
-        "~/work/people/January.csv",
+    last = (
+        here.parent / "January.csv",
+        here / "people" / "February.csv",
+        Path("/elsewhere/pay.csv"),
+        here / "old.TSV",
+    )
+    assert offered("", last) == (
+        "~/January.csv",
+        "people/February.csv",
         "/elsewhere/pay.csv",
+        "old.TSV",
         "new.csv",
     )
-    assert offered("jan", last) == ("~/work/people/January.csv",)
+    assert offered("jan", last) == ("~/January.csv",)
 
 
 @pytest.mark.parametrize(

@@ -364,6 +364,9 @@ def limits(**bucket: str) -> PairLimits:
         (("2", "4"), limits(min="10", max="100", min_out="4", max_out="40"), "40"),
         (("2", "4"), limits(min="100", max="900", min_out="60", max_out="500"), "60"),
         (("2", "4"), limits(min="10", max="0", min_out="4", max_out="0"), "50"),
+        # An amount that the pair does not take buys neither.
+        (("2", "4"), limits(min="200", max="900", min_out="60", max_out="500"), "50"),
+        (("2", "4"), limits(min="10", max="90", min_out="4", max_out="40"), "50"),
         # A token without a price: on the line between the two limits.
         ((None, "4"), limits(min="0", max="200", min_out="0", max_out="80"), "40"),
         (("2", None), limits(min="100", max="100", min_out="7", max_out="7"), "7"),

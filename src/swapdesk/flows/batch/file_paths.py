@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from swapdesk.paths import private_directory, write_private
 
 KEPT = 8
 """Files that are remembered."""
-OFFERED = 6
+OFFERED = 4
+"""Of those that fit, so many are seen at a time."""
 _SUFFIXES = (".csv", ".tsv", ".txt")
 _LOOKED_AT = 5_000
 """Names of one directory that are looked at."""
@@ -109,6 +111,9 @@ def _once(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _short(path: Path) -> str:
-    """With ``~`` for the home of whoever is logged in."""
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+    """A name in the working directory by itself, and ``~`` for the home of whoever is logged in."""
+    with suppress(OSError, RuntimeError):
+        for place, before in ((Path.cwd(), ""), (Path.home(), "~/")):
+            if path.is_relative_to(place):
+                return f"{before}{path.relative_to(place)}"
+    return str(path)

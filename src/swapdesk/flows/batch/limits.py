@@ -46,8 +46,9 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     """About what the recipient gets, in units of the token that is bought, to six digits; None
     when unknown.
 
-    By the prices of the token list, else between what the two limits buy; never outside of what
-    the limits state as received (``minOut``, ``maxOut``). Fees beyond that are not in it.
+    By the prices of the token list, else between what the two limits buy; of an amount within the
+    limits never outside of what they state as received (``minOut``, ``maxOut``). Fees beyond that
+    are not in it.
     """
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
@@ -55,9 +56,11 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     if about is None and bucket is not None:
         about = _between(order.amount, bucket)
     if about is not None and bucket is not None:
-        about = max(about, bucket.min_out or about)
+        if order.amount >= bucket.min:
+            about = max(about, bucket.min_out or about)
         # A service may write 0 for "no bound" (wire decisions 2.4).
-        about = min(about, bucket.max_out or about)
+        if order.amount <= bucket.max or not bucket.max:
+            about = min(about, bucket.max_out or about)
     return None if about is None else _SIX.plus(about)
 
 

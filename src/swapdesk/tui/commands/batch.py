@@ -81,6 +81,13 @@ class FailedAgain(Command):
     VERB = "failed rows again"
 
 
+class BackToBatch(Command):
+    """Back to the batch that these rows failed in, which is still to be paid."""
+
+    KEY = "r"
+    VERB = "back to its batch"
+
+
 class ExportBatch(Command):
     """Write the results, one line for each line of the file; before them a template."""
 

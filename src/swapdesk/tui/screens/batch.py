@@ -11,12 +11,13 @@ from swapdesk.flows.batch.reopening import left_open, sheet_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.batch.template import NAME, template
-from swapdesk.flows.journal.batch_records import BatchCreatedBefore
+from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.batch import (
+    BackToBatch,
     BuildBundle,
     CompletePath,
     CreateBatch,
@@ -51,8 +52,8 @@ class BatchScreen(BatchPaying):
     SPENDS = "exchange"
     VERBS = (
         DecimalComma, NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle,
-        FailedAgain, Orders, ExportBatch, LoadFile, PreviousProblem, TakeCell, OtherColumn,
-        *FILE_VERBS, LeaveCell,
+        FailedAgain, BackToBatch, Orders, ExportBatch, LoadFile, PreviousProblem, TakeCell,
+        OtherColumn, *FILE_VERBS, LeaveCell,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -65,19 +66,34 @@ class BatchScreen(BatchPaying):
         self._reopen()
 
     def _reopen(self) -> None:
-        """Show what an earlier run left open, where this one has loaded nothing; else ask for a
-        file."""
-        if self.plan is not None or self.busy:
+        """Show what is due on an earlier batch, where nothing is on what this run has loaded; ask
+        for a file where nothing is due at all."""
+        if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
-        try:
-            found = left_open(self.desk.journal, self.now())
-        except JournalUnavailable:
-            found = None
-        if found is None:
+        found = self._left_open()
+        if found is not None and found.id != self.work.batch_id:
+            self._open(found)
+        if (self.plan is None and found is None) or self._over:
             self.do_load_file()
-            return
-        self.work.batch_id = found.id
-        self.judge(sheet_of(found))
+
+    def _open(self, batch: JournaledBatch) -> None:
+        self.work.begin(self.planner(), batch.id)
+        self.read_on()
+        self.judge(sheet_of(batch))
+
+    @property
+    def _over(self) -> bool:
+        """Whether a batch is shown on which nothing is due."""
+        progress = self.progress
+        return progress is not None and not (
+            progress.creating or progress.current is not None or progress.failed
+        )
+
+    def _left_open(self) -> JournaledBatch | None:
+        try:
+            return left_open(self.desk.journal, self.now())
+        except JournalUnavailable:
+            return None
 
     # drawing
 
@@ -139,8 +155,17 @@ class BatchScreen(BatchPaying):
             sheet = failed_sheet(made)
         except NoFailedRows:
             return
+        progress = self.progress
         self.work.begin(self.planner())
+        if progress is not None and progress.current is not None:
+            self.work.unpaid = made.id
+        self.progress = None
         self.judge(sheet)
+
+    def do_back_to_batch(self) -> None:
+        unpaid = self.desk.journal.batches.get(self.work.unpaid) if self.work.unpaid else None
+        if unpaid is not None:
+            self._open(unpaid)
 
     def do_orders(self) -> None:
         made = self.made
@@ -195,6 +220,8 @@ class BatchScreen(BatchPaying):
             return READY
         if verb is FailedAgain:
             return self._again_standing()
+        if verb is BackToBatch:
+            return self._back_standing()
         if verb in PAYING_VERBS:
             return HIDDEN if self.work.creating else self.paying_standing(verb)
         if plan is None:
@@ -217,12 +244,19 @@ class BatchScreen(BatchPaying):
         return Standing(verb=f"read {amount} as {amount.replace(',', '.')}")
 
     def _again_standing(self) -> Standing:
-        """Rows are taken anew once nothing is due on those that became orders."""
+        """With the same input, unless something of the batch is just on its way."""
         progress = self.progress
         if progress is None or not progress.failed:
             return HIDDEN
-        waits = self.work.creating or progress.creating or progress.current is not None
-        return Standing(locked="after the others are paid") if waits else READY
+        if self.work.creating or progress.creating:
+            return Standing(locked=CREATING)
+        return Standing(locked=self.doing) if self.doing else READY
+
+    def _back_standing(self) -> Standing:
+        if self.work.unpaid is None or (self.progress is not None and self.progress.failed):
+            return HIDDEN
+        busy = CREATING if self.work.creating else self.doing
+        return Standing(locked=busy) if busy else READY
 
     def _create_standing(self) -> Standing:
         plan, progress, link = self.plan, self.progress, self.link

@@ -21,7 +21,7 @@ EMPTY = (
     " and x writes a template."
 )
 LABEL = 9
-TWO_COLUMNS = 94
+TWO_COLUMNS = 72
 """Cells from which facts stand beside one another."""
 MOST = 3
 """Tokens and groups that are named; of more only the number."""
@@ -115,13 +115,15 @@ def plan_lines(state: PlanState, width: int) -> list[Line]:
         ("Arrives", _arrivals(plan)),
         ("Orders", _orders(plan)),
         ("Groups", _groups(plan)),
-        ("Sign", line_of(state.built) if state.built else _signatures(plan)),
     ]
     if state.paid:
+        # What was signed and asked for is over.
         facts.append(("Paid", line_of(state.paid)))
-    elif (gas := _gas(state)) is not None:
-        facts.append(("Gas", gas))
-    facts.append(("Calls", _calls(state)))
+    else:
+        facts.append(("Sign", line_of(state.built) if state.built else _signatures(plan)))
+        if (gas := _gas(state)) is not None:
+            facts.append(("Gas", gas))
+        facts.append(("Calls", _calls(state)))
     if state.row is not None:
         number, said = state.row
         facts.append((f"Row {number}", line_of(said)))

@@ -67,10 +67,13 @@ class BatchPaying(BatchEditing):
             return state
         ending = self.signing.ending if self.signing is not None else None
         failure = ending.failure if ending is not None else None
-        group = progress.current.group if progress.current is not None else None
+        current = progress.current
+        group = current.group if current is not None else None
         chains = {one.chain: one.coin_symbol for one in state.means}
         return replace(
             state,
+            # What the wallet had before some of it left says nothing of what is still to be paid.
+            means=state.means if current is None or current.brief is None else (),
             built=progress.built,
             gas=progress.gas(chains.get(group.chain, "") if group is not None else ""),
             paid=progress.paid,
@@ -96,7 +99,13 @@ class BatchPaying(BatchEditing):
             next_ = f"you: {word if signing.stage is Stage.REVIEW else 's unlocks the wallet'}"
         elif self.doing in ("building", "submitting"):
             next_ = "the service: it answers"
-        self.set_money(f"{progress.whereabouts}.", next_, where_short=f"{progress.brief}.")
+        self.set_money(
+            f"{progress.whereabouts}.",
+            next_,
+            where_short=f"{progress.brief}.",
+            # Who acts and how, without the keys that only show more.
+            next_short=next_.partition(";")[0],
+        )
 
     def step(self) -> str:
         progress = self.progress

@@ -74,6 +74,8 @@ def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: Line
             left = line_of(brief)
             right = cut(right, max(0, width - width_of(left) - 2))
         elif right:
+            if state.next_short and not _fits(left, right, width):
+                right = _next(state.next_short, state.urgent)
             left = whole_sentences(left, width - width_of(right) - 2)
     elif not _fits(left, right, width):
         short = _funds(state.where_short) or left
