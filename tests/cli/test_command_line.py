@@ -11,7 +11,8 @@ import click
 import pytest
 
 from cli.desks import InProcess
-from harness import COMMAND_SECONDS, environment
+from harness import environment
+from patience import PATIENCE
 from swapdesk import __version__
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.main import COMMANDS
@@ -42,7 +43,7 @@ def test_no_code_is_loaded_from_elsewhere(tmp_path: Path) -> None:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=COMMAND_SECONDS,
+            timeout=PATIENCE,
             check=False,
         )
         assert (ended.returncode, ended.stderr) == (0, ""), (name, ended)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cli.desks import InProcess
-from harness import COMMAND_SECONDS, Result, environment
+from harness import Result, environment
+from patience import PATIENCE
 from swapdesk.cli.command_error import of_client_error, of_unusable_file
 from swapdesk.cli.exit_codes import MEANINGS, Exit, exit_of, exit_of_refused_create
 from swapdesk.client import errors
@@ -119,7 +120,7 @@ def test_a_limit_on_files_is_told(tmp_path: Path) -> None:
         # Python itself would leave half a compiled module behind.
         env=environment(tmp_path, PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
-        timeout=COMMAND_SECONDS,
+        timeout=PATIENCE,
         check=False,
     )
     told = Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
