@@ -99,6 +99,8 @@ def test_a_malicious_token_is_refused(desk: Desk) -> None:
     bad = next(t for t in tokens if t["verdict"] == "malicious" and t["enabled"])
     result = swap(desk, "0.1", "btc.bitcoin", bad["id"], ETH)
     refused(result, 9, "TOKEN_REFUSED")
+    quoted = desk("quote", "0.1", "btc.bitcoin", bad["id"])
+    assert "malicious. It cannot be chosen." in quoted.stderr
 
 
 def test_a_warned_token_needs_consent(desk: Desk) -> None:

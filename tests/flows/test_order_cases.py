@@ -123,7 +123,7 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
     (
         "failed after", {**FAILED, **HELD_BACK}, Case.FAILED_STUCK,
         "Halyard could not finish after 0.5 BTC arrived",
-        "0.5 BTC is with the service.", "you", "write to support with order h8Kq2P",
+        "0.5 BTC is with the service.", "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "refund pending", {"display_status": "FAILED", "in_status": 3, "refund_address": REFUND},
@@ -167,7 +167,7 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
     (
         "hold", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 8}, Case.HELD,
         "Halyard holds 0.5 BTC for a compliance check; the service does not say what it asks for",
-        "0.5 BTC, held at Halyard.", "you", "write to support with order h8Kq2P",
+        "0.5 BTC, held at Halyard.", "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "hold in the second leg",
@@ -179,7 +179,7 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
         "The second exchange holds the funds for a compliance check;"
         " the service does not say what it asks for",
         "held at the second exchange.", "you",
-        "write to support with order h8Kq2P",
+        "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "released", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}, Case.EXCHANGING,
@@ -204,7 +204,8 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
         "not refundable", {**FAILED, **HELD_BACK, "non_refundable": True}, Case.NOT_REFUNDABLE,
         "0.5 BTC arrived and the order did not finish; the service says a refund is not"
         " possible any more",
-        "0.5 BTC is with the service or its provider.", "you", "write to support with order h8Kq2P",
+        "0.5 BTC is with the service or its provider.",
+        "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "deleted", {"display_status": "DELETED", "in_status": 1}, Case.DELETED,
@@ -228,7 +229,7 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
         Case.LATE_STUCK,
         "The deposit came after the deadline, and no address for a refund is known",
         "0.5 BTC is with the service, after the deadline.",
-        "you", "write to support with order h8Kq2P",
+        "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "excess", {**OVER, "fixed": True, "refund_amount": Decimal("0.1")}, Case.PART_RETURNED,
@@ -347,7 +348,9 @@ def test_a_diagnosis_names_order_request_and_what_was_looked_at() -> None:
     held = order(display_status="EXCHANGE_IN_PROGRESS", in_status=8)
     found = diagnose(tracked(held), LATER, request_id="6f1d-22c9", since=NOW)
     assert (found.rule, found.certainty) == ("held", Certainty.CERTAIN)
-    assert found.acts == "you: write to support with order h8Kq2P, request 6f1d-22c9."
+    assert (
+        found.acts == "you: write to support with order h8Kq2PdT5mXcVbN3wRtY7z, request 6f1d-22c9."
+    )
     assert found.by == "No deadline is known."
     assert "Seen so since 14:02:11 UTC" in found.cause
     assert "leg state 8" in found.basis
@@ -364,7 +367,7 @@ def test_waiting_long_is_no_advice_for_ever() -> None:
     assert late.acts.startswith("Halyard:")
     assert "6m over the expected time" in late.cause
     later = diagnose(moving, NOW + timedelta(minutes=41))
-    assert later.acts == "you: write to support with order h8Kq2P."
+    assert later.acts == "you: write to support with order h8Kq2PdT5mXcVbN3wRtY7z."
 
 
 @pytest.mark.parametrize("hostile", load("markup", "text")[:30], ids=lambda one: one.id)

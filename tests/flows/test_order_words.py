@@ -157,6 +157,17 @@ def test_the_payout_of_a_private_send_names_its_recipient() -> None:
         send, display_status=DisplayStatus.SENDING_TO_RECEIVER.value, in_status=5, out_status=4
     )
     assert said(going).word == "Sending to @bob"
+    swap = intent(recipient_label="@bob")
+    state = {"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
+    assert said(tracked(swap, **state)).word == "Sending to @bob"
+    assert said(tracked(None, **state)).word == "Sending"
+
+
+def test_the_steps_name_who_is_paid_and_no_deposit_of_a_swap_on_chains() -> None:
+    (leg,) = legs_of(order(), [], NOW, "@bob")
+    assert [one.text for one in leg.steps][1:4] == ["deposit seen", "exchanging", "sent to @bob"]
+    (leg,) = legs_of(order(is_dex=True), [], NOW, "@bob")
+    assert [one.text for one in leg.steps][1] == "seen on the chain"
 
 
 def seen(*states: tuple[float, Order]) -> list[tuple[datetime, str, Order]]:
@@ -175,7 +186,7 @@ def test_a_standard_leg_has_the_times_this_desk_saw() -> None:
         ("created", "past"),
         ("deposit seen", "past"),
         ("exchanging", "now"),
-        ("sent to you", "future"),
+        ("sent to the recipient", "future"),
         ("finished", "future"),
     ]
     assert [step.at for step in leg.steps[:3]] == [

@@ -13,6 +13,7 @@ from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal
 from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.wire.tokens import Token
 
 NOW = ManualClock().now()
 WORLD = build_tokens(build_chains(), NOW)
@@ -165,12 +166,24 @@ def test_a_warning_asks_and_an_unscanned_token_does_not() -> None:
     assert check.lines == ()
 
 
+def _malicious(token: Token) -> bool:
+    return token.security_scan is not None and token.security_scan.result_type == "Malicious"
+
+
 async def test_an_imitation_is_refused_with_its_contract(catalog: Catalog) -> None:
     fake = next(t for t in WORLD if t.unverified and t.address and "\u200b" in t.symbol)
     usdc = catalog.rows_of_symbol("usdc")[0]
     check = check_token(fake, now=NOW, imitates=usdc)
     assert not check.ok
-    assert "looks like USDC and is not" in check.lines[0].text
+    known = f"looks like USDC on {usdc.chain_name} and is not"
+    assert known in check.lines[0].text
+    # Found malicious as well, it names the token it copies all the same.
+    worse = fake.model_copy(
+        update={"security_scan": next(t.security_scan for t in WORLD if _malicious(t))}
+    )
+    said = [line.text for line in check_token(worse, now=NOW, imitates=usdc).lines]
+    assert "malicious" in said[0]
+    assert known in said[1]
     assert fake.address is not None
     assert fake.address in check.lines[0].text
     assert any("hidden characters" in line.text for line in check.lines)

@@ -18,7 +18,9 @@ from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
 from swapdesk.flows.dex.signing_steps import flow_steps
 from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import Stage
@@ -254,8 +256,26 @@ def test_what_stopped_can_be_gone_on_with(session: SwapSigning) -> None:
 def test_the_plan_in_words() -> None:
     assert PLAN.words == ("allowance ok", "sign 1/2 permit", "sign 2/2 order", "settle", "confirm")
     assert SwapPlan(1).words == ("approve", "send", "confirm")
-    assert SwapPlan(2).words[0] == "approve 2 times"
+    assert SwapPlan(2).words == ("1/2 reset", "2/2 approve", "send", "confirm")
     assert SwapPlan(0, ("permit",)).words == ("allowance ok", "sign 1/1 permit", "send", "confirm")
+
+
+@pytest.mark.parametrize(
+    ("reset", "marks"),
+    [
+        (None, [Mark.NOW, Mark.AHEAD]),
+        (StepState.SENT, [Mark.NOW, Mark.AHEAD]),
+        (StepState.ACKED, [Mark.DONE, Mark.NOW]),
+    ],
+)
+def test_an_allowance_in_two_steps_says_which_it_stands_at(
+    reset: StepState | None, marks: list[Mark]
+) -> None:
+    steps = [] if reset is None else [SwapStep(1, "reset", reset, "", {}, NOW, NOW, None)]
+    line = flow_steps(steps, SwapPlan(2))
+    assert [(one.name, one.mark) for one in line[:2]] == list(
+        zip(("1/2 reset", "2/2 approve"), marks, strict=True)
+    )
 
 
 def test_a_deadline_is_told_in_seconds(session: SwapSigning, clock: ManualClock) -> None:

@@ -106,7 +106,7 @@ def test_a_deposit_on_solana_is_one_key_more_to_read(
     desk.press("f")
     desk.until(lambda: "sign or refuse in" in desk.text, "the review")
     assert re.search(r"✓ check .* ◐ sign ", desk.text), desk.text
-    desk.read_until("read to the end first", "↓ read on")
+    desk.read_until("read to the end first", "space pgdn end read on")
     desk.press("j")
     desk.until(lambda: "read to the end first" not in desk.text, "the end of the review")
     desk.read_until_quiet(STILL)

@@ -284,7 +284,9 @@ async def test_a_diagnosis_over_the_order(market: Market, golden: Golden) -> Non
         await opened(run, held(market.clock).id)
         await run.press("i")
         await run.settle(lambda: isinstance(run.app.screen, DiagnosisOverlay), "the diagnosis")
-        await run.see("Acts     you: write to support with order w2Bn8L, request 6f1d-22c9.")
+        await run.see(
+            "Acts     you: write to support with order w2Bn8LxCvBnM4k5j6h7g8f, request 6f1d-22c9."
+        )
         golden("order-diagnosis", run.body)
         await run.press("escape")
         assert isinstance(run.app.screen, OrderScreen)

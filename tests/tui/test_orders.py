@@ -142,7 +142,7 @@ async def test_the_cursor_stays_on_its_order_and_cells_change_in_place(market: M
         )
         link.tracker._apply(sending, "stream")
         await link.tracker._commit()
-        await run.see("Sending to you")
+        await run.see("Sending")
         assert screen._table.cursor_key == key
         over = sending.model_copy(
             update={

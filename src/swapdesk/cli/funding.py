@@ -45,8 +45,13 @@ async def fund_order(session: Session, request: FundRequest) -> int:
     try:
         await make_ready(session, wallet, fill=False)
         account = await _account(wallet, tracked, request.account)
+        funding = await _funding(session, wallet, request)
+        if (paid := await funding.paid_before(tracked)) is not None:
+            raise _not_paid(paid)
         await unlock(session.call, wallet, request.descriptor)
-        outcome = await _pay(session, wallet, tracked, account, request)
+        chain = tracked.intent.token_in.chain if tracked.intent is not None else ""
+        price = coin_price(session.desk.catalog, chain)
+        outcome = await funding.fund(tracked, account, price)
     except WalletError as error:
         raise of_wallet_error(error) from None
     if isinstance(outcome, NotPaid):
@@ -64,13 +69,7 @@ async def fund_order(session: Session, request: FundRequest) -> int:
     return Exit.DONE
 
 
-async def _pay(
-    session: Session,
-    wallet: LocalWallet,
-    tracked: TrackedOrder,
-    account: Account,
-    request: FundRequest,
-) -> Funded | NotPaid | PaymentOpen:
+async def _funding(session: Session, wallet: LocalWallet, request: FundRequest) -> WalletFunding:
     desk, output = session.desk, session.call.output
 
     async def look(review: Review) -> Agreed | None:
@@ -81,11 +80,9 @@ async def _pay(
         agreed = request.yes or output.ask('Sign this? Type "sign":') == "sign"
         return Agreed() if agreed else None
 
-    funding = WalletFunding(
+    return WalletFunding(
         await wallet.client(), desk.journal, desk.clock, look, session.link.tracker.get
     )
-    chain = tracked.intent.token_in.chain if tracked.intent is not None else ""
-    return await funding.fund(tracked, account, coin_price(desk.catalog, chain))
 
 
 async def _account(wallet: LocalWallet, tracked: TrackedOrder, named: str | None) -> Account:

@@ -14,7 +14,7 @@ from swapdesk.cli.quote_explanation import say_waterfalls, waterfall_json
 from swapdesk.cli.quote_request import QuoteRequest
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
-from swapdesk.cli.token_argument import find_token
+from swapdesk.cli.token_argument import find_token, usability
 from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
@@ -48,6 +48,9 @@ async def report_quotes(session: Session, request: QuoteRequest) -> int:
     desk = session.desk
     token_in = find_token(request.sell, desk, field="from")
     token_out = find_token(request.buy, desk, field="to")
+    for token in {one.id: one for one in (token_in, token_out)}.values():
+        said = (line.text for line in usability(token, desk).lines if line.level == "refuse")
+        session.call.output.talk(*said)
     amount = read_amount(request.amount, token_out if request.wish.receive else token_in)
     try:
         on_chain = OnChain(request.slippage, await _sender(session, request.account))

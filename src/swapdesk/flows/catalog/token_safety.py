@@ -33,10 +33,9 @@ def check_token(token: Token, *, now: datetime, imitates: TokenRow | None = None
     refusal = token_refusal(token)
     if refusal is not None:
         lines.append(CheckLine("refuse", refusal))
-    elif imitates is not None:
-        lines.append(
-            CheckLine("refuse", f"{on} looks like {imitates.symbol} and is not. {_identity(token)}")
-        )
+    if imitates is not None:
+        known = f"{imitates.symbol} on {imitates.chain_name}"
+        lines.append(CheckLine("refuse", f"{on} looks like {known} and is not. {_identity(token)}"))
     if token.warning_message:
         lines.append(CheckLine("warn", f'The service says: "{token.warning_message}"'))
     if verdict is Verdict.WARNING:

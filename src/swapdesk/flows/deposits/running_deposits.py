@@ -120,6 +120,8 @@ class RunningDeposits(RunningSignings[DepositSigning]):
             desk.link.tracker.get,
             watch=session,
         )
+        if (paid := await funding.paid_before(tracked)) is not None:
+            return paid
         if not await funding.kept(tracked):
             await open_keys(desk.wallet, account.address, session)
         price = coin_price(desk.catalog, session.intent.token_in.chain)

@@ -103,22 +103,29 @@ class WalletFunding:
         try:
             earlier = self._journal.calls.payment_of(tracked.service_id)
             kept = await self.kept(tracked)
-            done = kept is not None and kept.state is TransactionState.SUCCEEDED
-            if kept is not None and done and earlier is not None and settled(earlier):
-                return NotPaid("PAID_BEFORE", _said(earlier), kept.hash)
+            if (paid := _paid_before(earlier, kept)) is not None:
+                return paid
             if kept is not None:
                 entry = self._noted(tracked, earlier, account.address)
                 return await self._followed(tracked, kept, entry)
-            if earlier is not None and (not earlier.by_wallet or settled(earlier)):
-                return NotPaid("PAID_BEFORE", _said(earlier))
             if await self._taken_back(tracked):
                 self._free(earlier, TAKEN_BACK)
                 return NotPaid(TAKEN_BACK, _TAKEN_BACK)
             return await self._paid(tracked, account, coin_price, earlier)
         except JournalUnavailable:
             return NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
-        except PaidBefore as before:
-            return NotPaid("PAID_BEFORE", _said(before.call))
+        except PaidBefore as error:
+            return NotPaid("PAID_BEFORE", _said(error.call))
+
+    async def paid_before(self, tracked: TrackedOrder) -> NotPaid | None:
+        """What is told of an order that was paid, or may be, by what this wallet does not go on
+        with. It needs no key, so that it is known also while another desk has them. Raises
+        WalletError."""
+        try:
+            earlier = self._journal.calls.payment_of(tracked.service_id)
+            return _paid_before(earlier, await self.kept(tracked))
+        except JournalUnavailable:
+            return NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
 
     async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
         """The transaction that pays this order or may still. Raises WalletError."""
@@ -279,6 +286,17 @@ class WalletFunding:
         gas = signed.hash if signed.state is TransactionState.FAILED else None
         reason = f"The transaction {signed.hash} is {signed.state.value} and paid nothing."
         return NotPaid(signed.state.value.upper(), reason, gas)
+
+
+def _paid_before(earlier: JournaledCall | None, kept: SignedTransaction | None) -> NotPaid | None:
+    if earlier is None:
+        return None
+    if kept is not None:
+        done = kept.state is TransactionState.SUCCEEDED and settled(earlier)
+        return NotPaid("PAID_BEFORE", _said(earlier), kept.hash) if done else None
+    if earlier.by_wallet and not settled(earlier):
+        return None
+    return NotPaid("PAID_BEFORE", _said(earlier))
 
 
 def _said(call: JournaledCall) -> str:

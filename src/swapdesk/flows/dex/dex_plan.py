@@ -22,6 +22,10 @@ MOST_STEPS = 8
 """Signatures of a chain, and chains of a swap."""
 
 
+RESET_FIRST = ("1/2 reset", "2/2 approve")
+"""Two approvals: some tokens take another allowance only once the one before is nothing."""
+
+
 @dataclass(frozen=True)
 class SwapPlan:
     """``approvals`` are transactions that come first; ``signatures`` the kinds of documents to
@@ -42,13 +46,13 @@ class SwapPlan:
     def words(self) -> tuple[str, ...]:
         """``allowance ok``, ``sign 1/2 permit``, ``sign 2/2 order``, ``settle``, ``confirm``."""
         total = len(self.signatures)
-        allowance = "allowance ok"
-        if self.approvals:
-            allowance = "approve" if self.approvals == 1 else f"approve {self.approvals} times"
+        allowance: tuple[str, ...] = ("approve",) if self.approvals else ("allowance ok",)
+        if self.approvals > 1:
+            allowance = RESET_FIRST
         signs = (
             f"sign {at}/{total} {kind}".rstrip() for at, kind in enumerate(self.signatures, start=1)
         )
-        first = (allowance,) if self.allows else ()
+        first = allowance if self.allows else ()
         return (*first, *signs, "settle" if self.settles else "send", "confirm")
 
     def as_json(self) -> dict[str, Any]:

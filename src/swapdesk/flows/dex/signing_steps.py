@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from swapdesk.flows.dex.dex_plan import SwapPlan, journaled_plan
-from swapdesk.flows.journal.dex_log import SwapStep
+from swapdesk.flows.dex.dex_plan import RESET_FIRST, SwapPlan, journaled_plan
+from swapdesk.flows.journal.dex_log import RESET, SwapStep
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 
@@ -31,7 +31,7 @@ def flow_steps(
     begun = {one.name.partition(" ")[0] for one in steps}
     behind = bool(begun & {"create", "swap", "confirm"})
     allowed = behind or "sign" in begun
-    line = [FlowStep("allowance", Mark.DONE if allowed else Mark.NOW)] if allows else []
+    line = _allowance(steps, plan, allowed) if allows else []
     for at, (kind, one) in enumerate(zip_longest(planned, signed)):
         kind = kind or ""
         if one is not None:
@@ -46,6 +46,19 @@ def flow_steps(
         FlowStep("confirm", Mark.DONE if confirm and confirm.state is StepState.ACKED else told)
     )
     return tuple(_failed(line) if ended or _refused(steps) else line)
+
+
+def _allowance(steps: Sequence[SwapStep], plan: SwapPlan | None, allowed: bool) -> list[FlowStep]:
+    now = Mark.DONE if allowed else Mark.NOW
+    if plan is None or plan.approvals < len(RESET_FIRST):
+        return [FlowStep("allowance", now)]
+    reset = _last(steps, RESET)
+    done = allowed or (reset is not None and reset.state is StepState.ACKED)
+    first, second = RESET_FIRST
+    return [
+        FlowStep(first, Mark.DONE if done else Mark.NOW),
+        FlowStep(second, now if done else Mark.AHEAD),
+    ]
 
 
 def _signed(steps: Sequence[SwapStep]) -> list[SwapStep]:

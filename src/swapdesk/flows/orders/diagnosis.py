@@ -58,7 +58,7 @@ def diagnose(
         rule, certainty = "late", Certainty.NOT_KNOWN
         by = "the expected time has passed; the service names no other"
         if _much_later(summary):
-            actor, act = "you", f"write to support with order {tracked.short_id}"
+            actor, act = "you", f"write to support with order {tracked.service_id}"
     if actor == "you" and "support" in act and request_id:
         act = f"{act}, request {request_id}"
     cause = summary.told

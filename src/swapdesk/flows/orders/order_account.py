@@ -166,7 +166,7 @@ def _facts(order: Order, intent: Intent | None, case: Case, now: datetime) -> di
     against = against_promise(order, intent)
     differs = f", {_versus(against)} than quoted" if against else ""
     return {
-        "name": short_id(order.service_id),
+        "name": order.service_id,
         "paid": paid,
         "got": got,
         "moving": "the funds" if second else paid,

@@ -62,15 +62,19 @@ _WORDS = {
 _LOWEST = -1
 
 
-def legs_of(order: Order, seen: Sequence[Seen], now: datetime) -> tuple[Leg, ...]:
-    """One leg of a standard order, two of a private one."""
+def legs_of(
+    order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
+) -> tuple[Leg, ...]:
+    """One leg of a standard order, two of a private one. ``payee`` is what whoever is paid is
+    called."""
+    to = payee or "the recipient"
     states = [(at, past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
     if order.anonymous is not True:
-        return (_leg("Exchange", order, states, first=True, last=True, end=end),)
+        return (_leg("Exchange", order, states, first=True, to=to, end=end),)
     return (
-        _leg("First leg", order, states, first=True, last=False, end=None),
-        _leg("Second leg", order, states, first=False, last=True, end=end),
+        _leg("First leg", order, states, first=True, to=None, end=None),
+        _leg("Second leg", order, states, first=False, to=to, end=end),
     )
 
 
@@ -88,9 +92,12 @@ def _leg(
     states: Sequence[tuple[datetime, Order]],
     *,
     first: bool,
-    last: bool,
+    to: str | None,
     end: datetime | None,
 ) -> Leg:
+    """``to``: who is paid by the last one."""
+    last = to is not None
+
     def reached(past: Order) -> int:
         status = _status(past, first)
         return next((at for known, at in _REACHED.items() if known == status), _LOWEST)
@@ -105,7 +112,8 @@ def _leg(
     over = ended(display_of(order))
     begun = first or started is not None or place > _LOWEST
     steps = [Step("past" if begun else "future", started, "created")]
-    texts = ("deposit seen", "exchanging", "sent to you" if last else "sent on", "finished")
+    came = "seen on the chain" if order.is_dex else "deposit seen"
+    texts = (came, "exchanging", f"sent to {to}" if last else "sent on", "finished")
     for at, text in enumerate(texts):
         if at > place:
             done_at = end if at == len(texts) - 1 and last else None

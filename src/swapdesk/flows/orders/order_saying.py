@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import countdown
@@ -167,10 +166,8 @@ def _sign(display: str | None, state: OrderState) -> Sign:
 
 
 def _sending(tracked: TrackedOrder, word: str) -> str:
-    intent = tracked.intent
-    if intent is None or intent.kind is not IntentKind.PRIVATE_SEND:
-        return word
-    return f"Sending to {intent.recipient_label or 'them'}"
+    label = tracked.intent.recipient_label if tracked.intent is not None else None
+    return f"{word} to {label}" if label else word
 
 
 def _sentence(text: str) -> str:

@@ -105,7 +105,7 @@ WORDS: dict[Case, CaseWords] = {
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
     ),
     Case.PAYING_OUT: CaseWords(
-        "Sending to you", "moving", "The payout is on its way",
+        "Sending", "moving", "The payout is on its way",
         "{got} on its way to {recipient}.", "the chain", "it confirms the payout", "{expected}",
     ),
     Case.FALLBACK_PAYING: CaseWords(

@@ -180,7 +180,8 @@ class OrderView(Page):
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.events(self.service_id)
-            self._legs = legs_of(tracked.order, seen, now)
+            label = tracked.intent.recipient_label if tracked.intent is not None else None
+            self._legs = legs_of(tracked.order, seen, now, label)
             self._made = self.desk.journal.transactions.of(self.service_id)
 
     def _show_legs(self, tracked: TrackedOrder) -> None:

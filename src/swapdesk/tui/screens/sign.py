@@ -35,9 +35,9 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.sign_facts import (
     SignState,
     context_of,
-    is_roomy,
     money_of,
     phrase_question,
+    state_for,
     subject_of,
 )
 from swapdesk.tui.screens.sign_view import SignHeading, SignView
@@ -148,8 +148,7 @@ class SignScreen(Page):
             if self.focused is self._phrase:
                 self.set_focus(None)
         self._say_steps()
-        short = self.app.size.height < SHORT_BELOW
-        state = SignState(signing, short, roomy=not short and self._is_roomy())
+        state = self._fitting()
         self.set_class(not state.roomy, "-tight")
         self._heading.show(state)
         self._view.show(state)
@@ -163,11 +162,14 @@ class SignScreen(Page):
         self.refresh_frame()
         self.call_after_refresh(self._see_end)
 
-    def _is_roomy(self) -> bool:
-        """As if the row below the steps were empty, which it is only then."""
+    def _fitting(self) -> SignState:
+        """How what stands now is drawn in the room there is."""
+        short = self.app.size.height < SHORT_BELOW
         height = self._heading.size.height + self._reading.size.height
-        width = self._reading.size.width
-        return is_roomy(self.signing, width, height - self.has_class("-tight"))
+        # The row below the steps is empty on a roomy screen only.
+        if not short and not self.has_class("-tight"):
+            height += 1
+        return state_for(self.signing, self._reading.size.width, height, short=short, gap=1)
 
     def _say_steps(self) -> None:
         try:
@@ -184,6 +186,10 @@ class SignScreen(Page):
         """The end of a review was on the screen: it may be signed from now on."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
+            return
+        if self._drawn is not None and self._fitting() != self._view.state:
+            # How much room there is was not known when it was drawn.
+            self.show()
             return
         if review is None or review.id in self._read:
             # Whether there is more to read is known once it is laid out.

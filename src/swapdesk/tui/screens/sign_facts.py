@@ -47,11 +47,13 @@ LONG_MARK = 26
 
 @dataclass(frozen=True)
 class SignState:
-    """``short``: a screen of few rows; ``roomy``: one that has the rows for empty ones."""
+    """``short``: a screen of few rows; ``roomy``: one that has the rows for empty ones;
+    ``headed``: one that has a row for the heading, or is read on below it."""
 
     session: SigningSession
     short: bool
     roomy: bool = False
+    headed: bool = True
 
 
 def context_of(session: SigningSession) -> str:
@@ -86,17 +88,25 @@ def sign_lines(state: SignState, width: int) -> list[Line]:
 def heading_lines(state: SignState, width: int) -> list[Line]:
     """What is signed and what its columns are called: it stays while the rest is read."""
     review = state.session.review
-    if review is None:
+    if review is None or not state.headed:
         return []
     return review_lines(state.session, review, width, roomy=state.roomy)[0]
 
 
-def is_roomy(session: SigningSession, width: int, height: int) -> bool:
-    """Whether what is signed has its empty rows on a screen with ``height`` rows for it."""
+def state_for(
+    session: SigningSession, width: int, height: int, *, short: bool, gap: int
+) -> SignState:
+    """How what is signed is drawn in ``height`` rows, of which a roomy screen has ``gap`` more
+    empty: with all that is empty, else without it, and without its heading only where nothing is
+    left to be read on then."""
     if session.review is None:
-        return True
+        return SignState(session, short, roomy=not short)
     heading, body = review_lines(session, session.review, width)
-    return len(heading) + len(body) <= height
+    if not short and len(heading) + len(body) <= height - gap:
+        return SignState(session, short, roomy=True)
+    heading, body = review_lines(session, session.review, width, roomy=False)
+    whole = len(body) <= height < len(heading) + len(body)
+    return SignState(session, short, headed=not whole)
 
 
 def review_lines(
