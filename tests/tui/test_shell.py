@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+from textual._compositor import LayoutUpdate
+from textual.driver import Driver
+from textual.screen import Screen
 
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.orders import OrdersScreen
@@ -147,6 +152,21 @@ async def test_a_theme_of_the_palette_is_kept(market: Market) -> None:
         market.settings.home.config_file.chmod(0o666)
         await choose_theme(run, "paper")
         assert "Theme paper, until you quit: config.toml cannot be changed." in run.text
+
+
+async def test_a_desk_that_comes_back_from_the_shell_is_painted_whole(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        painted: list[object] = []
+        display = run.app._display
+
+        def seen(screen: Screen[Any], update: Any) -> None:
+            painted.append(update)
+            display(screen, update)
+
+        run.app._display = seen  # type: ignore[method-assign]
+        run.app.post_message(Driver.SignalResume())
+        await run.settle(lambda: any(isinstance(one, LayoutUpdate) for one in painted), "a picture")
 
 
 async def test_ctrl_q_tells_how_to_leave_as_ctrl_c_does(market: Market) -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from rich.segment import Segment
 from rich.text import Text
+from textual import on
 from textual.app import App, ReturnType
 from textual.binding import Binding, BindingType
 from textual.color import Color
@@ -102,6 +103,11 @@ class SafeApp(App[ReturnType]):
     def on_mount(self) -> None:
         if not self.is_headless and sys.__stdin__ is not None and sys.__stdin__.isatty():
             self.set_interval(LOOK_SECONDS, self._end_without_terminal)
+
+    @on(Driver.SignalResume)
+    def _repaint(self) -> None:
+        """Back from the shell, which has written over the picture."""
+        self.screen.refresh(layout=True)
 
     def _end_without_terminal(self) -> None:
         if sys.__stdin__ is not None and has_hung_up(sys.__stdin__.fileno()):
