@@ -103,6 +103,25 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.see("Locked.")
         assert wallet.locks_in is None
 
+        # What it has is told where it is asked for, by its addresses alone.
+        held = "10,000 USDC"
+        await run.press("escape")
+        await run.type("20 usdc.base btc")
+        await run.see(f"you have {held} ·")
+        await run.press("ctrl+u")
+        await run.type("20000 usdc.base btc")
+        await run.see(f"you have {held}, too little")
+        await run.press("f9")
+        await run.see("you have ••• USDC, too little")
+        await run.press("f9", "ctrl+u")
+        await run.type("200 usdc.base btc")
+        await run.see(f"you have {held} ·")
+        await run.press("enter")
+        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+        await run.press("enter")
+        await run.see(f"You have   {held}")
+        assert wallet.locks_in is None
+
 
 def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -> None:
     made = datetime(2026, 6, 1, tzinfo=UTC)

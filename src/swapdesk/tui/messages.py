@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.batch.group_signing import GroupSigning
     from swapdesk.flows.creation.create_outcome import CreateOutcome
@@ -59,6 +61,14 @@ class QuotesArrived(Message):
     """The answer to one ask for quotes."""
 
     board: QuoteBoard
+
+
+@dataclass
+class BalanceKnown(Message):
+    """What the own wallet has of the token of this id, None where nobody can say."""
+
+    token_id: str
+    amount: Decimal | None
 
 
 @dataclass

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.message import Message
 
+from swapdesk.tui.messages import BalanceKnown
 from swapdesk.tui.screens.create_sending import Sending
 from swapdesk.tui.screens.create_words import Step, said_sent
 from swapdesk.tui.widgets.check_line import Check, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from decimal import Decimal
 
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.dex_terms import DexTerms
@@ -36,6 +38,7 @@ class PaidFromWallet(Sending):
     row: RankedQuote
     account: SwapAccount | None = None
     no_account: str = ""
+    own_balance: Decimal | None = None
 
     @dataclass
     class AccountRead(Message):
@@ -69,7 +72,7 @@ class PaidFromWallet(Sending):
 
     async def _find_own(self) -> None:
         """A wallet that cannot be asked has none to name; nothing here depends on it."""
-        from swapdesk.flows.wallet.own_accounts import own_accounts
+        from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
         from swapdesk.wallet.errors import WalletError
 
         try:
@@ -78,6 +81,18 @@ class PaidFromWallet(Sending):
             return
         if found:
             self.post_message(self.OwnAccountsRead(found))
+        sold = self.board.token_in
+        self.post_message(BalanceKnown(sold.id, await own_balance(self.desk, sold)))
+
+    @on(BalanceKnown)
+    def _balance_known(self, event: BalanceKnown) -> None:
+        self.own_balance = event.amount
+        self.show()
+
+    @property
+    def have(self) -> Decimal | None:
+        """What the own wallet has of the token sold, as far as that is known."""
+        return self.own_balance if self.account is None else self.account.balance
 
     @on(OwnAccountsRead)
     def _own_read(self, event: OwnAccountsRead) -> None:

@@ -36,13 +36,15 @@ from swapdesk.tui.widgets.quote_table import provider_word, route_word
 BAR = 12
 SIDES = ("You send", "You get", "They get")
 """The labels of the two amounts."""
+HAVE = "You have"
 LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 @dataclass(frozen=True)
 class Draft:
     """All that the form knows. ``intent`` is there once it is frozen; ``was`` is the figure of
-    the quote before; ``hidden`` are places of the recipient drawn as dots."""
+    the quote before; ``have`` is what the own wallet has of the token sold; ``hidden`` are
+    places of the recipient drawn as dots."""
 
     board: QuoteBoard
     row: RankedQuote
@@ -56,6 +58,7 @@ class Draft:
     cost: str = ""
     verdict: Check | None = None
     account: SwapAccount | None = None
+    have: Decimal | None = None
 
 
 def intent_state(draft: Draft, now: datetime) -> IntentState:
@@ -86,6 +89,7 @@ def intent_facts(draft: Draft) -> list[Fact]:
             was=was if reverse else "",
             bold=True,
         ),
+        *_have(draft, paid),
         Fact(
             "They get" if board.private_send else "You get",
             f"{trimmed(received)} {board.token_out.symbol}",
@@ -108,6 +112,16 @@ def intent_facts(draft: Draft) -> list[Fact]:
         *_wallet(draft.account),
         *([Fact("Cost", draft.cost)] if draft.cost else []),
     ]
+
+
+def _have(draft: Draft, paid: Decimal) -> list[Fact]:
+    """What the own wallet has of it; a deposit may come from elsewhere, so it locks nothing."""
+    if draft.have is None:
+        return []
+    amount = f"{exact_amount(draft.have)} {draft.board.token_in.symbol}"
+    if draft.have < paid:
+        return [Fact(HAVE, Span(f"{amount}, too little", "status-trouble"))]
+    return [Fact(HAVE, amount)]
 
 
 def _least(draft: Draft) -> Fact:

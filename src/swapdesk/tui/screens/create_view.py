@@ -95,6 +95,7 @@ class CreateView(PaidFromWallet):
             cost=self._cost(),
             verdict=self._verdict(checked),
             account=self.account,
+            have=self.have,
         )
         self._panel.show(intent_state(draft, now))
         self._summary.show(summary(draft, now))

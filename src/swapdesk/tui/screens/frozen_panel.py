@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from textual.message import Message
 
 from swapdesk.tui.glyphs import TROUBLE
-from swapdesk.tui.screens.create_facts import LEAST, SIDES, SIGNED_LEAST
+from swapdesk.tui.screens.create_facts import HAVE, LEAST, SIDES, SIGNED_LEAST
 from swapdesk.tui.spans import Line, Span, cut, line_of
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.intent_panel import IntentPanel, IntentState, intent_lines
 
 
 class FrozenPanel(IntentPanel):
-    """The intent in the rows it has. Rate, duration and fees go where there is no room; amounts,
-    markup, addresses, memos and cost never do: rows that are left out are counted instead."""
+    """The intent in the rows it has. Rate, duration, fees and the own balance go where there is
+    no room; amounts, markup, addresses, memos and cost never do: rows that are left out are
+    counted instead."""
 
     @dataclass
     class Laid(Message):
@@ -56,7 +57,7 @@ def fitting_lines(state: IntentState, width: int, height: int) -> list[Line]:
         rows = intent_lines(state, width)
         if len(rows) <= height:
             return rows
-    for less in (_same, _no_rate, _no_duration, _no_fees, _brief_least, _chain_beside):
+    for less in (_same, _no_rate, _no_duration, _no_fees, _no_have, _brief_least, _chain_beside):
         state = replace(state, facts=[kept for fact in state.facts for kept in less(fact)])
         rows = [row for row in intent_lines(state, width) if row]
         if len(rows) <= height:
@@ -81,6 +82,11 @@ def _one_rate(fact: Fact) -> list[Fact]:
 
 def _no_gap(fact: Fact) -> list[Fact]:
     return [fact] if fact.label else []
+
+
+def _no_have(fact: Fact) -> list[Fact]:
+    """No part of what is confirmed."""
+    return [fact] if fact.label != HAVE else []
 
 
 def _no_rate(fact: Fact) -> list[Fact]:

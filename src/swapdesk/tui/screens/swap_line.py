@@ -8,6 +8,8 @@ from swapdesk.tui.screens.swap_reading import reading_of
 from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.link import Link
     from swapdesk.flows.quotes.intent_line import IntentLine
@@ -25,6 +27,8 @@ class SwapLine:
         self.line: IntentLine | None = None
         self.recipient = ""
         self._limits: PairLimits | None = None
+        self.balances: dict[str, Decimal] = {}
+        """What the own wallet has, by the id of the token, as far as it was asked."""
 
     @property
     def several(self) -> bool:
@@ -77,7 +81,8 @@ class SwapLine:
         self._limits = self.known_limits(link)
         if line.state is LineState.EMPTY:
             return IntentReading(Reading.EMPTY)
-        return reading_of(line, self._limits, self.outside())
+        have = self.balances.get(line.token_in.id) if line.token_in is not None else None
+        return reading_of(line, self._limits, self.outside(), have)
 
     def outside(self) -> str | None:
         """Why no route takes the amount, as far as the limits of the pair are known."""

@@ -12,24 +12,32 @@ from swapdesk.tui.spans import Line, LineLike, Span, line_of
 from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from swapdesk.flows.quotes.intent_line import IntentLine
     from swapdesk.flows.quotes.quote_wish import QuoteOptions
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
 
 
-def reading_of(line: IntentLine, limits: PairLimits | None, outside: str | None) -> IntentReading:
-    """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount."""
+def reading_of(
+    line: IntentLine,
+    limits: PairLimits | None,
+    outside: str | None,
+    have: Decimal | None = None,
+) -> IntentReading:
+    """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount;
+    ``have`` is what the own wallet has of the token sold, where that is known."""
     reading = Reading[line.state.name]
     if outside is not None and line.ready:
-        return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits))
+        return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
     if reading is Reading.REFUSED:
         return IntentReading(reading, line.message, marked=marked)
     if line.token_in is None or line.amount is None:
         return IntentReading(reading, line.message)
     text = _understood(line)
-    below: LineLike = _below(line, limits)
+    below: LineLike = _below(line, limits, have)
     if line.token_out is None:
         return IntentReading(reading, text, _value(line), line.message)
     if reading is Reading.AMBIGUOUS:
@@ -87,11 +95,20 @@ def _value(line: IntentLine) -> Line:
     return [Span(f"{ABOUT} ", "muted"), Span(usd(value))] if value is not None else []
 
 
-def _below(line: IntentLine, limits: PairLimits | None) -> Line:
+def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
+    """What the own wallet has, and whether that is less than ``amount``."""
+    if amount is not None and have < amount:
+        return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
+    return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]
+
+
+def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) -> Line:
     from swapdesk.flows.quotes.amount_check import bounds_of
     from swapdesk.flows.quotes.picked import BOUGHT_KEY, SOLD_KEY
 
     parts: list[Line] = []
+    if have is not None and line.token_in is not None:
+        parts.append(held(have, line.token_in.symbol, None if line.receive else line.amount))
     bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
     token = line.token_out if line.receive else line.token_in
     if bounds is not None and token is not None:

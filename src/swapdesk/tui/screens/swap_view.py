@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.deposits.funds import AT_HOME, NOT_READ
 from swapdesk.tui.commands.everywhere import Tokens
-from swapdesk.tui.messages import LimitsKnown
+from swapdesk.tui.messages import BalanceKnown, LimitsKnown
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.going_on import SHOWN_BY_KEY, signings_of
 from swapdesk.tui.screens.swap_line import SwapLine
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.wire.tokens import Token
 
 
 LIMITS_AFTER = 0.3
@@ -190,6 +191,12 @@ class SwapView(Page):
         line = self._read.line
         if line is None or not line.ready or self._read.pair is None or self.link is None:
             return
+        self.run_worker(
+            self._fetch_balance(self._read.pair[0]),
+            group="balance",
+            exclusive=True,
+            exit_on_error=False,
+        )
         if self._read.known_limits(self.link) is None:
             self.run_worker(self._fetch_limits(), group="limits", exclusive=True,
                             exit_on_error=False)  # fmt: skip
@@ -204,6 +211,19 @@ class SwapView(Page):
         with contextlib.suppress(ClientError):
             limits = await link.quotes.limits(*pair)
             self.post_message(LimitsKnown((pair[0].id, pair[1].id), limits))
+
+    async def _fetch_balance(self, sold: Token) -> None:
+        from swapdesk.flows.wallet.own_accounts import own_balance
+
+        self.post_message(BalanceKnown(sold.id, await own_balance(self.desk, sold)))
+
+    @on(BalanceKnown)
+    def _balance_known(self, event: BalanceKnown) -> None:
+        if event.amount is None:
+            self._read.balances.pop(event.token_id, None)
+        else:
+            self._read.balances[event.token_id] = event.amount
+        self._understand()
 
     @on(LimitsKnown)
     def _limits_known(self, event: LimitsKnown) -> None:
