@@ -168,6 +168,10 @@ def test_a_chain_that_answers_late_moves_nothing_that_is_shown() -> None:
     # Read again, every chain has the place it had.
     again = replace(told, holdings=()).with_answers(told.holdings[::-1])
     assert [one.key for one in wallet_rows(again)[0]] == last
+    # Once a later reading is whole, in the order that commands have.
+    whole = again.in_order((with_tokens(base, "ETH"), polygon, sol))
+    keys = [one.key for one in wallet_rows(whole)[0]]
+    assert keys.index("0x1 base coin") < keys.index("0x1 polygon coin")
 
 
 def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:

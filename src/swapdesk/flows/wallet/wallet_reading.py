@@ -43,6 +43,10 @@ class Told:
         new = tuple(one.place for one in holdings if not one.reading and one.place not in known)
         return replace(self, holdings=holdings, answered=(*self.answered, *new))
 
+    def in_order(self, holdings: tuple[ChainHoldings, ...]) -> Told:
+        """The same once every chain answered: in the order of the wallet, as commands have it."""
+        return replace(self, holdings=holdings, answered=())
+
     def anew(self, accounts: Accounts) -> Told:
         """What is known before any chain was asked again. What may be taken stands as it was read
         until it is read anew, and so does the order of the chains."""
@@ -96,7 +100,7 @@ class WalletReading:
 
     async def _balances(self, told: Told, *, first: bool) -> Told:
         """Of all chains. At the first reading each is told as it answers; later what was read
-        before stands until all of them did."""
+        before stands until all of them did, and they stand in the order of the wallet."""
 
         def heard(holdings: tuple[ChainHoldings, ...]) -> None:
             nonlocal told
@@ -105,7 +109,7 @@ class WalletReading:
                 self._heard(told)
 
         holdings = await self._wallet.holdings(heard=heard)
-        return told.with_answers(holdings)
+        return told.with_answers(holdings) if first else told.in_order(holdings)
 
     async def _smart(self) -> tuple[ChainHoldings, ...]:
         """What smart accounts hold. A journal that cannot be read knows of none, and says so by
