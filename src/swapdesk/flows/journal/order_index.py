@@ -6,6 +6,8 @@ for a year.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
@@ -78,6 +80,15 @@ class OrderIndex:
             f"SELECT service_id FROM known_order WHERE standing = '{Standing.UNREPEATED}'"  # noqa: S608
             " AND intent_id > ''",
             (),
+        )
+        return [row["service_id"] for row in rows]
+
+    def made_here(self, ids: Collection[str]) -> list[str]:
+        """Which of these orders an intent of this home became."""
+        rows = self._file.read(
+            "SELECT service_id FROM known_order WHERE intent_id > ''"
+            " AND service_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
         )
         return [row["service_id"] for row in rows]
 

@@ -74,6 +74,8 @@ class KnownOrders:
         self._known: dict[str, TrackedOrder] = {}
         self._away: dict[str, str] | None = None
         """Orders that were put away, each with its trouble; None before the first look."""
+        self._troubled: set[str] = set()
+        """Orders that may be put away, or are."""
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self.past_known = False
         """Whether every order of the journal is in view; until then :meth:`recall` finds one."""
@@ -129,6 +131,10 @@ class KnownOrders:
             if group is not stands:
                 names.discard(service_id)
         self._groups[stands].add(service_id)
+        if tracked.trouble is not None:
+            self._troubled.add(service_id)
+        else:
+            self._troubled.discard(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
         if tracked.intent is not None:
@@ -149,7 +155,8 @@ class KnownOrders:
     def look_at_payments(self) -> list[str]:
         """Read in the journal which deposits were paid and how far batches are, also by another
         desk; the ids of orders that this says something new of."""
-        moved = self._look_at_put_away() + self._look_at_new()
+        moved = self._look_at_put_away() if self._troubled else []
+        moved += self._look_at_new()
         for service_id, payment in self._paid.now().items():
             before = self._known[service_id]
             if payment != before.own_payment:
@@ -167,16 +174,28 @@ class KnownOrders:
         """Read whether another desk or command of this home made the newest orders that are taken
         for foreign ones; the ids of those. The stream may tell of an order before its creator has
         written it down."""
-        now = self._clock.now()
+        since = self._clock.now() - _NEW
+        unclaimed = [
+            tracked.service_id
+            for tracked in self.running()
+            if tracked.intent is None
+            and not tracked.in_batch
+            and tracked.order.created is not None
+            and tracked.order.created >= since
+        ]
+        if not unclaimed:
+            return []
+        try:
+            made_here = self._journal.orders.index.made_here(unclaimed)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return []
         moved = []
-        for tracked in list(self.running()):
-            created = tracked.order.created
-            if tracked.intent is not None or created is None or now - created > _NEW:
-                continue
-            known = self._from_journal(tracked.service_id, tracked)
+        for service_id in made_here:
+            known = self._from_journal(service_id, self._known[service_id])
             if known is not None and known.intent is not None:
                 self.put(known)
-                moved.append(tracked.service_id)
+                moved.append(service_id)
         return moved
 
     def _look_at_put_away(self) -> list[str]:

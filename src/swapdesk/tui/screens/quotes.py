@@ -113,7 +113,7 @@ class QuotesScreen(QuotesView):
     def on_tick(self) -> None:
         if self._again.is_due(self.session.clock.monotonic()):
             self.ask(only_fixed=self._only_fixed, by_itself=True)
-        super().on_tick()
+        self._show()
 
     @on(QuotesArrived)
     def _arrived(self, event: QuotesArrived) -> None:
