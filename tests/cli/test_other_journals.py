@@ -1,4 +1,4 @@
-"""A journal of another version: desk and commands alike refuse it, in one sentence, with exit 9."""
+"""A journal of another version, or one that cannot be used: in one sentence, with exit 9."""
 
 from __future__ import annotations
 
@@ -47,6 +47,39 @@ def test_a_command_refuses_a_newer_journal(here: InProcess, words: tuple[str, ..
     assert ended.error["money"] == "where it was; every order stands in the journal"
     assert ended.error["next"] == "you: start the newer swapdesk"
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("orders", "list"),
+        ("orders", "show", "oldPaid"),
+        ("orders", "export", "--out", "kept.csv"),
+        ("orders", "watch", "oldPaid"),
+        ("orders", "put-away", "oldPaid"),
+        ("fund", "oldPaid"),
+        ("batch", "status", "a" * 32),
+    ],
+    ids=" ".join,
+)
+def test_orders_are_not_told_from_a_journal_that_cannot_be_used(
+    here: InProcess, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That none is known would be the file's fault."""
+    monkeypatch.chdir(here.home)
+    Path("kept.csv").write_text("of yesterday")
+    path = old_journals.written(here.home / "profiles" / "sandbox" / "journal.db")
+    path.chmod(0o644)
+    ended = here(*words, "--json")
+    assert (ended.code, ended.error["code"], ended.stdout) == (9, "NO_JOURNAL", "")
+    assert ended.error["message"] == (
+        "The journal cannot be used: journal.db must be a plain file of mode 0600. Which orders"
+        " there are stands in it."
+    )
+    assert ended.error["money"] == "where it was; nothing was sent"
+    assert "swapdesk api GET /orders" in ended.error["next"]
+    assert Path("kept.csv").read_text() == "of yesterday"
+    assert not (here.home / "sandbox").exists()
 
 
 def test_no_sandbox_is_started_beside_a_journal_that_is_refused(here: InProcess) -> None:

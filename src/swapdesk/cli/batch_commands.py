@@ -134,7 +134,9 @@ def build(call: Call, name: str | None, group: int | None, account: str) -> int:
     from swapdesk.flows.batch.standing import Until
 
     request = PayRequest(account, group)
-    return run_session(call, lambda session: pay_group(session, name, Until.BUILT, request))
+    return run_session(
+        call, lambda session: pay_group(session, name, Until.BUILT, request), from_journal=True
+    )
 
 
 @batch.command()
@@ -161,7 +163,9 @@ def sign(
     from swapdesk.flows.batch.standing import Until
 
     request = PayRequest(account, group, yes, descriptor)
-    return run_session(call, lambda session: pay_group(session, name, Until.SIGNED, request))
+    return run_session(
+        call, lambda session: pay_group(session, name, Until.SIGNED, request), from_journal=True
+    )
 
 
 @batch.command()
@@ -179,7 +183,9 @@ def submit(call: Call, name: str | None, group: int | None) -> int:
     from swapdesk.flows.batch.standing import Until
 
     request = PayRequest(group=group)
-    return run_session(call, lambda session: pay_group(session, name, Until.SETTLED, request))
+    return run_session(
+        call, lambda session: pay_group(session, name, Until.SETTLED, request), from_journal=True
+    )
 
 
 @batch.command()
@@ -231,7 +237,9 @@ def resume(call: Call, name: str | None, account: str, yes: bool, descriptor: in
     from swapdesk.cli.session import run_session
 
     request = PayRequest(account, None, yes, descriptor)
-    return run_session(call, lambda session: resume_batch(session, name, request))
+    return run_session(
+        call, lambda session: resume_batch(session, name, request), from_journal=True
+    )
 
 
 @batch.command()
@@ -242,7 +250,7 @@ def status(call: Call, name: str | None) -> int:
     from swapdesk.cli.batch_result import show_status
     from swapdesk.cli.session import run_session
 
-    return run_session(call, lambda session: show_status(session, name))
+    return run_session(call, lambda session: show_status(session, name), from_journal=True)
 
 
 @batch.command()
@@ -256,4 +264,4 @@ def export(call: Call, name: str | None, out: Path | None) -> int:
     from swapdesk.cli.batch_result import export_batch
     from swapdesk.cli.session import run_session
 
-    return run_session(call, lambda session: export_batch(session, name, out))
+    return run_session(call, lambda session: export_batch(session, name, out), from_journal=True)

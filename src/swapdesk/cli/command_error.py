@@ -71,10 +71,24 @@ def not_confirmed(said: str, *, money: str = UNTOUCHED) -> CommandError:
     )
 
 
+def unusable_journal(problem: str) -> CommandError:
+    """Exit 9 where the orders stand in a journal that cannot be used now."""
+    return CommandError(
+        Exit.OWN_REFUSAL,
+        "NO_JOURNAL",
+        f"The journal cannot be used: {problem}. Which orders there are stands in it.",
+        "where it was; nothing was sent",
+        "you: make room or mend the file; swapdesk api GET /orders says what the service lists",
+    )
+
+
 def of_refused_journal(error: Exception) -> CommandError | None:
-    """Exit 9 for a journal that this program must not use; None for any other error."""
+    """Exit 9 for a journal that this program must not or cannot use; None for any other error."""
+    from swapdesk.flows.journal.journal_file import JournalUnavailable
     from swapdesk.flows.journal.journal_migration import JournalRefused
 
+    if isinstance(error, JournalUnavailable):
+        return unusable_journal(str(error))
     if not isinstance(error, JournalRefused):
         return None
     money = "where it was; every order stands in the journal"

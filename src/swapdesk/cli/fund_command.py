@@ -24,4 +24,4 @@ def fund(call: Call, order: str, account: str | None, yes: bool, descriptor: int
     from swapdesk.cli.session import run_session
 
     request = FundRequest(order, account, yes, descriptor)
-    return run_session(call, lambda session: fund_order(session, request))
+    return run_session(call, lambda session: fund_order(session, request), from_journal=True)

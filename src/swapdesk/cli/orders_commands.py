@@ -57,7 +57,7 @@ def list_orders(call: Call, words: str, sort: str) -> int:
     from swapdesk.cli.session import run_session
 
     choice = order_choice(words, sort)
-    return run_session(call, lambda session: report_orders(session, choice))
+    return run_session(call, lambda session: report_orders(session, choice), from_journal=True)
 
 
 @orders.command()
@@ -86,7 +86,11 @@ def export(call: Call, form: str, out: Path | None, words: str, sort: str) -> in
     from swapdesk.flows.orders.order_export import ExportForm
 
     choice = order_choice(words, sort)
-    return run_session(call, lambda session: export_orders(session, ExportForm(form), choice, out))
+    return run_session(
+        call,
+        lambda session: export_orders(session, ExportForm(form), choice, out),
+        from_journal=True,
+    )
 
 
 @orders.command()
@@ -98,7 +102,7 @@ def show(call: Call, order: str) -> int:
     from swapdesk.cli.order_reports import report_order
     from swapdesk.cli.session import run_session
 
-    return run_session(call, lambda session: report_order(session, order))
+    return run_session(call, lambda session: report_order(session, order), from_journal=True)
 
 
 @orders.command("put-away")
@@ -114,7 +118,9 @@ def put_away(call: Call, order: str, undo: bool) -> int:
     from swapdesk.cli.order_reports import put_order_away
     from swapdesk.cli.session import run_session
 
-    return run_session(call, lambda session: put_order_away(session, order, undo=undo))
+    return run_session(
+        call, lambda session: put_order_away(session, order, undo=undo), from_journal=True
+    )
 
 
 @orders.command()
@@ -141,5 +147,7 @@ def watch(call: Call, ids: tuple[str, ...], until: str, timeout: float | None) -
     from swapdesk.cli.session import run_session
 
     return run_session(
-        call, lambda session: watch_orders(session, ids, refunded=until == "refunded", wait=timeout)
+        call,
+        lambda session: watch_orders(session, ids, refunded=until == "refunded", wait=timeout),
+        from_journal=True,
     )

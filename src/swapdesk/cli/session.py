@@ -16,6 +16,7 @@ from swapdesk.cli.command_error import (
     bad_input,
     of_client_error,
     of_unusable_file,
+    unusable_journal,
 )
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
@@ -120,8 +121,9 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(call: Call) -> AsyncIterator[Session]:
-    """The connected desk of the chosen profile. Raises CommandError."""
+async def open_session(call: Call, *, from_journal: bool = False) -> AsyncIterator[Session]:
+    """The connected desk of the chosen profile. Raises CommandError, also for a journal that
+    cannot be used where the answer comes ``from_journal``."""
     settings = call.settings()
     live = _live_connection(settings) if settings.live else None
     sandbox = None if settings.live else SandboxLifetime(settings.home)
@@ -135,6 +137,8 @@ async def open_session(call: Call) -> AsyncIterator[Session]:
     session = Session(call, settings, desk, sandbox)
     desk.background.on_defect = lambda defect: call.output.talk(str(defect))
     try:
+        if from_journal and desk.journal.problem is not None:
+            raise unusable_journal(desk.journal.problem)
         connection = live or await _sandbox_connection(session)
         if desk.journal.problem is not None:
             call.output.talk(f"The journal cannot be written: {desk.journal.problem}.")
@@ -172,12 +176,14 @@ def _unsafe(error: UnsafePlace) -> CommandError:
     return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
 
 
-def run_session(call: Call, work: Callable[[Session], Awaitable[T]]) -> T:
+def run_session(
+    call: Call, work: Callable[[Session], Awaitable[T]], *, from_journal: bool = False
+) -> T:
     """Open the desk, do the work, close it; a failed call becomes a CommandError."""
 
     async def whole() -> T:
         try:
-            async with open_session(call) as session:
+            async with open_session(call, from_journal=from_journal) as session:
                 return await work(session)
         except CredentialsError as error:
             raise bad_input("CREDENTIALS", f"{error}.", field="url") from None
