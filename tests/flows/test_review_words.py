@@ -54,6 +54,17 @@ def test_only_what_is_equal_is_said_shorter() -> None:
     assert row.signed != GROUPED
 
 
+def test_an_own_account_is_called_by_its_name_where_the_promise_names_it() -> None:
+    smart = "0x 8EC8 F69f B2fF 0284 f75a 2652 9dc1 7cF5 c5f8 6FFc"
+    mint = "EPjF Wdd5 Aufq SSqe M2qN 1xzy bapC 8G4w EGGk ZwyT Dt1v"
+    whose = f"the smart account of {GROUPED}"
+    lines = (line("Paid to", smart, whose), line("Token sold", mint, f"USDC {mint}"))
+    rows = match_rows(review(lines=lines), NAMES)
+    assert [one.promised for one in rows] == ["the smart account of trading", "USDC"]
+    (differs,) = match_rows(review(lines=(line("Paid to", smart, whose, Match.DIFFERS),)), NAMES)
+    assert differs.promised == whose
+
+
 PARTS = tuple(
     line(f"Permit signature {part}", signed, "the permit that you signed for this swap")
     for part, signed in (("v", "28"), ("r", "0x d676"), ("s", "0x 253d"))

@@ -16,6 +16,8 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
 """The chain again, which stands beside it."""
+_ADDRESS = re.compile(r"^(0x|\S{4})( \S{1,4}){7,}$")
+"""An address in groups."""
 _AT_MOST = "at most "
 SAME = "the same"
 AGENTS_COIN = "of the chain's coin"
@@ -123,8 +125,9 @@ def _promised(line: ReviewLine, own: str, wallet: str) -> str:
         return f"wallet {wallet}" if wallet else "your account"
     if line.promised == line.signed:
         return SAME
-    if line.signed.startswith("0x "):
-        return line.promised.replace(line.signed, "").strip() or SAME
+    if _ADDRESS.match(line.signed):
+        said = line.promised.replace(line.signed, "").strip() or SAME
+        return said.replace(own, wallet) if wallet else said
     if line.signed.startswith(_AT_MOST):
         return line.promised.removesuffix(" at most")
     return _AGREED.sub("", line.promised)

@@ -24,9 +24,11 @@ _MARKS = {
 GAP = 2
 ADDRESS = 52
 """Cells of an address of an EVM chain in groups."""
+LONGEST_ADDRESS = 54
+"""Cells of an address of Solana in groups."""
 LEAST_LABEL, MOST_LABEL, NARROW_LABEL = 11, 16, 12
 ROOMY = 110
-LEAST_BESIDE = 24
+LEAST_BESIDE = 23
 """Cells for the promise beside what is signed; with less it goes below."""
 AGAINST = "Held against"
 """What stands there is the quote or the order, what the chain says, or a bound of the desk."""
@@ -61,7 +63,11 @@ def _columns(rows: Sequence[MatchRow], width: int) -> tuple[int, int, int]:
     label = max([len(one.field) for one in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP
-    signed = min(ADDRESS, max(20, width - label - 4))
+    address = max([len(one.signed) for one in rows if len(one.signed) <= LONGEST_ADDRESS] or [0])
+    room = max(20, width - label - 4)
+    signed = min(max(ADDRESS, address), room)
+    if width - label - signed - 5 < LEAST_BESIDE:
+        signed = min(ADDRESS, room)
     return label, signed, width - label - signed - 5
 
 
