@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_here, order
 from service.world import ETH
 from swapdesk.chain.addresses.derive import derive_address
@@ -72,3 +73,23 @@ def test_only_an_address_that_was_released_is_a_deposit_of_yours(
     alike = [("evm", address) for _, address in released]
     barred = check_recipient(RECIPIENT, ETH, book=book, paid={}, own_deposits=alike)
     assert barred.ok is (standing is not Standing.RELEASED)
+
+
+@pytest.mark.parametrize("dump", [old_journals.FIRST, old_journals.SECOND])
+def test_what_a_bundle_pays_is_a_deposit_of_yours(tmp_path: Path, dump: Path) -> None:
+    """Nobody releases an order of a batch: its bundle is built once it was found as asked for."""
+    journal = Journal.open(old_journals.written(tmp_path / "journal.db", dump), ManualClock(NOW))
+    single = {("bitcoin", "bc1qada86ux7xwsghskfzcmsalxg72rpmwj7ay3yju")}
+    kept = {
+        ("evm", "0xE2f082B0499811C075Bfac0E6310C40776416Edb"),
+        ("sol", "0x8802146860Ffa1782C99aB492329821cf6C6d8C7"),
+    }
+    first = ("evm", "0x7Bfc7c7F4DE49591c65B6820EF1535191051AF3A")
+    assert own_deposits(journal) == {*single, *kept, first}
+    journal.batches.mark_differs("ab" * 16, 1, "the recipient of the order is another one")
+    assert own_deposits(journal) == {*single, *kept}
+    book = AddressBook.load(tmp_path / "book.toml")
+    for (_, address), barred in ((first, False), (min(kept), True)):
+        own = own_deposits(journal)
+        assert check_recipient(address, ETH, book=book, paid={}, own_deposits=own).ok is not barred
+    journal.close()

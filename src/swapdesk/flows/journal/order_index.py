@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.folding import ended
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_schema import NAMED, OF_PAID, PAID_AT, PRESENT
@@ -42,6 +43,20 @@ UNION SELECT batch_row.service_id FROM bundle JOIN batch_row USING (batch_id, gr
   WHERE batch_row.service_id > '' AND instr(lower(bundle.tx_hash), ?1)
 UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
   WHERE instr(lower(bundle_payment.hash), ?1)
+"""  # noqa: S608
+
+_RELEASED = f"""
+SELECT json_extract(intent.frozen, '$.token_in.kind') AS kind,
+    json_extract(known_order.last, '$.depositAddress') AS address
+  FROM known_order INDEXED BY known_order_released JOIN intent ON intent.id = known_order.intent_id
+  WHERE known_order.standing = '{Standing.RELEASED}' AND json_valid(known_order.last)
+UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
+    json_extract(deposit.value, '$.address')
+  FROM bundle CROSS JOIN json_each(bundle.built, '$.items') AS item
+  CROSS JOIN json_each(item.value, '$.deposits') AS deposit
+  CROSS JOIN batch_row ON batch_row.batch_id = bundle.batch_id
+    AND batch_row.number = json_extract(deposit.value, '$.row')
+  WHERE batch_row.state = '{RowState.CREATED}'
 """  # noqa: S608
 
 
@@ -114,15 +129,9 @@ class OrderIndex:
 
     def released_deposits(self) -> frozenset[tuple[str, str]]:
         """Where orders of this desk are or were to be paid, each with the kind of the chain that
-        was confirmed. An address that was never shown is the service's word alone."""
-        rows = self._file.read(
-            "SELECT DISTINCT json_extract(intent.frozen, '$.token_in.kind') AS kind,"
-            " json_extract(known_order.last, '$.depositAddress') AS address"
-            " FROM known_order INDEXED BY known_order_released"
-            " JOIN intent ON intent.id = known_order.intent_id"
-            " WHERE known_order.standing = 'released' AND json_valid(known_order.last)",
-            (),
-        )
+        was confirmed: of orders that were released, and of those of a batch that were found as
+        asked for and put into a bundle. Any other address is the service's word alone."""
+        rows = self._file.read(_RELEASED, ())
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
