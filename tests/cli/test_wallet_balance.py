@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import sys
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 
 from cli.desks import Desk
+from swapdesk.cli.held_table import HeldTable
+from swapdesk.cli.output import Form, Output
+from swapdesk.flows.wallet.chain_holdings import ChainHoldings, Holding
+from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.promise import Asset
 from tui.terminal_window import TerminalWindow
 
 PHRASE = "a phrase for a live wallet\n"
+
+
+def test_chains_are_printed_in_the_order_of_the_wallet() -> None:
+    """Also those that answer late."""
+    made = datetime(2026, 6, 1, tzinfo=UTC)
+    account = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made)
+    waits = [
+        ChainHoldings(account, name, name, reading=True) for name in ("base", "polygon", "bsc")
+    ]
+    coin = Holding(Asset("ETH", 18, None), Decimal(2))
+    out = io.StringIO()
+    table = HeldTable(Output(Form.PLAIN, stdout=out))
+    table.heard(waits)
+    for at in (1, 0, 2):
+        waits[at] = replace(waits[at], reading=False, holdings=(coin,))
+        table.heard(waits)
+        said = [line.split()[-1].rstrip(".") for line in out.getvalue().splitlines()]
+        assert said == {1: [], 0: ["base", "polygon"], 2: ["base", "polygon", "bsc"]}[at]
 
 
 def test_a_chain_is_printed_as_it_answers_and_what_fails_says_who_acts(live_desk: Desk) -> None:

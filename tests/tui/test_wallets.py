@@ -139,39 +139,6 @@ def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -
 
 MADE = datetime(2026, 6, 1, tzinfo=UTC)
 TRADING = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, MADE)
-SOLANA = Account("so1", Kind.SOLANA, "solana", "sandbox", Origin.CREATED, None, MADE)
-
-
-def waiting(account: Account, chain: str) -> ChainHoldings:
-    return ChainHoldings(account, chain, chain.title(), reading=True)
-
-
-def with_tokens(one: ChainHoldings, *symbols: str) -> ChainHoldings:
-    assets = [Asset(symbol, 18, symbol if place else None) for place, symbol in enumerate(symbols)]
-    held = tuple(Holding(asset, Decimal(2)) for asset in assets)
-    return replace(one, reading=False, holdings=held)
-
-
-def test_a_chain_that_answers_late_moves_nothing_that_is_shown() -> None:
-    base, polygon = waiting(TRADING, "base"), waiting(TRADING, "polygon")
-    sol = waiting(SOLANA, "solana")
-    told = Told((TRADING, SOLANA), reading=True).with_answers((base, polygon, sol))
-    sol, shown = with_tokens(sol, "SOL", "USDC"), []
-    polygon = with_tokens(polygon, "POL")
-    for holdings in ((base, polygon, sol), (with_tokens(base, "ETH", "USDC"), polygon, sol)):
-        told = told.with_answers(holdings)
-        shown.append([one.key for one in wallet_rows(told)[0]])
-    first, last = shown
-    answered = first.index("0x1 base coin")
-    assert last[:answered] == first[:answered]
-    assert {"0x1 polygon coin", "so1 solana coin"} < set(first[:answered])
-    # Read again, every chain has the place it had.
-    again = replace(told, holdings=()).with_answers(told.holdings[::-1])
-    assert [one.key for one in wallet_rows(again)[0]] == last
-    # Once a later reading is whole, in the order that commands have.
-    whole = again.in_order((with_tokens(base, "ETH"), polygon, sol))
-    keys = [one.key for one in wallet_rows(whole)[0]]
-    assert keys.index("0x1 base coin") < keys.index("0x1 polygon coin")
 
 
 def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:
@@ -185,7 +152,8 @@ def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:
 
 
 def test_what_may_be_taken_and_was_not_read_is_not_called_nothing() -> None:
-    held = with_tokens(waiting(TRADING, "base"), "ETH")
+    coin = Holding(Asset("ETH", 18, None), Decimal(2))
+    held = ChainHoldings(TRADING, "base", "Base", (coin,))
     silent = ChainAllowances(
         TRADING, "base", "Base", complete=False, problem="no logs", next="you: wait"
     )

@@ -1,8 +1,9 @@
-"""What accounts hold, as a command prints it: at once, or each chain as it answers."""
+"""What accounts hold, as a command prints it: at once, or chain by chain as they answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from swapdesk.cli.output import Form, Output, cells
 from swapdesk.flows.notation import exact_amount, usd
@@ -18,18 +19,19 @@ class HeldTable:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._told: set[tuple[str, str]] = set()
+        self._told = 0
         self._least: tuple[int, ...] | None = None
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Print what has answered since the last time, and say what could not be read."""
+        """Print what has answered since the last time, and say what could not be read. They have
+        one order: what answers early waits for those before it."""
         if self._least is None:
             names = max((cells(_holder(one)) for one in holdings), default=0)
             chains = max((cells(one.chain_name) for one in holdings), default=0)
             self._least = (names, chains, self.WHOLE + self.REST, 6, 11)
-        new = [one for one in holdings if not one.reading and _place(one) not in self._told]
-        self._told.update(_place(one) for one in new)
+        answered = list(takewhile(lambda one: not one.reading, holdings))
+        new, self._told = answered[self._told :], len(answered)
         self.add(new)
 
     def add(self, told: Sequence[ChainHoldings]) -> None:
@@ -62,10 +64,6 @@ class HeldTable:
             return amount
         whole, rest, _ = split_at_point(amount)
         return whole.rjust(self.WHOLE) + rest.ljust(self.REST)
-
-
-def _place(one: ChainHoldings) -> tuple[str, str]:
-    return (one.account.address, one.chain)
 
 
 def _holder(one: ChainHoldings) -> str:

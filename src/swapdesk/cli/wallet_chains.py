@@ -41,8 +41,8 @@ def spender_words(one: Allowance) -> str:
 
 
 async def show_balances(session: Session, wallet: LocalWallet, named: str | None) -> int:
-    """One document, or the chains in their order; on a terminal each as it answers, because a
-    chain may be silent for long and a person waits."""
+    """One document, or the chains in their order; on a terminal as they answer, because a chain
+    may be silent for long and a person waits."""
     account = await _account(wallet, named)
     output = session.call.output
     owned = smart_accounts(session.desk.journal)

@@ -18,9 +18,8 @@ from swapdesk.wallet.promise import Asset
 @dataclass(frozen=True)
 class Told:
     """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
-    still to come. ``smart``: what smart accounts of these accounts hold. ``answered`` are chains
-    of accounts, each (address, chain), in the order of their first answers: a late one does not
-    move what is shown already."""
+    still to come. ``holdings`` are in the order of the wallet, also while some have not answered.
+    ``smart``: what smart accounts of these accounts hold."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -29,34 +28,16 @@ class Told:
     problems: tuple[str, ...] = ()
     reading: bool = False
     smart: tuple[ChainHoldings, ...] = ()
-    answered: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def placed(self) -> tuple[ChainHoldings, ...]:
-        """What the accounts hold, those that answered first on top."""
-        rank = {one: place for place, one in enumerate(self.answered)}
-        return tuple(sorted(self.holdings, key=lambda one: rank.get(one.place, len(rank))))
-
-    def with_answers(self, holdings: tuple[ChainHoldings, ...]) -> Told:
-        """The same with more of what was read."""
-        known = set(self.answered)
-        new = tuple(one.place for one in holdings if not one.reading and one.place not in known)
-        return replace(self, holdings=holdings, answered=(*self.answered, *new))
-
-    def in_order(self, holdings: tuple[ChainHoldings, ...]) -> Told:
-        """The same once every chain answered: in the order of the wallet, as commands have it."""
-        return replace(self, holdings=holdings, answered=())
 
     def anew(self, accounts: Accounts) -> Told:
         """What is known before any chain was asked again. What may be taken stands as it was read
-        until it is read anew, and so does the order of the chains."""
+        until it is read anew."""
         return Told(
             accounts.accounts,
             allowances=self.allowances,
             read_only=accounts.read_only,
             problems=tuple(f"{one.file}: {one.reason}." for one in accounts.unusable),
             reading=True,
-            answered=self.answered,
         )
 
 
@@ -100,16 +81,13 @@ class WalletReading:
 
     async def _balances(self, told: Told, *, first: bool) -> Told:
         """Of all chains. At the first reading each is told as it answers; later what was read
-        before stands until all of them did, and they stand in the order of the wallet."""
+        before stands until all of them did."""
 
         def heard(holdings: tuple[ChainHoldings, ...]) -> None:
-            nonlocal told
-            told = told.with_answers(holdings)
             if first:
-                self._heard(told)
+                self._heard(replace(told, holdings=holdings))
 
-        holdings = await self._wallet.holdings(heard=heard)
-        return told.with_answers(holdings) if first else told.in_order(holdings)
+        return replace(told, holdings=await self._wallet.holdings(heard=heard))
 
     async def _smart(self) -> tuple[ChainHoldings, ...]:
         """What smart accounts hold. A journal that cannot be read knows of none, and says so by

@@ -56,7 +56,7 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
     subjects: dict[str, Subject] = {}
     allowing = {(one.account.address, one.chain): one for one in told.allowances}
     before = ""
-    for one in told.placed:
+    for one in told.holdings:
         address = one.account.address
         if before not in ("", address):
             rows.append(Blank(f"gap {address} {one.chain}"))
