@@ -23,9 +23,11 @@ from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import NotRevoked, Open, Proposed, Revoked, Revoking
 from swapdesk.flows.wallet.sandbox_gifts import Gifts, fill_wallet
+from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
 from swapdesk.paths import Home
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
+from swapdesk.tui.screens.wallet_rows import wallet_rows
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.review import Finding, Severity
@@ -104,9 +106,9 @@ async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> 
     # The coin on six chains, and the dollars that each of them has.
     assert gifts.problems == ()
     assert gifts.given >= 6 + 8
-    await bench.funded()
-    assert await fill_wallet(wallet, control) == Gifts()
+    # What is on its way is waited for: no total is the one of before it.
     held = {one.chain: one for one in await wallet.holdings()}
+    assert await fill_wallet(wallet, control) == Gifts()
     assert set(held) == {"ethereum", "base", "arbitrum", "polygon", "bsc", "solana"}
     for chain, coins in (("base", 10), ("solana", 100)):
         coin, *tokens = held[chain].holdings
@@ -119,6 +121,25 @@ async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> 
     assert wallet.locks_in is None
     assert await wallet.unlock() == ()
     assert 890 < (wallet.locks_in or 0) <= 900
+
+
+async def test_a_total_waits_for_what_the_faucet_sends(bench: Bench) -> None:
+    wallet, control = bench.wallet, bench.desk.link.control
+    assert control is not None
+    account, _ = await wallet.prepare_sandbox()
+    (before,) = [one for one in await wallet.holdings() if one.chain == "base"]
+    assert before.holdings[0].amount == 0
+    wallet.given(before, None)
+    heard: list[tuple[ChainHoldings, ...]] = []
+    reading = asyncio.create_task(wallet.holdings(heard=heard.append))
+    async with asyncio.timeout(PATIENCE):
+        while not heard or sum(one.reading for one in heard[-1]) > 1:
+            await bench.desk.clock.sleep(0.01)
+        assert [one.chain for one in heard[-1] if one.reading] == ["base"]
+        await control.give("base", account.address, Decimal(3))
+        (base,) = [one for one in await reading if one.chain == "base"]
+    assert base.holdings[0].amount == 3
+    assert before.place == base.place
 
 
 async def test_an_allowance_is_revoked_once_also_after_a_kill(rich: Bench) -> None:
@@ -188,6 +209,14 @@ async def test_a_chain_that_does_not_answer_spoils_no_other(bench: Bench) -> Non
     assert not any(one.reading for one in told.values())
     assert {name for name, one in told.items() if one.problem} == {"base", "solana"}
     assert told["ethereum"].holdings
+    # A screen has them in the order of the wallet, whichever answered first.
+    read: list[Told] = []
+    reading = WalletReading(wallet, None, dict, heard=read.append, made=lambda _: None)
+    read.append(await reading.read(None))
+    for each in read:
+        rows = [key for key in wallet_rows(each)[1] if key.endswith(" coin")]
+        assert rows == [f"{one.account.address} {one.chain} coin" for one in each.holdings]
+    assert [one.chain for one in each.holdings] == list(told)
     allowed = {one.chain: one for one in await wallet.allowances()}
     assert allowed["base"].problem
     assert not allowed["base"].complete

@@ -15,6 +15,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan, ask_plan
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
+from swapdesk.flows.wallet.local_wallet import GIFT_LOOKS, GIFT_SECONDS
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.promise import Asset
@@ -24,10 +25,6 @@ from swapdesk.wire.tokens import Token
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.wallet.place import ChainLink
-
-GIFT_LOOKS = 60
-GIFT_SECONDS = 0.5
-"""How often and how far apart the sandbox's money is looked for."""
 
 
 class NoSwapAccount(Exception):

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
 """What the accounts of a new sandbox are called."""
+GIFT_LOOKS = 60
+GIFT_SECONDS = 0.5
+"""How often and how far apart the sandbox's money is looked for."""
 
 
 class LocalWallet:
@@ -57,6 +60,7 @@ class LocalWallet:
         self._client: WalletClient | None = None
         self._starting = asyncio.Lock()
         self._used = 0.0
+        self._given: dict[tuple[str, str], set[str | None]] = {}
 
     @property
     def live(self) -> bool:
@@ -158,12 +162,30 @@ class LocalWallet:
         ]
 
         async def ask(at: int) -> None:
-            told[at] = await reader.held(*asked[at])
+            told[at] = await self._held(reader, *asked[at])
             heard(tuple(told))
 
         heard(tuple(told))
         await asyncio.gather(*(ask(at) for at in range(len(asked))))
         return tuple(told)
+
+    def given(self, held: ChainHoldings, contract: str | None) -> None:
+        """The faucet sends some of a token, None for the coin, to who had none of it."""
+        self._given.setdefault(held.place, set()).add(contract)
+
+    async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
+        """What an account has. What the faucet sent is waited for: a total is the one after it."""
+        place = (account.address, link.name)
+        for _ in range(GIFT_LOOKS):
+            held = await reader.held(account, link)
+            there = {one.asset.contract for one in held.holdings if one.amount}
+            if held.problem is not None:
+                return held
+            if self._given.get(place, set()) <= there:
+                break
+            await self._clock.sleep(GIFT_SECONDS)
+        self._given.pop(place, None)
+        return held
 
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None

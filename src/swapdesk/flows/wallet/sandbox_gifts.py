@@ -30,7 +30,7 @@ class Gifts:
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
     """Give to the first accounts on every chain where they have no coin. Asking again gives
-    nothing twice: what has arrived is seen on the chain. Raises WalletError."""
+    nothing twice: what is on its way is waited for, and seen on the chain. Raises WalletError."""
     if wallet.live:
         return Gifts()
     held = await _first_holdings(wallet)
@@ -70,4 +70,5 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
             problems.append(f"The faucet gave nothing on {held.chain_name}: {error}")
         else:
             given += 1
+            wallet.given(held, contract)
     return Gifts(given, tuple(problems))
