@@ -13,9 +13,12 @@ from cli.desks import InProcess
 from harness import Result, environment
 from patience import PATIENCE
 from swapdesk.cli.command_error import of_client_error, of_unusable_file
-from swapdesk.cli.exit_codes import MEANINGS, Exit, exit_of, exit_of_refused_create
+from swapdesk.cli.dex_creation import _not_swapped
+from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of, exit_of_refused_create
 from swapdesk.client import errors
 from swapdesk.client.errors import Answered, ClientError, Refusal, api_error
+from swapdesk.flows.dex.dex_outcome import SwapEnded
+from swapdesk.flows.wording import OUTCOME_PENDING
 from swapdesk.wire.errors import ErrorCode
 
 LOST = errors.NoAnswer("create_exchange: no answer within 30 s")
@@ -88,6 +91,12 @@ def test_every_class_of_the_tree_is_covered() -> None:
 )
 def test_a_create_that_did_not_happen(code: str, error: ClientError | None, end: int) -> None:
     assert exit_of_refused_create(code, error) == end
+
+
+@pytest.mark.parametrize("code", NOT_CREATED)
+def test_a_swap_on_chains_that_did_not_happen_ends_as_any_create(code: str) -> None:
+    told = _not_swapped(SwapEnded(OUTCOME_PENDING, code))
+    assert (told.exit, told.money) == (NOT_CREATED[code], OUTCOME_PENDING.money)
 
 
 def test_the_numbers_are_those_scripts_know() -> None:

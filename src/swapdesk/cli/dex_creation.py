@@ -8,7 +8,7 @@ from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
-from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
+from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.order_document import order_json
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
@@ -214,7 +214,7 @@ def _not_swapped(outcome: SwapEnded | SwapOpen) -> CommandError:
         end = Exit.UNKNOWN
     elif outcome.code == "NOT_CONFIRMED":
         end = Exit.INTERRUPTED
-    elif outcome.error is not None:
+    elif outcome.error is not None or outcome.code in NOT_CREATED:
         end = exit_of_refused_create(outcome.code, outcome.error)
     order = f" Order {outcome.order_id}." if outcome.order_id else ""
     return CommandError(
