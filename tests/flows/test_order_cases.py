@@ -15,9 +15,10 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_account import account_of, deposit_doubted
-from swapdesk.flows.orders.order_case import Case, case_of
+from swapdesk.flows.orders.order_case import Case, case_of, deposit_arrived
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_words import WORDS, Certainty
+from swapdesk.flows.orders.paid_place import paid_place
 from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -419,3 +420,12 @@ def test_a_leg_status_that_nobody_knows_moves_no_money() -> None:
     failed = {"display_status": "FAILED", "deposit_address": "x"}
     assert case(**failed, in_status=77) is Case.FAILED_UNCLEAR
     assert case(**failed, in_status=1) is Case.FAILED_BEFORE
+
+
+def test_a_state_after_the_deposit_has_it_whatever_the_legs_are_said_to_be() -> None:
+    """With leg status 77 a completed order had never got its deposit."""
+    paid = {*DisplayStatus} - {"WAITING_FOR_DEPOSIT", "EXPIRED", "FAILED", "DELETED"}
+    for one in DisplayStatus:
+        said = order(display_status=one, in_status=77, out_status=77, deposit_address="there")
+        assert deposit_arrived(said) is (one in paid), one
+        assert (paid_place(tracked(said), ()) is not None) is (one in paid), one

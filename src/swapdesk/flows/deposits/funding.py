@@ -15,22 +15,20 @@ from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.call_log import PAYMENT, CallLog, PaidBefore
-from swapdesk.flows.journal.folding import PROGRESS, display_of
+from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.order_case import deposit_arrived
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.orders import DisplayStatus
 
 log = logging.getLogger(__name__)
 
 SENT_BEFORE = "The deposit was sent before. It is never paid twice."
 MAY_BE_PAID = "The deposit may have been sent already. It is not sent again."
 _LEFT = frozenset({SENT_BEFORE, MAY_BE_PAID})
-_PAID = frozenset(PROGRESS[1:]) | {DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED}
-"""States that no order comes to without its deposit."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +113,8 @@ def settle_payments(calls: CallLog, known: Callable[[str], TrackedOrder | None])
         if call.path != PAYMENT or call.service_id is None:
             continue
         tracked = known(call.service_id)
-        if tracked is not None and _has_deposit(tracked.order):
+        if tracked is not None and deposit_arrived(tracked.order):
             calls.mark_done(call.id, status=200, request_id=call.request_id)
-
-
-def _has_deposit(order: Order) -> bool:
-    return deposit_arrived(order) or display_of(order) in _PAID
 
 
 def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 
@@ -82,6 +82,9 @@ _OF_CHAIN: dict[str, Case] = {
     DisplayStatus.DEPOSIT_DETECTED: Case.CHAIN_SEEN,
 }
 
+_PAID = frozenset(PROGRESS[1:]) | {DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED}
+"""States that no order comes to without its deposit."""
+
 _ARRIVED = frozenset(
     {
         LegStatus.CONFIRMING,
@@ -152,7 +155,10 @@ def second_leg_paid(order: Order) -> bool:
 
 
 def deposit_arrived(order: Order) -> bool:
-    """Whether the service says that money of this order reached it."""
+    """Whether the service says that money of this order reached it: by the state, whatever the
+    legs are said to be, or by a leg or a hash."""
+    if display_of(order) in _PAID:
+        return True
     if order.action_required or order.refund_hash or order.out_transaction_out_hash:
         return True
     if second_leg_paid(order):
