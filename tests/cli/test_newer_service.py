@@ -3,8 +3,10 @@ nobody knows are told and lose nothing."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -127,6 +129,26 @@ def test_every_value_that_nobody_knows_is_told(standing: Front, scene: Scene) ->
     for place in sorted(today.seen):
         newer = Newer(values={place: unknown_values()[place]})
         kept(scene, place, before, scene.run(standing, newer), standing)
+
+
+@pytest.mark.timeout(300)
+def test_orders_that_cannot_be_read_are_counted(sandbox: Sandbox, tmp_path: Path) -> None:
+    class Unreadable(Newer):
+        def body(self, method: str, path: str, status: int, body: bytes) -> bytes:
+            if (method, path.partition("?")[0]) != ("GET", "/v2/orders"):
+                return body
+            rows = [{"serviceId": "a", "inAmount": "much"}, None]
+            return json.dumps({"orders": rows, "total": 2, "totalPages": 1}).encode()
+
+    with front(sandbox, tmp_path / "front") as made:
+        made.newer = Unreadable()
+        said = "2 orders of the service's list cannot be read and are left out, or as last known."
+        listed = made("orders", "list", "--json")
+        assert (listed.code, listed.document["unreadable"]) == (0, 2), listed
+        assert said in listed.stderr
+        assert "No orders yet" not in listed.stderr
+        for words in (("export",), ("show", "deadbeef")):
+            assert said in made("orders", *words).stderr
 
 
 @pytest.mark.timeout(300)

@@ -63,6 +63,16 @@ def test_a_create_without_an_answer_is_told_with_the_funds() -> None:
     assert two.where.endswith("o shows where. 2 orders may exist: the desk looks.")
 
 
+def test_orders_that_cannot_be_read_are_told_with_the_funds() -> None:
+    found = funds_now([], None, skipped=1)
+    assert found.where == "in your wallet. 1 order of the service cannot be read."
+    both = funds_now([tracked(**EXCHANGING)], None, 0, 1, 2)
+    assert both.short == (
+        "also in 1 order. An order may exist: the desk looks."
+        " 2 orders of the service cannot be read."
+    )
+
+
 def test_before_the_service_was_asked_an_open_order_may_hold_them(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
     assert funds_now(None, None) == NOT_READ

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from corpus import load
@@ -18,6 +20,7 @@ from swapdesk.tui.widgets.order_pane import pane_lines
 from swapdesk.tui.widgets.order_table import order_columns, order_row
 from swapdesk.tui.widgets.raw_text import RawText
 from swapdesk.tui.widgets.table_layout import Row, Section
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import SIZES, DeskRun, Market
@@ -100,6 +103,34 @@ async def test_without_orders_it_says_what_starts_one(market: Market, golden: Go
         golden("orders-empty", run.body)
         await run.press("enter", "y", "f")
         assert "n starts a swap." in run.text
+
+
+async def test_orders_that_cannot_be_read_are_said_and_are_no_empty_list(market: Market) -> None:
+    listed: list[object] = [{"serviceId": "a", "inAmount": "much"}, None]
+
+    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method != "GET" or request.url.path != "/v2/orders":
+            return response
+        body = {"orders": listed, "total": len(listed), "totalPages": 1}
+        return httpx.Response(200, json=body, request=request)
+
+    market.network.after = answer
+    async with market.desk((120, 40)) as run:
+        await tracker(run, "2 orders of the service's list cannot be read and are left out")
+        assert "No orders yet" not in run.text
+        assert "in your wallet. 2 orders of the service cannot be read." in run.text
+        listed.append(json.loads(encode_json(waiting(market.clock).states[-1])))
+        await run.press("r")
+        await run.see("1 orders, read now. 2 orders of the service's list cannot be read")
+        assert "Cannot be read" in run.text
+        assert "2, left out or as last known" in run.text
+        await run.press("slash", *"nothing")
+        await run.see("esc clears the filter. 2 orders of the service's list cannot be read")
+        await run.press("escape")
+        await run.see("2, left out or as last known")
+        del listed[:2]
+        await run.press("r")
+        await run.settle(lambda: "annot be read" not in run.text, "all orders read")
 
 
 async def test_an_address_that_must_not_be_paid_is_nowhere(market: Market) -> None:

@@ -24,6 +24,7 @@ from swapdesk.flows.orders.order_filter import FilterProblem, OrderFilter, read_
 from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
 from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.stream_words import left_out_words
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.flows.wording import OUTCOME_UNKNOWN
 
@@ -61,6 +62,7 @@ async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
             f"The service could not be asked: {str(error).rstrip('.')}."
             " This is what the journal knows."
         )
+    tell_left_out(session)
     now = session.desk.clock.now()
     known = sort_orders(session.link.tracker.orders(), choice.sorting)
     if choice.kept.empty:
@@ -70,6 +72,12 @@ async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
     if known and not found:
         session.call.output.talk(kept.nothing(len(known)))
     return found
+
+
+def tell_left_out(session: Session) -> None:
+    """Say it where orders of the service are not among those that are told."""
+    if said := left_out_words(session.link.tracker.skipped):
+        session.call.output.talk(said)
 
 
 async def export_orders(
@@ -123,6 +131,7 @@ async def report_orders(session: Session, choice: Choice) -> int:
             {
                 "orders": [tracked_json(tracked, now, of(tracked)) for tracked in orders],
                 "total": len(orders),
+                "unreadable": session.link.tracker.skipped,
                 "unknown": [unknown_json(intent) for intent in unknown],
             }
         )
@@ -132,7 +141,7 @@ async def report_orders(session: Session, choice: Choice) -> int:
         output.table(
             HEADS, [order_row(tracked, now, of(tracked)) for tracked in orders], numbers=(2, 4)
         )
-    if not session.link.tracker.count:
+    if not session.link.tracker.count and not session.link.tracker.skipped:
         output.talk("No orders yet.")
     return Exit.DONE
 
@@ -239,6 +248,7 @@ async def _searched(session: Session, name: str) -> TrackedOrder:
             raise
     with suppress(ClientError):
         await session.link.tracker.sweep()
+    tell_left_out(session)
     if (named := _only(what, index.named(name))) is not None:
         return await find_order(session, named)
     raise _not_known(name, ", by id, address, hash and request id")

@@ -16,7 +16,13 @@ from swapdesk.client.errors import (
     ServiceFailed,
     Unreachable,
 )
-from swapdesk.client.stream_events import OrderMissing, OrderSeen, Source, StreamEvent
+from swapdesk.client.stream_events import (
+    OrderMissing,
+    OrderSeen,
+    OrdersListed,
+    Source,
+    StreamEvent,
+)
 from swapdesk.clock import Clock
 from swapdesk.wire.orders import OrderQuery, OrderSort
 from swapdesk.wire.quotes import SortOrder
@@ -66,6 +72,7 @@ class OrderReading:
 
     async def _list(self, source: Source) -> set[str]:
         seen: set[str] = set()
+        skipped = 0
         for page in range(1, MAX_PAGES + 1):
             # By last update: what moves while pages are read moves forward, never away.
             query = OrderQuery(
@@ -76,11 +83,13 @@ class OrderReading:
             )
             found = await self._api.list_orders(query)
             self.answered = self._clock.monotonic()
+            skipped += found.skipped
             for order in found.orders:
                 seen.add(order.service_id)
                 await self._tell(OrderSeen(order, source, self._clock.now()))
             if found.empty or page >= found.total_pages:
                 break
+        await self._tell(OrdersListed(skipped))
         return seen
 
     async def _one(self, service_id: str, source: Source) -> None:

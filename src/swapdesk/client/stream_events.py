@@ -37,6 +37,13 @@ class OrderSeen:
 
 
 @dataclass(frozen=True)
+class OrdersListed:
+    """The whole list was read; ``skipped`` orders of it cannot be read (``OrderPage``)."""
+
+    skipped: int
+
+
+@dataclass(frozen=True)
 class OrderMissing:
     """A watched order was answered with 404. Within 48 hours that does not mean it is gone."""
 
@@ -60,7 +67,7 @@ class Gap:
     reason: str
 
 
-StreamEvent = OrderSeen | OrderMissing | StateChanged | Gap
+StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged | Gap
 
 
 @dataclass(frozen=True)

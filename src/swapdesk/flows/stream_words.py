@@ -1,4 +1,4 @@
-"""How old what the desk shows may be, in words."""
+"""How old what the desk shows may be, and what is missing, in words."""
 
 from __future__ import annotations
 
@@ -18,3 +18,15 @@ def stale_words(state: StreamState, seconds: float) -> str:
         return ""
     old = f"{age(seconds)} old, " if seconds < NEVER else ""
     return f"{old}{state.name.lower()}"
+
+
+def left_out_words(skipped: int) -> str:
+    """A sentence about so many orders that the service listed and that cannot be read; empty for
+    none."""
+    if not skipped:
+        return ""
+    orders, are = ("order", "is") if skipped == 1 else ("orders", "are")
+    return (
+        f"{skipped:,} {orders} of the service's list cannot be read and {are} left out, or as last"
+        " known."
+    )

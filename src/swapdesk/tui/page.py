@@ -61,6 +61,7 @@ class Page(DeskScreen):
             self.desk.journal.orders if self.session.opened else None,
             0 if tracker is None else tracker.stranded_count,
             0 if tracker is None else self._looked_for(),
+            0 if tracker is None else tracker.skipped,
         )
 
     def _looked_for(self) -> int:

@@ -32,19 +32,22 @@ def funds_now(
     journaled: OrderLog | None,
     stranded: int = 0,
     looked_for: int = 0,
+    skipped: int = 0,
 ) -> Funds:
     """Where the funds are. ``running`` are the orders that the service was asked about; while it
     was not (None), the journal knows which were open, and one that waited for its deposit may
     have it by now. ``journaled`` is None before the journal is open. ``stranded``: so many
     orders ended and need their owner; of ``looked_for`` creates it is not known whether an order
-    came of them, which nobody paid."""
+    came of them, which nobody paid; ``skipped`` orders of the service cannot be read."""
     if running is not None:
         found = funds_of(running, stranded)
-        if not looked_for:
-            return found
-        order = "An order" if looked_for == 1 else f"{looked_for:,} orders"
-        said = f"{order} may exist: the desk looks."
-        return Funds(f"{found.where} {said}", f"{found.short} {said}")
+        said = ""
+        if looked_for:
+            order = "An order" if looked_for == 1 else f"{looked_for:,} orders"
+            said = f" {order} may exist: the desk looks."
+        if skipped:
+            said += f" {skipped:,} {_orders(skipped)} of the service cannot be read."
+        return Funds(f"{found.where}{said}", f"{found.short}{said}")
     if journaled is None:
         return NOT_READ
     try:

@@ -21,6 +21,7 @@ from swapdesk.client.stream_events import (
     Gap,
     OrderMissing,
     OrderSeen,
+    OrdersListed,
     StateChanged,
     StreamEvent,
     StreamState,
@@ -86,6 +87,9 @@ class Tracker:
         self._errands = OrderErrands(self._background)
         self._changes = OrderChanges()
         self.stream_since: datetime = clock.now()
+        self.skipped = 0
+        """Orders that the service listed last and that cannot be read: not among :meth:`orders`,
+        or as last known."""
 
     async def load_present(self) -> None:
         """Take the orders of which something may still become, without stopping the event loop
@@ -205,12 +209,15 @@ class Tracker:
 
     async def sweep(self) -> None:
         """Read every order the service lists now. Raises ClientError."""
+        skipped = 0
         for page in range(1, MAX_PAGES + 1):
             answer = await self._api.list_orders(OrderQuery(page=page))
+            skipped += answer.skipped
             for order in answer.orders:
                 self._apply(order, "list")
             if page >= answer.total_pages or answer.empty:
                 break
+        self._listed(skipped)
         await self._commit()
 
     async def run(self) -> None:
@@ -241,6 +248,8 @@ class Tracker:
         if isinstance(event, OrderSeen):
             self._apply(event.order, "stream" if event.source is Sighting.STREAM else "list")
             self._writes.schedule()
+        elif isinstance(event, OrdersListed):
+            self._listed(event.skipped)
         elif isinstance(event, OrderMissing):
             # A 404 within 48 hours is not the end of an order; later the service forgets it.
             known = self._known.get(event.service_id)
@@ -253,10 +262,16 @@ class Tracker:
             log.info("order stream resumed after a gap: %s", event.reason)
 
     def changes(self) -> AsyncGenerator[frozenset[str], None]:
-        """Ids that changed since the last look, coalesced; an empty set means the stream state."""
+        """Ids that changed since the last look, coalesced; an empty set means the stream state
+        or :attr:`skipped`."""
         return self._changes.each()
 
     # Inside
+
+    def _listed(self, skipped: int) -> None:
+        if skipped != self.skipped:
+            self.skipped = skipped
+            self._changes.tell(None)
 
     def _newest(self, service_id: str) -> TrackedOrder | None:
         return self._over.get(service_id) or self._known.get(service_id)

@@ -11,6 +11,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_sorting import Sorting
+from swapdesk.flows.stream_words import left_out_words
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
@@ -231,7 +232,10 @@ class OrdersScreen(OrdersList):
         self._fill()
         if event.error is None:
             known = len(self.link.tracker.orders()) if self.link is not None else 0
-            self.show_notice(f"{known} orders, read now.")
+            said = left_out_words(self.link.tracker.skipped) if self.link is not None else ""
+            self.show_notice(
+                f"{known} orders, read now. {said}".rstrip(), "warning" if said else "information"
+            )
         else:
             cause = failure_of_error(event.error).cause
             self.show_notice(f"{cause} {code_and_request(event.error)}", "error")

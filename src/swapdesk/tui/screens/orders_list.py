@@ -145,7 +145,8 @@ class OrdersList(Page):
         """These orders, the label, and the pane when it speaks of one of them or of none; all
         rows when one of them changes its group."""
         found = [one for one in map(self._tracked, keys) if one is not None]
-        if self._filling is None and not self._table.redraw(found, self.now()):
+        skipped = self.link.tracker.skipped if self.link is not None else 0
+        if self._filling is None and not self._table.redraw(found, self.now(), skipped):
             self._fill()
             return
         self._table.relabel(self._stale())
@@ -169,6 +170,7 @@ class OrdersList(Page):
             tracker.counts(),
             self._stale(),
             whole=tracker.past_known,
+            skipped=tracker.skipped,
         )
         if self._filling is not None:
             self._filling.cancel()

@@ -12,6 +12,7 @@ from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
 from swapdesk.flows.orders.order_sorting import Group, group_of
 from swapdesk.flows.orders.order_summary import RowTime
 from swapdesk.flows.orders.summarising import summarise, time_at
+from swapdesk.flows.stream_words import left_out_words
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.line_table import LineTable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
 PAST_COMES = "older ones are being read"
+UNREADABLE = "Cannot be read"
 STEP, FILTERED_STEP = 100, 25
 """Rows laid out between two breaths of the event loop, a few milliseconds: a filter reads all that
 an order says."""
@@ -40,6 +42,8 @@ class Shown:
     stale: str = ""
     whole: bool = True
     """Whether older ones are not still being read."""
+    skipped: int = 0
+    """Orders of the service that cannot be read."""
 
 
 @dataclass(slots=True)
@@ -71,6 +75,7 @@ class OrderList(LineTable):
         self._total: dict[Group, int] = {}
         """How many orders there are, without the filter."""
         self._open_label: Section | None = None
+        self._skipped = 0
 
     @property
     def known(self) -> int:
@@ -109,9 +114,11 @@ class OrderList(LineTable):
         self.set_empty(sentence)
         self.set_rows([])
 
-    def redraw(self, tracked: Iterable[TrackedOrder], now: datetime) -> bool:
+    def redraw(self, tracked: Iterable[TrackedOrder], now: datetime, skipped: int = 0) -> bool:
         """Draw orders in their place; those out of view when they come into it. False when one
-        has its place elsewhere, and all rows are due."""
+        has its place elsewhere or others are ``skipped``, and all rows are due."""
+        if skipped != self._skipped:
+            return False
         visible = set(self.visible_keys())
         timed: list[TableRow] = []
         for one in tracked:
@@ -229,8 +236,11 @@ class OrderList(LineTable):
     ) -> None:
         self._drawn = drawn
         self._total = dict(shown.counts)
-        none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter."
-        self.set_empty(none if shown.orders else empty_line(NONE_YET))
+        self._skipped = shown.skipped
+        said = left_out_words(shown.skipped)
+        none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter. {said}".rstrip()
+        # With orders that cannot be read it is not known that there are none.
+        self.set_empty(none if shown.orders else said or empty_line(NONE_YET))
         self.set_rows(self._grouped(shown), measured)
 
     def _grouped(self, shown: Shown) -> list[TableRow]:
@@ -238,6 +248,9 @@ class OrderList(LineTable):
         for one in self._drawn.values():
             groups[one.group].append(one.row)
         rows: list[TableRow] = []
+        if shown.skipped and self._drawn:
+            fact = f"{shown.skipped:,}, left out or as last known"
+            rows.append(Section("section unreadable", UNREADABLE, fact))
         self._open_label = None
         for group, found in groups.items():
             coming = group is Group.FINISHED and not shown.whole
