@@ -196,7 +196,9 @@ async def test_a_full_disk_keeps_the_old_list_and_is_told(
         async with answering(scripted(many), clock) as more:
             with pytest.raises(OSError, match="full") as told:
                 await catalog.refresh(more)
-    assert told.value.filename == str(tmp_path / "catalog.db")
+            with pytest.raises(OSError, match="full") as of_contract:
+                await catalog.fetch_by_address(more, "0xc0")
+    assert {told.value.filename, of_contract.value.filename} == {str(tmp_path / "catalog.db")}
     assert catalog.count == 1
     assert not catalog.refreshing
     catalog.close()

@@ -99,6 +99,20 @@ async def test_an_unlisted_contract_is_asked_for_once(market: Market) -> None:
         assert market.network.seen.count("GET /v2/tokens") == asked + 1
 
 
+async def test_a_contract_whose_tokens_find_no_room_is_told(market: Market) -> None:
+    tokens = build_tokens(build_chains(), market.clock.now())
+    contract = next(one.address for one in tokens if one.unverified and one.address)
+    async with market.desk() as run:
+        await search(run, contract)
+        file = run.app.session.desk.catalog._file
+        file._connection.execute("PRAGMA query_only = ON")
+        await run.press("f4")
+        await run.see("cannot be written: attempt to write a readonly database; make room.")
+        file._connection.execute("PRAGMA query_only = OFF")
+        await run.press("f4")
+        await run.settle(lambda: "No token is called" not in run.text, "the token")
+
+
 async def test_a_copy_of_a_name_is_shown_with_the_whole_contract(market: Market) -> None:
     async with market.desk() as run:
         await search(run, "usdc")

@@ -147,10 +147,11 @@ class TokenChosen(Message):
 
 @dataclass
 class UnlistedFound(Message):
-    """How many tokens the service has for a contract address, or why it did not say."""
+    """How many tokens the service has for a contract address, or why it did not say, or why they
+    could not be kept."""
 
     count: int
-    error: ClientError | None = None
+    error: ClientError | OSError | None = None
 
 
 @dataclass

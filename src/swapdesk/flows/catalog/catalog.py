@@ -256,7 +256,7 @@ class Catalog:
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
         """Tokens of a contract that no list has, unverified ones too; they are kept.
 
-        Raises ClientError.
+        Raises ClientError, and OSError when the file takes no more.
         """
         from swapdesk.flows.catalog.catalog_refresh import read_contract
 

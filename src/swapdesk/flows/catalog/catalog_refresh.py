@@ -106,15 +106,18 @@ async def read_contract(
     """Tokens of a contract that no list has, unverified ones too, kept beside every list; and
     how many of them could not be read.
 
-    Raises ClientError.
+    Raises ClientError, and OSError when the file takes no more.
     """
     reader = TokenReader()
     found: list[TokenRow] = []
     query = TokenQuery(address=address, unverified=True)
-    async for step, _ in read_pages(api, query, reader, clock):
-        found += file.add_tokens(UNLISTED, step, clock.now())
-    chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
-    file.add_chains(UNLISTED, chains)
+    try:
+        async for step, _ in read_pages(api, query, reader, clock):
+            found += file.add_tokens(UNLISTED, step, clock.now())
+        chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
+        file.add_chains(UNLISTED, chains)
+    except sqlite3.Error as error:
+        raise unusable(file.path, error) from error
     _note(reader)
     return found, reader.skipped
 

@@ -101,14 +101,17 @@ class TokenAsking(Page):
 
         try:
             found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
-        except ClientError as error:
+        except (ClientError, OSError) as error:
             self.post_message(UnlistedFound(0, error))
         else:
             self.post_message(UnlistedFound(len(found)))
 
     @on(UnlistedFound)
     def _unlisted(self, event: UnlistedFound) -> None:
-        if event.error is not None:
+        if isinstance(event.error, OSError):
+            why = event.error.strerror
+            self.show_notice(f"The list of tokens cannot be written: {why}; make room.", "error")
+        elif event.error is not None:
             self._say(event.error, "error")
         elif (gap := self.desk.catalog.gap) is not None:
             self.show_notice(f"{gap}.", "warning")
