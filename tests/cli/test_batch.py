@@ -36,6 +36,23 @@ def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> N
     assert json.loads(refused.stderr.splitlines()[-1])["error"]["code"] == "BATCH_PROBLEMS"
 
 
+def test_limits_that_cannot_be_asked_for_are_no_fault_of_the_file(
+    desk: Desk, tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text(HEAD + "@bob;151;ETH;base;USDC.ethereum\n")
+    bad.write_text(CLEAN + "@bob;0,5;ETH;base;USDC.ethereum\n")
+    desk.sandbox.fault("http_500", operation="get_pair_limits", times=1000)
+    for words in (("plan",), ("create", "--yes")):
+        failed = desk("batch", *words, str(good), "--json")
+        assert failed.code == Exit.UNREACHABLE, failed.stderr
+        assert failed.error["status"] == 500
+        assert failed.error["money"].startswith("in your wallet")
+        assert failed.document["rows"][0]["findings"][0]["code"] == "LIMITS_UNKNOWN"
+        assert desk("batch", *words, str(bad), "--json").code == Exit.BAD_INPUT
+    desk.sandbox.control("DELETE", "/faults")
+
+
 def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "payout.csv"
     file.write_text(CLEAN)

@@ -90,6 +90,8 @@ async def creatable_plan(
     left = session.link.api.budget.left(RateClass.EXCHANGE)
     if not plan.creatable:
         tell_plan(output, plan, left)
+        if plan.unasked is not None:
+            raise of_client_error(plan.unasked)
         count = len(plan.problems)
         said = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
         raise CommandError(

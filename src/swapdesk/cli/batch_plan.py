@@ -8,7 +8,7 @@ from typing import Any
 
 from swapdesk.cli.batch_report import tell_plan
 from swapdesk.cli.call import Call
-from swapdesk.cli.command_error import UNMOVED, bad_input
+from swapdesk.cli.command_error import UNMOVED, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.flows.batch.plan import BatchPlan
@@ -88,4 +88,6 @@ async def show_plan(session: Session, file: Path, sell: str, *, decimal_comma: b
     await session.link.learn_rate_limits()
     left = session.link.api.budget.left(RateClass.EXCHANGE)
     tell_plan(session.call.output, plan, left)
+    if plan.unasked is not None:
+        raise of_client_error(plan.unasked)
     return Exit.BAD_INPUT if plan.problems else Exit.DONE

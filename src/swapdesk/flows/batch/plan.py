@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.finding import look
 from swapdesk.flows.batch.pair import Paid, paid_by
 from swapdesk.flows.batch.planned import PlannedOrder, PlannedRow
@@ -61,7 +62,8 @@ class Arrival:
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """``limits_known`` is False while amounts are not held against the limits of their pairs."""
+    """``limits_known`` is False while amounts are not held against the limits of their pairs.
+    ``unasked``: why the service could not be asked for some, where nothing else is wrong."""
 
     sheet: Sheet
     rows: tuple[PlannedRow, ...]
@@ -69,6 +71,7 @@ class BatchPlan:
     totals: tuple[Total, ...]
     arrivals: tuple[Arrival, ...] = ()
     limits_known: bool = False
+    unasked: ClientError | None = None
 
     @property
     def problems(self) -> tuple[PlannedRow, ...]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.client.errors import ApiError, ClientError, RateLimited, ServiceFailed
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.finding import Finding, problem
 from swapdesk.flows.batch.judging import RowJudge
@@ -91,16 +91,28 @@ class BatchPlanner:
         """The plan with every amount held against the limits of its pair, which are asked for
         once. Raises nothing of the client: what could not be asked is a problem of its rows."""
         pairs = list(dict.fromkeys(row.order.pair for row in plan.rows if _asks(row) and row.order))
-        failed = await self._learn([pair for pair in pairs if pair not in self._limits], api)
+        failed, unasked = await self._learn(
+            [pair for pair in pairs if pair not in self._limits], api
+        )
         rows: list[PlannedRow] = []
         for row in plan.rows:
             rows.append(self._limited(row, failed))
             if len(rows) % (5 * STEP) == 0:
                 await self._clock.sleep(0)
-        return plan_of(plan.sheet, _without_twins(rows), limits_known=True)
+        judged = plan_of(plan.sheet, _without_twins(rows), limits_known=True)
+        others = any(
+            one.level == "problem" and one.code != UNKNOWN_LIMITS
+            for row in judged.problems
+            for one in row.findings
+        )
+        return judged if others else replace(judged, unasked=unasked)
 
-    async def _learn(self, pairs: Sequence[Pair], api: PartnerApi) -> dict[Pair, Finding]:
+    async def _learn(
+        self, pairs: Sequence[Pair], api: PartnerApi
+    ) -> tuple[dict[Pair, Finding], ClientError | None]:
+        """What failed of which pair, and the first error that was no word on the pair itself."""
         failed: dict[Pair, Finding] = {}
+        lost: list[ClientError] = []
         waiting = list(reversed(pairs))
 
         async def ask() -> None:
@@ -110,15 +122,18 @@ class BatchPlanner:
                 try:
                     self._limits[pair] = await api.get_pair_limits(query)
                 except ApiError as error:
+                    if isinstance(error, ServiceFailed | RateLimited):
+                        lost.append(error)
                     code = error.code or f"HTTP_{error.status}"
                     reason = f"The service tells no limits of this pair: {error.message} ({code})"
                     failed[pair] = _unknown(reason, "Choose another token, or load it again.")
                 except ClientError as error:
+                    lost.append(error)
                     reason = f"The limits of this pair are not known: {error}."
                     failed[pair] = _unknown(reason, "Load the file again when it answers.")
 
         await asyncio.gather(*(ask() for _ in range(min(AT_ONCE, len(waiting)))))
-        return failed
+        return failed, next(iter(lost), None)
 
     def _estimated(self, row: PlannedRow) -> PlannedRow:
         """The row with about what arrives, as far as prices and limits are known."""
