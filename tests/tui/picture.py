@@ -14,6 +14,8 @@ from tui.rest import at_rest
 ALL_SIZES = ((80, 24), (100, 30), (120, 40), (200, 60))
 ASCII_SIZE = (100, 30)
 MOST_KEYS = 6
+WHOLE_FROM = 100
+"""Columns from which every such sentence is whole."""
 NO_RULE_BELOW = 28
 """Rows below which the bottom rule is dropped."""
 LOOKS = 2
@@ -29,6 +31,8 @@ _HELP = re.compile(r" (?:\?|f1) keys$")
 _CUT_NUMBER = re.compile(r"(?<![\w.,…=&/?])[−+≈$]?\d[\d,]*(?:\.\d*)?…(?!\S)")
 # Four or more characters of an address on either side of a cut: 0x91c2…b3E9, bc1q …5mdq.
 _CUT_ADDRESS = re.compile(r"\w{4,} ?…\w{4,}|\b\w{4} …\w{4}\b")
+# A sentence that tells where money is or who acts and loses its end; an address goes on behind it.
+_CUT_PLACE = re.compile(r"(?:Funds|Next|[Rr]efund|\bback\b)\b.*\S…(?=  |$)")
 # In the address book the name is what is chosen; its address is only a reminder.
 _BOOK_ENTRY = re.compile(r"@\S+ +[\w ]+…\w+(?: \w+)*")
 
@@ -101,9 +105,10 @@ def faults_of(picture: Picture, *, decides: bool = False, overlay: bool = False)
     """What breaks the rules of the grid; empty when nothing does.
 
     No row is longer than the screen; columns 0 and 1 belong to the frame, the rules and the
-    cursor bar; money and keys are the last two rows, keys six at most; no number is cut and,
-    where something is decided, no address outside the list of known names. ``overlay``: a panel
-    covers the body, and the keys are its own.
+    cursor bar; money and keys are the last two rows, keys six at most; no number is cut, from 100
+    columns on no sentence that tells where money is or who acts and, where something is decided,
+    no address outside the list of known names. ``overlay``: a panel covers the body, and the keys
+    are its own.
     """
     rows, (width, height) = picture.rows, picture.size
     faults: list[str] = []
@@ -116,6 +121,8 @@ def faults_of(picture: Picture, *, decides: bool = False, overlay: bool = False)
             faults.append(f"row {number} uses the margin: {row}")
         if found := _CUT_NUMBER.search(row):
             faults.append(f"row {number} cuts the number {found[0]}: {row}")
+        if width >= WHOLE_FROM and (found := _CUT_PLACE.search(row)):
+            faults.append(f"row {number} cuts where money is or who acts: {row}")
         if decides and (found := _CUT_ADDRESS.search(_BOOK_ENTRY.sub("", row))):
             faults.append(f"row {number} cuts the address {found[0]}: {row}")
     faults += _frame_faults(rows[:2], width)

@@ -63,6 +63,16 @@ def test_the_place_is_shortened_before_the_step_and_neither_is_cut(
     assert (line.startswith(f"{shown[0]}  "), line.endswith(f"  {shown[1]}")) == (True, True)
 
 
+def test_the_place_is_never_cut_where_who_acts_can_be_said_beside_it() -> None:
+    next_ = "the desk: it goes on where it stopped when it is started again"
+    state = MoneyState(
+        "in your wallet; nothing was swapped.", next_, "1,000 USDC in wallet trading."
+    )
+    line = plain_text(money_line(state, 76))
+    assert line.startswith("Funds 1,000 USDC in wallet trading.  ")
+    assert line.endswith("  Next the desk")
+
+
 @pytest.mark.parametrize("width", [40, 76, 80])
 def test_the_longest_step_leaves_the_word_for_the_place(width: int) -> None:
     state = MoneyState("with " + "Cobalt" * 20, "Cobalt" * 40 + ": it pays out", "with Cobalt.")

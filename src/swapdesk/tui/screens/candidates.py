@@ -101,7 +101,12 @@ class CandidatesScreen(Page):
         choose = "you: compare, then take the order that is yours"
         none = "you: look again, or say that none is it"
         some = look is not None and look.candidates
-        self.set_money("in your wallet. Nothing was paid.", choose if some else none)
+        self.set_money(
+            "in your wallet. Nothing was paid.",
+            choose if some else none,
+            where_short="in your wallet.",
+            next_short="you: take the order that is yours" if some else "",
+        )
         self._show_pane()
 
     def _show_pane(self) -> None:

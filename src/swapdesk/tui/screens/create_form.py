@@ -70,7 +70,7 @@ class CreateForm(Vertical):
         self._intermediate: AddressInput | None = None
         middle = self._checks.middle
         if middle is not None:
-            note = f"optional: {middle.symbol} of a swap that fails half-way comes back here"
+            note = f"optional: {middle.symbol} comes back if leg 2 fails"
             self._intermediate = AddressInput(
                 "Middle refund", note=note, value=typed.intermediate, id="intermediate"
             )

@@ -179,7 +179,13 @@ class SignScreen(Page):
             self.show_notice(f"{error}.", "error")
             return
         money = money_of(self.signing, where, self.now())
-        self.set_money(money.where, money.next_, where_short=money.where_short, urgent=money.urgent)
+        self.set_money(
+            money.where,
+            money.next_,
+            where_short=money.where_short,
+            next_short=money.next_short,
+            urgent=money.urgent,
+        )
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:

@@ -305,7 +305,8 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     if session.transaction is not None:
         executed = session.transaction.state is TransactionState.MINED
         does = "confirms" if executed else "executes"
-        return MoneyState(whole, f"the chain: it {does} the transaction", funds)
+        next_ = f"the chain: it {does} the transaction"
+        return MoneyState(whole, next_, funds, next_short=f"the chain: it {does} it")
     return MoneyState(whole, "the desk: it goes on by itself", funds)
 
 

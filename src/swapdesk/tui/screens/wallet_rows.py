@@ -91,7 +91,7 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
             "chain": among.chain_name,
             "amount": "any amount" if each.unlimited else _units(each),
             "token": each.token.symbol,
-            "note": f"to {each.venue or 'a contract not known here'}"
+            "note": f"to {each.venue or 'an unknown contract'}"
             + (", by Permit2" if each.permit2 else ""),
         }
         if each.unlimited:
