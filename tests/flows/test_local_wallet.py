@@ -9,8 +9,10 @@ import stat
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -18,8 +20,9 @@ from harness import Sandbox, running_sandbox
 from patience import PATIENCE
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.wallet.chain_holdings import ChainHoldings
+from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
+from swapdesk.flows.wallet.chain_tokens import ChainTokens
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import NotRevoked, Open, Proposed, Revoked, Revoking
 from swapdesk.flows.wallet.sandbox_gifts import Gifts, fill_wallet
@@ -28,12 +31,18 @@ from swapdesk.paths import Home
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.screens.wallet_rows import wallet_rows
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
+from swapdesk.wallet.holdings import Balance, SmartAccount
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.review import Finding, Severity
 from swapdesk.wallet.transactions import SignedTransaction
 from wallet.agents import CHEAP
 from wallet.approving import approve
+
+if TYPE_CHECKING:
+    from swapdesk.wallet.client import WalletClient
 
 ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
 
@@ -252,3 +261,24 @@ async def test_a_live_wallet_never_opens_by_itself(bench: Bench, tmp_path: Path)
             await wallet.create(Kind.EVM, "second", Secret("another one"))
     finally:
         await wallet.close()
+
+
+async def test_a_sum_of_which_a_part_was_not_read_is_no_total() -> None:
+    """Coins of a smart account are its own and what the EntryPoint keeps for it."""
+    made = datetime(2026, 6, 1, tzinfo=UTC)
+    owner = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made)
+    coin = Asset("ETH", 18, None)
+
+    class Agent:
+        def __init__(self, prepaid: int | None) -> None:
+            self.prepaid = prepaid
+
+        async def smart_account(self, *_: object) -> SmartAccount:
+            held = (Balance(coin, 2 * 10**18),)
+            return SmartAccount("base", owner.address, "0x2", held, self.prepaid, None)
+
+    link = ChainLink("base", Kind.EVM, 1, "http://127.0.0.1:9", 1)
+    for prepaid, amount in ((10**18, Decimal(3)), (None, None)):
+        reader = ChainReader(cast("WalletClient", Agent(prepaid)), ChainTokens(None), None)
+        told = await reader.smart(owner, link, [coin])
+        assert [one.amount for one in told.holdings] == [amount]

@@ -69,7 +69,7 @@ def test_the_place_is_never_cut_where_who_acts_can_be_said_beside_it() -> None:
         "in your wallet; nothing was swapped.", next_, "1,000 USDC in wallet trading."
     )
     line = plain_text(money_line(state, 76))
-    assert line.startswith("Funds 1,000 USDC in wallet trading.  ")
+    assert line.startswith("Funds in your wallet; nothing was swapped.  ")
     assert line.endswith("  Next the desk")
 
 

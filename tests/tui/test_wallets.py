@@ -12,12 +12,14 @@ from harness import Sandbox
 from patience import PATIENCE
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import Told
+from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.wallet_rows import wallet_pane, wallet_rows
 from swapdesk.tui.screens.wallets import WalletsScreen
 from swapdesk.tui.spans import Span, line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Row, Section
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.transactions import TransactionState
 from tui.desk_run import DeskRun, sandbox_desk
 from wallet.agents import CHEAP
 from wallet.approving import approve
@@ -121,6 +123,32 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.press("enter")
         await run.see(f"You have   {held}")
         assert wallet.locks_in is None
+
+        # Once money moved every total is read anew: in view at once, else when one comes back.
+        control = run.app.session.desk.link.control
+        assert control is not None
+
+        async def moved(units: int) -> None:
+            """A transaction that the desk waited for is in a block."""
+            await control.give("base", account.address, Decimal(5), usdc.contract)
+            async with asyncio.timeout(PATIENCE):
+                while (await client.balances(account.address, "base", [usdc])).balances[
+                    0
+                ].units != units * 10**6:
+                    await desk.clock.sleep(0.1)
+            run.app._sent = {"s1": ("0x12", TransactionState.SENT)}
+            run.app.post_message(SigningMoved("s1"))
+
+        await moved(10_005)
+        await run.see("You have   10,005 USDC")
+        await run.press("escape", "escape")
+        await run.see("you have 10,005 USDC")
+        await run.press("ctrl+u", "w")
+        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets again")
+        await run.settle(lambda: whole(run), "the chains again")
+        assert "10,005" in run.text
+        await moved(10_010)
+        await run.see("10,010")
 
 
 def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -> None:

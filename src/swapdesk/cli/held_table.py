@@ -38,10 +38,14 @@ class HeldTable:
         """Print all of these, and say which could not be read."""
         self._output.talk(*(unread_words(one) for one in told if one.problem is not None))
         held = [
-            (_holder(one), one.chain_name, exact_amount(each.amount), each)
+            (
+                _holder(one),
+                one.chain_name,
+                "?" if each.amount is None else exact_amount(each.amount),
+                each,
+            )
             for one in told
             for each in one.holdings
-            if each.amount is not None
         ]
         if self._output.form is Form.PLAIN:
             self._output.say(

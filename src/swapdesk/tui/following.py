@@ -72,17 +72,22 @@ class Following(Places):
 
     @on(OrdersChanged)
     def _orders_changed(self, event: OrdersChanged) -> None:
-        self._tell_ends(event.ids)
+        # What was paid out or came back may be in the own wallet.
+        self.session.moves += self._tell_ends(event.ids)
         if (page := self.page) is not None:
             page.refresh_frame()
             page.orders_changed(event.ids)
+            page.see_moves()
 
-    def _tell_ends(self, ids: frozenset[str]) -> None:
+    def _tell_ends(self, ids: frozenset[str]) -> bool:
+        """Whether an order ended."""
         if (link := self.session.link) is None:
-            return
+            return False
         found = [one for one in map(link.tracker.get, ids) if one is not None]
-        for said in self._ends.changed(found, self.session.now_clock.now()):
+        sentences = self._ends.changed(found, self.session.now_clock.now())
+        for said in sentences:
             self.notify(said)
+        return bool(sentences)
 
     def _tell_terminal(self, text: str) -> None:
         if self._driver is not None:

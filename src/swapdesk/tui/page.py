@@ -29,7 +29,8 @@ class Page(DeskScreen):
 
     The application calls :meth:`on_tick` once a second, :meth:`orders_changed` when orders
     did, :meth:`session_changed` when the connection did; all of them on the page in view only,
-    and :meth:`session_changed` also when a page comes back into view.
+    and :meth:`session_changed` also when a page comes back into view. Once money of the own wallet
+    moved it calls :meth:`balances_changed`, on a page out of view when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -38,6 +39,7 @@ class Page(DeskScreen):
     def __init__(self, session: Session, *, context: str = "", **place: Any) -> None:
         self.session = session
         self.context = context
+        self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
 
     @property
@@ -92,6 +94,15 @@ class Page(DeskScreen):
     def swaps_changed(self) -> None:
         """A swap on chains came a step further, asks something, or ended."""
 
+    def balances_changed(self) -> None:
+        """Money of the own wallet moved: a total that was read before is not the one now."""
+
+    def see_moves(self) -> None:
+        """Have totals read anew where money moved since they were."""
+        if self._moves != self.session.moves:
+            self._moves = self.session.moves
+            self.balances_changed()
+
     def tells_end_of(self, signing: SigningSession) -> bool:
         """Whether this page says by itself why what was to be signed came to nothing."""
         return False
@@ -112,6 +123,7 @@ class Page(DeskScreen):
     def on_screen_resume(self) -> None:
         self.refresh_frame()
         self.session_changed()
+        self.see_moves()
 
     def step_is(self, step: str) -> None:
         """What the money key would do; it waits for a still screen when that is another step."""

@@ -89,6 +89,8 @@ class Session:
         """Why the journal must not be used by this program: there is no desk without it."""
         self.report: ResumeReport | None = None
         """Outcomes of creates of this run by order id, for an amount still to be accepted."""
+        self.moves = 0
+        """How often money of the own wallet moved in this run."""
         self.quote_options: QuoteOptions | None = None
         """How the first screen asks for quotes; None as the account has it."""
         self.live_guard = LiveGuard(settings.live)

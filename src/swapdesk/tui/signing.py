@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.flows.wallet.replacement import Replacement
+    from swapdesk.wallet.transactions import TransactionState
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,8 @@ class Signing(App[int]):
     _swaps: RunningSwaps | None = None
     _deposits: RunningDeposits | None = None
     _bundles: RunningBundles | None = None
+    _sent: dict[str, tuple[str, TransactionState]] | None = None
+    """The transaction that a session waits for, as it stood when the page was told of it last."""
 
     @property
     def swaps(self) -> RunningSwaps | None:
@@ -217,9 +220,7 @@ class Signing(App[int]):
             swap = self._swaps.known(event.signing_id) if self._swaps is not None else None
             if swap is not None and swap.order_id is not None:
                 link.tracker.look_at_swap(swap.order_id)
-        page = getattr(self, "page", None)
-        if page is not None and page.is_mounted:
-            page.swaps_changed()
+        self._tell_page(event.signing_id)
 
     @on(SwapFinished)
     async def _swap_finished(self, event: SwapFinished) -> None:
@@ -244,9 +245,7 @@ class Signing(App[int]):
         elif not shown:
             said = outcome.failure
             self.notify(f"{subject_of(signing)}: {said.cause}", severity="warning")
-        page = getattr(self, "page", None)
-        if page is not None:
-            page.swaps_changed()
+        self._tell_page(event.intent_id, ended=True)
 
     @on(DepositEnded)
     async def _deposit_ended(self, event: DepositEnded) -> None:
@@ -267,7 +266,7 @@ class Signing(App[int]):
         if page is not None:
             page.refresh_frame()
             page.orders_changed(frozenset({signing.id}))
-            page.swaps_changed()
+        self._tell_page(signing.id, ended=True)
 
     @on(GroupEnded)
     async def _group_ended(self, event: GroupEnded) -> None:
@@ -287,7 +286,23 @@ class Signing(App[int]):
             self.notify(f"{subject_of(signing)} paid. Next: the exchanges pay out.")
         if page is not None:
             page.refresh_frame()
+        self._tell_page(signing.id, ended=True)
+
+    def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
+        """Tell the page in view that a session moved; where it ended or a transaction of it came
+        further, so did money of the wallet."""
+        found = (one.transaction for one in self.signings if one.id == signing_id)
+        sent = next((one for one in found if one is not None), None)
+        known = self._sent = self._sent or {}
+        before = known.pop(signing_id, None)
+        if sent is not None:
+            known[signing_id] = (sent.hash, sent.state)
+        if ended or before != known.get(signing_id):
+            self.session.moves += 1
+        page = getattr(self, "page", None)
+        if page is not None and page.is_mounted:
             page.swaps_changed()
+            page.see_moves()
 
     async def _show_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen

@@ -90,6 +90,12 @@ async def find_account(desk: Desk, sold: Token, bought: Token) -> AsyncIterator[
         yield found
 
 
+async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount:
+    """The same with what the account has now. Raises WalletError."""
+    link = desk.wallet.link(sold.chain_data.short_name)
+    return found if link is None else await _balances(desk, found, link, sold)
+
+
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
     """The same with what the service says the swap will take; without it where it does not."""
     if found.account.kind is Kind.SOLANA:
@@ -129,7 +135,7 @@ async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
     try:
         told = await client.balances(found.account.address, link.name, assets)
     except Refused as refused:
-        return replace(found, unread=refused.words)
+        return replace(found, balance=None, coin=None, unread=refused.words)
     held = {
         one.asset.contract: None
         if one.units is None

@@ -117,8 +117,11 @@ class ChainReader:
             )
         found = []
         for one in told.balances:
-            kept = told.prepaid or 0 if one.asset.contract is None else 0
-            if units := (one.units or 0) + kept:
+            kept = told.prepaid if one.asset.contract is None else 0
+            if one.asset.contract is None and (one.units is None or kept is None):
+                # A sum of which one part was not read is no total.
+                found.append(Holding(one.asset, None))
+            elif units := (one.units or 0) + (kept or 0):
                 found.append(_holding(one.asset, units, prices.get(one.asset)))
         return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
 

@@ -63,6 +63,9 @@ class BatchScreen(BatchPaying):
     """
 
     def on_mount(self) -> None:
+        if self.plan is not None:
+            # What the wallet has was read for a screen of before.
+            self.balances_changed()
         self._reopen()
 
     def _reopen(self) -> None:

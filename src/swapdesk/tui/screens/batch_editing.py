@@ -311,6 +311,11 @@ class BatchEditing(BatchView):
             work = self._read_means(plan)
             self.run_worker(work, group="batch-means", exclusive=True, exit_on_error=False)
 
+    def balances_changed(self) -> None:
+        self.work.means = ()
+        self.show_row()
+        self.read_means()
+
     async def _read_means(self, plan: BatchPlan) -> None:
         async for means in means_of(self.desk, plan):
             self.post_message(self.MeansRead(plan, means))

@@ -94,6 +94,29 @@ class PaidFromWallet(Sending):
         """What the own wallet has of the token sold, as far as that is known."""
         return self.own_balance if self.account is None else self.account.balance
 
+    def balances_changed(self) -> None:
+        account = self.account
+        if self.on_chain and account is not None and account.plan is not None:
+            work = self._read_again(account)
+            self.run_worker(work, group="wallet", exclusive=True, exit_on_error=False)
+            return
+        self.own_balance = None
+        self.show()
+        self.find_account()
+
+    async def _read_again(self, account: SwapAccount) -> None:
+        from swapdesk.flows.dex.swap_account import read_again
+        from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+        from swapdesk.wallet.errors import WalletError
+
+        try:
+            found = await read_again(self.desk, account, self.board.token_in)
+        except WalletError as error:
+            failure = failure_of_wallet(error)
+            self.post_message(self.AccountFailed(f"{failure.cause} Next {failure.next}."))
+        else:
+            self.post_message(self.AccountRead(found))
+
     @on(OwnAccountsRead)
     def _own_read(self, event: OwnAccountsRead) -> None:
         self.accounts_known(event.accounts, None)

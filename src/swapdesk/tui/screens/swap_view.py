@@ -121,6 +121,12 @@ class SwapView(Page):
         if self._filling is None:
             self._filling = self.set_timer(self._pause, self._fill_lists)
 
+    def balances_changed(self) -> None:
+        self._read.balances.clear()
+        self._understand()
+        if self.link is not None:
+            self._ask_balance()
+
     def on_screen_resume(self) -> None:
         """A whole line that one comes back to stands as it was: a letter is a key again, and
         whatever else is typed edits it."""
@@ -191,15 +197,16 @@ class SwapView(Page):
         line = self._read.line
         if line is None or not line.ready or self._read.pair is None or self.link is None:
             return
-        self.run_worker(
-            self._fetch_balance(self._read.pair[0]),
-            group="balance",
-            exclusive=True,
-            exit_on_error=False,
-        )
+        self._ask_balance()
         if self._read.known_limits(self.link) is None:
             self.run_worker(self._fetch_limits(), group="limits", exclusive=True,
                             exit_on_error=False)  # fmt: skip
+
+    def _ask_balance(self) -> None:
+        pair = self._read.pair
+        if pair is not None:
+            work = self._fetch_balance(pair[0])
+            self.run_worker(work, group="balance", exclusive=True, exit_on_error=False)
 
     async def _fetch_limits(self) -> None:
         from swapdesk.client.errors import ClientError

@@ -86,6 +86,8 @@ class WalletsScreen(Page):
         self._subjects: dict[str, Subject] = {}
         self.busy = ""
         """What the wallet is being asked; empty when nothing."""
+        self._stale = False
+        """Whether money moved while it was asked."""
         self._table = LineTable(COLUMNS, empty=READING)
         self._pane = TextRows(id="pane")
 
@@ -147,6 +149,7 @@ class WalletsScreen(Page):
     def _shown(self, event: Read) -> None:
         if event.last:
             self.busy = ""
+            self.call_next(self._read_stale)
         if event.told is None:
             self._table.set_empty(event.failure)
             self.show_notice(event.failure, "error")
@@ -159,6 +162,15 @@ class WalletsScreen(Page):
         if event.told.problems:
             self.show_notice(event.told.problems[0], "warning")
         self._show_pane()
+
+    def balances_changed(self) -> None:
+        self._stale = True
+        self._read_stale()
+
+    def _read_stale(self) -> None:
+        if self._stale and not self.busy:
+            self._stale = False
+            self._read()
 
     @property
     def current(self) -> Subject | None:

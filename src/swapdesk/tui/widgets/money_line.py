@@ -82,7 +82,8 @@ def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: Line
         if state.next_short and not _fits(short, right, width):
             right = _next(state.next_short, state.urgent)
         actor = _next(state.next_.partition(":")[0], state.urgent)
-        if not (state.urgent or _fits(short, right, width)) and _fits(short, actor, width):
+        cuts = bool(short) and not _fits(short, right, width)
+        if cuts and not state.urgent and _fits(short, actor, width):
             # Where money is stays whole: of what comes next, who acts is said.
             right = actor
         left = left if _fits(left, right, width) else short
