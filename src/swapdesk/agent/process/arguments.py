@@ -10,13 +10,13 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from swapdesk.agent.process.refusal import Refusal
-from swapdesk.clock import within_range
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.encoding import from_json
 from swapdesk.wallet.holdings import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wire.encoding.timestamps import within_range
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]
 """What is answered: JSON values, and secrets that the pipe wipes once they are written."""

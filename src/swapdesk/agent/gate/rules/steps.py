@@ -133,9 +133,16 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SUM", Meaning.ALLOWED_UNITS, Meaning.SOLD_UNITS)
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Each may be within it and more than it with the others."""
-    taken = taken_in_all(case)
-    if taken > taking_of(case.claim, case.promise).units > 0 and taken > _bound(case):
+    """Each may be within it and more than it with the others. What takes the place of one that was
+    signed, as a bundle that is built again without a row, lets no more be taken than that."""
+    own = taking_of(case.claim, case.promise)
+    once = _once(case.claim, own, case.nonce)
+    earlier = list(_earlier(case, once))
+    taken = most_taken([*earlier, (once, own)])
+    replaces = any(one == once for one, _ in earlier)
+    if replaces and taken <= most_taken(earlier):
+        return
+    if taken > own.units > 0 and taken > _bound(case):
         sell = case.promise.sell
         field = next(case.claim.of(Meaning.ALLOWED_UNITS, Meaning.SOLD_UNITS), None)
         yield Objection(
