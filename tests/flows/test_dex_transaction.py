@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapdesk.clock import LATEST
 from swapdesk.flows.creation.dex_transaction import (
     NotThisSwap,
     approval_of,
@@ -23,6 +22,7 @@ from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.dex import Approval
 from swapdesk.wire.encoding.codec import decode, decode_json, encode_json
+from swapdesk.wire.encoding.timestamps import LATEST
 from swapdesk.wire.orders import Order
 
 ME, ROUTER = "0x" + "aB" * 20, "0x" + "12" * 20

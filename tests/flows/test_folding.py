@@ -189,7 +189,7 @@ def test_a_display_status_without_a_word_hides_no_status(
     assert display_of(order(display_status=None, **told)) == absent
 
 
-@pytest.mark.parametrize("case", load(name="answers"), ids=lambda case: case.id)
+@pytest.mark.parametrize("case", load("order_state", name="answers"), ids=lambda case: case.id)
 def test_what_an_answer_makes_of_an_order_that_waited(case: Case) -> None:
     answer = {"serviceId": order().service_id, **case.input}
     known = fold(order(), decode(Order, encode_json(answer), side="client")) or order()

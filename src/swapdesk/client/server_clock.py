@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from swapdesk.clock import EARLIEST, LATEST, Clock
+from swapdesk.clock import Clock
+from swapdesk.wire.encoding.timestamps import EARLIEST, LATEST
 
 # A Date header is cut to whole seconds.
 _RESOLUTION = timedelta(seconds=1)

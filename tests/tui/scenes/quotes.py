@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.screens.quotes_view import MOVED_FOR
 from tui.desk_run import DeskRun, Market
 from tui.quote_rows import (
     BASALT,
@@ -89,7 +90,8 @@ async def fixed_too(run: DeskRun) -> None:
     await run.to_quotes()
     await run.press("f")
     await run.see("fixed and floating")
-    # Former ranks stand for a second of the machine's time.
+    # Former ranks stand for a second of the desk's clock.
+    run.clock.advance(MOVED_FOR)
     await run.settle(lambda: "was 2" not in run.text, "the ranks to be settled")
     await _calm(run)
 

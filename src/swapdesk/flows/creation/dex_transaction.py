@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from swapdesk.clock import LATEST, within_range
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wire.dex import Approval
 from swapdesk.wire.encoding.codec import CodecError, decode_json
 from swapdesk.wire.encoding.numbers import holds_far
+from swapdesk.wire.encoding.timestamps import LATEST, within_range
 from swapdesk.wire.orders import Order
 
 _PLAIN_KINDS = frozenset({0, 1, 2})

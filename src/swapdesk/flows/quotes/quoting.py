@@ -13,13 +13,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import ClientError
-from swapdesk.clock import Clock, within_range
+from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.quotes.amount_check import bounds_of
 from swapdesk.flows.quotes.quote_wish import QuoteWish
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, rank
 from swapdesk.flows.quotes.usability import is_known_kind
 from swapdesk.flows.quotes.value_difference import ValueDifference, value_difference
+from swapdesk.wire.encoding.timestamps import within_range
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.quotes import PrivateSendQuote, Quote
 from swapdesk.wire.tokens import Token
