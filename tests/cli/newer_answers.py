@@ -7,9 +7,11 @@ the models of the wire have a set of values (spec: Versioning 2; wire decisions 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -74,6 +76,10 @@ STATES = {
 }
 """All that says how an order stands."""
 
+PASSING = {"MultiExchangeStatus.bundleStatus": 3}
+"""Values that a command waits with for minutes: said so often, they give way to what is so. What
+is told of one that stays is tested with the flows."""
+
 _WORDS = ("status", "type", "kind", "code", "label")
 """How the name of a set ends."""
 
@@ -122,13 +128,15 @@ def models() -> tuple[type[WireModel], ...]:
 class Newer:
     """A change of everything a service says. ``members`` are added to every object, ``values``
     put at their places; ``seen`` are the places of sets that were met, ``objects`` the places of
-    objects, ``changed`` how often something was changed."""
+    objects, ``changed`` how often something was changed, ``said`` how often a value at
+    each place."""
 
     members: Mapping[str, Json] = field(default_factory=dict)
     values: Mapping[str, Json] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     objects: set[str] = field(default_factory=set)
     changed: int = 0
+    said: Counter[str] = field(default_factory=Counter)
 
     def body(self, method: str, path: str, status: int, body: bytes) -> bytes:
         """For ``rewriting_service``."""
@@ -172,7 +180,9 @@ class Newer:
             self.seen.add(place)
             if place in self.values:
                 self.changed += 1
-                return self.values[place]
+                self.said[place] += 1
+                if self.said[place] <= PASSING.get(place, inf):
+                    return self.values[place]
         return self._valued(hint, value)
 
     def _added(self, value: Json, place: str) -> Json:

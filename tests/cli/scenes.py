@@ -328,6 +328,13 @@ _ON_ITS_WAY = re.compile(r"\.(money|next|orderState): ")
 """What a batch says of orders that go on while it is told."""
 
 
+_SETTLING = ("swap approval", "swap permit", "swap chained")
+_UNTIL_SETTLED = re.compile(
+    r"out\.(order\.)?(\w*[sS]tatus(Label)?|\w*OutHash|hashUrl|orderFinishedReceived): "
+)
+"""What a swap on chains says of its order, which may be settled by the time that it is told."""
+
+
 def told(scene: Scene, result: Result, front: Front) -> list[str]:
     """Exit code, output and talk without what legitimately varies, a line for each fact."""
     out = {f"exit {result.code}"}
@@ -343,5 +350,9 @@ def told(scene: Scene, result: Result, front: Front) -> list[str]:
     return sorted(
         line
         for line in out
-        if not (_AT_ITS_END.search(line) or (moving and _ON_ITS_WAY.search(line)))
+        if not (
+            _AT_ITS_END.search(line)
+            or (moving and _ON_ITS_WAY.search(line))
+            or (str(scene) in _SETTLING and _UNTIL_SETTLED.match(line))
+        )
     )

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,6 +78,9 @@ class DeskRun:
     clock: ManualClock | None = None
     frames: int = 0
     """How often something was drawn since the first screen stood."""
+    looks: int | None = None
+    """After so many looks at a desk at rest what is waited for is taken for not coming, where
+    that is no fault."""
 
     def __post_init__(self) -> None:
         app: Any = self.app
@@ -105,12 +109,12 @@ class DeskRun:
     async def settle(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for ``condition``; the screen is in the error when it never comes."""
         until = asyncio.get_running_loop().time() + PATIENCE
-        while True:
+        for look in count():
             await self.pilot.pause()
             if condition():
                 await self.pilot.pause()
                 return
-            if asyncio.get_running_loop().time() > until:
+            if look == self.looks or asyncio.get_running_loop().time() > until:
                 raise AssertionError(f"waited for {what or 'a condition'}\n{self.text}")
             await self.pilot.pause(0.02)
 

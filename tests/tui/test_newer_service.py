@@ -33,6 +33,8 @@ SCENES = [one for one in all_scenes() if one.fed and one.name not in AS_IT_CAME]
 ALWAYS = SCENES[::12]
 VALUES_ALWAYS = SCENES[6::24]
 SIZE = (100, 30)
+REFUSED_AFTER = 100
+"""Looks, after which a scene is taken for refused."""
 Golden = Callable[[str, str], None]
 
 
@@ -99,6 +101,7 @@ async def goes_on(market: Market, one: Scene, values: Mapping[str, Any]) -> None
     newer = Newer(values=values)
     feed(market, one, newer)
     async with market.desk((80, 24)) as run:
+        run.looks = REFUSED_AFTER
         try:
             await one.reach(run)
         except AssertionError:
