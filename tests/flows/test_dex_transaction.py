@@ -22,7 +22,7 @@ from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.dex import Approval
 from swapdesk.wire.encoding.codec import decode, decode_json, encode_json
-from swapdesk.wire.encoding.timestamps import LATEST
+from swapdesk.wire.encoding.time_range import LATEST
 from swapdesk.wire.orders import Order
 
 ME, ROUTER = "0x" + "aB" * 20, "0x" + "12" * 20

@@ -38,6 +38,8 @@ class Trader:
     def __init__(self, home: Path) -> None:
         self.desk = DeskWindow(home)
         self.desk.ready()
+        self._signed = ""
+        """The digest of what was signed last."""
 
     def ended(self) -> bool:
         """Whether the desk has; what it writes until then is read, or it could not."""
@@ -135,8 +137,8 @@ class Trader:
     def sign(self) -> None:
         """Read to the end where there is no room for all, then ``s``."""
         desk = self.desk
-        desk.until(lambda: "sign or refuse in" in desk.text, "a review")
-        before = digest_in(desk.text)
+        # What was signed last may be in view still, or half of it.
+        desk.until(self._asked, "a review")
         # Whether all of it fits is known once it is laid out.
         desk.read_until_quiet(STILL)
         while "read to the end first" in desk.text:
@@ -148,8 +150,14 @@ class Trader:
         # Wherever the rows of it end.
         told = " ".join(desk.text.split())
         assert re.search(r"None contradicts (it|the quote)\.", told), desk.text
+        self._signed = digest_in(desk.text)
         desk.press("s")
-        desk.until(lambda: digest_in(desk.text) != before, "the signature")
+        desk.until(lambda: digest_in(desk.text) != self._signed, "the signature")
+
+    def _asked(self) -> bool:
+        text = self.desk.text
+        whole = digest_in(text) not in ("", self._signed)
+        return "sign or refuse in" in text and (whole or "read to the end first" in text)
 
     def completed(self) -> None:
         desk = self.desk

@@ -129,7 +129,7 @@ async def test_a_token_that_is_drawn_like_another_cannot_be_chosen(market: Marke
         await run.press("t")
         run.screen(TokensScreen)._field.set_value(copy.address)
         await run.press("f4")
-        await run.see("looks like USDT and is not.")
+        await run.see("looks like USDT on Ethereum and is not.")
         await run.press("enter")
         run.screen(TokensScreen)
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from swapdesk.clock import Clock
-from swapdesk.wire.encoding.timestamps import EARLIEST, LATEST
+from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
 
 # A Date header is cut to whole seconds.
 _RESOLUTION = timedelta(seconds=1)

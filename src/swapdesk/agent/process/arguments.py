@@ -16,7 +16,7 @@ from swapdesk.wallet.holdings import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wire.encoding.timestamps import within_range
+from swapdesk.wire.encoding.time_range import within_range
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]
 """What is answered: JSON values, and secrets that the pipe wipes once they are written."""

@@ -16,7 +16,7 @@ from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wire.dex import Approval
 from swapdesk.wire.encoding.codec import CodecError, decode_json
 from swapdesk.wire.encoding.numbers import holds_far
-from swapdesk.wire.encoding.timestamps import LATEST, within_range
+from swapdesk.wire.encoding.time_range import LATEST, within_range
 from swapdesk.wire.orders import Order
 
 _PLAIN_KINDS = frozenset({0, 1, 2})

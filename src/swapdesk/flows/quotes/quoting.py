@@ -20,7 +20,7 @@ from swapdesk.flows.quotes.quote_wish import QuoteWish
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, rank
 from swapdesk.flows.quotes.usability import is_known_kind
 from swapdesk.flows.quotes.value_difference import ValueDifference, value_difference
-from swapdesk.wire.encoding.timestamps import within_range
+from swapdesk.wire.encoding.time_range import within_range
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.quotes import PrivateSendQuote, Quote
 from swapdesk.wire.tokens import Token

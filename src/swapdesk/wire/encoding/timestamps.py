@@ -12,17 +12,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.readers import reader
-
-EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-LATEST = datetime(2200, 1, 1, tzinfo=UTC)
-"""What lies outside is no time of a quote, an order or a token. Close to the ends of the calendar
-adding a second raises OverflowError."""
-
-
-def within_range(moment: datetime) -> datetime:
-    """``moment``, or the end of the range that it lies beyond: still "long ago" or "never"."""
-    return moment if EARLIEST <= moment <= LATEST else min(max(moment, EARLIEST), LATEST)
-
+from swapdesk.wire.encoding.time_range import within_range
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
@@ -101,4 +91,4 @@ class TimestampSchema:
 
 
 Timestamp = Annotated[datetime, TimestampSchema()]
-"""A time of an answer or a body: aware UTC, within ``EARLIEST`` and ``LATEST``."""
+"""A time of an answer or a body: aware UTC, in the range of ``time_range``."""
