@@ -283,6 +283,7 @@ def test_a_profile_name_is_one_directory(tmp_path: Path, name: str) -> None:
         ('[profiles.n]\ntheme = "a"\n', "m", 'theme = "iris"\n[profiles.n]\ntheme = "a"\n'),
         ('profiles = {m = {theme = "a"}}\n', "m", None),
         ("theme = \n", "sandbox", None),
+        ('theme = """a"""\n', "sandbox", None),
         ('note = """\ntheme = "a"\n"""\n', "m", 'theme = "iris"\nnote = """\ntheme = "a"\n"""\n'),
     ],
 )
@@ -354,8 +355,41 @@ def test_a_directory_of_everybody_is_no_home(
     with pytest.raises(UnsafePlace, match="choose a directory of your own"):
         keep_private(Home.at(tmp_path / "all"))
     # The user's home directory may have to be open, for a web server for example.
-    assert keep_private(Home.at(tmp_path / "user")) == []
-    assert (tmp_path / "user").stat().st_mode & 0o777 == 0o755
+    (tmp_path / "link").symlink_to(tmp_path / "user")
+    for name in ("user", "link"):
+        assert keep_private(Home.at(tmp_path / name)) == []
+        assert (tmp_path / "user").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize("refusal", [None, PermissionError(1, "no"), OSError(30, "read-only")])
+def test_a_home_whose_mode_stays_is_used_only_where_others_cannot_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: OSError | None
+) -> None:
+    home = Home.at(tmp_path / "home")
+    home.data.mkdir(mode=0o755)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+
+    def kept(path: Path, mode: int) -> None:
+        if refusal is not None:
+            raise refusal
+
+    monkeypatch.setattr(Path, "chmod", kept)
+    assert keep_private(home) == []
+    with pytest.raises(UnsafePlace, match="other users can write"):
+        keep_private(Home.at(tmp_path / "open"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_home_of_a_user_without_an_entry_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    (tmp_path / "home").mkdir(mode=0o755)
+    assert keep_private(Home.at(tmp_path / "home")) == []
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

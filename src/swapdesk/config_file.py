@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -140,10 +141,11 @@ def keep_theme(file: Path, theme: str, profile: str) -> None:
         candidates = [[f"theme = {value}\n", *lines]]
     for candidate in candidates:
         text = "".join(candidate)
-        if tomllib.loads(text, parse_float=Decimal) == wanted:
-            make_directories(file.parent)
-            write_private(file, text.encode(), replace=True)
-            return
+        with suppress(tomllib.TOMLDecodeError):
+            if tomllib.loads(text, parse_float=Decimal) == wanted:
+                make_directories(file.parent)
+                write_private(file, text.encode(), replace=True)
+                return
     raise OSError(0, f"{file.name} cannot be changed by itself")
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,19 +119,25 @@ def keep_private(home: Home) -> list[str]:
             continue
         foreign = status.st_uid != os.getuid() or bool(status.st_mode & stat.S_ISVTX)
         written = bool(status.st_mode & _OTHERS_WRITE)
-        if foreign or root == Path.home():
-            if written:
-                raise UnsafePlace(
-                    f"other users can write to {root}: choose a directory of your own"
-                )
-            continue
-        root.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        if not foreign and not _is_home_of_user(root):
+            # A file system that is read only or keeps no modes refuses it, or changes nothing.
+            with suppress(OSError):
+                root.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        if root.stat().st_mode & _OTHERS_WRITE:
+            raise UnsafePlace(f"other users can write to {root}: choose a directory of your own")
         if written:
             said.append(
                 f"Other users could write to {root}. They cannot any more; make sure that"
                 " everything in it is yours."
             )
     return said
+
+
+def _is_home_of_user(path: Path) -> bool:
+    """Also through a link; a user without an entry and a ``HOME`` has none."""
+    with suppress(OSError, RuntimeError):
+        return path.samefile(Path.home())
+    return False
 
 
 def refuse_foreign(path: Path, status: os.stat_result) -> None:
