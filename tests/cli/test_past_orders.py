@@ -108,7 +108,9 @@ def test_a_failed_order_that_was_dealt_with_is_put_away(past: InProcess) -> None
     journal.orders.record([(order(service_id="pastStuckOne", **stuck), "list", True)])
     journal.close()
     assert past("orders", "show", "pastStuckOne", "--json").document["putAway"] is False
-    assert past("orders", "put-away", "pastStuckOne", "--json").document["putAway"] is True
+    away = past("orders", "put-away", "pastStuckOne", "--json")
+    assert away.document["putAway"] is True
+    assert away.stderr.count("could not be asked") == 1, away.stderr
     listed = past("orders", "list", "--filter", "state:away", "--json").document["orders"]
     assert [one["serviceId"] for one in listed] == ["pastStuckOne"]
     undone = past("orders", "put-away", "pastStuckOne", "--undo", "--json")

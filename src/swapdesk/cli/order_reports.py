@@ -160,9 +160,12 @@ def unknown_json(intent: Intent) -> dict[str, Any]:
 async def report_order(session: Session, name: str) -> int:
     """One order, read now; as last known when the service cannot be asked. ``name`` is its id,
     the beginning of it, or one of its addresses, hashes or request ids."""
-    output = session.call.output
     await session.settle(TELLING_SECONDS)
-    tracked = await _searched(session, name)
+    return _tell_order(session, await _searched(session, name))
+
+
+def _tell_order(session: Session, tracked: TrackedOrder) -> int:
+    output = session.call.output
     now = session.desk.clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)
     if output.json:
@@ -190,7 +193,7 @@ async def put_order_away(session: Session, name: str, *, undo: bool) -> int:
             money=summarise(tracked, session.desk.clock.now()).money.rstrip("."),
             field="order",
         )
-    return await report_order(session, tracked.service_id)
+    return _tell_order(session, tracker.recall(tracked.service_id) or tracked)
 
 
 async def find_order(session: Session, name: str) -> TrackedOrder:
