@@ -72,7 +72,6 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         )
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self.session.background.on_defect = self._tell_defect
-        self.key_clock = self.session.clock
         self._home = SwapScreen(self.session)
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)

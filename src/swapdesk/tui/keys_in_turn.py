@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import App
@@ -24,7 +24,8 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from swapdesk.clock import Clock, SystemClock
+if TYPE_CHECKING:
+    from swapdesk.tui.session import Session
 
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
@@ -76,8 +77,8 @@ class _Waiting:
 class KeysInTurn(App[int]):
     """The half of the application through which keys come in."""
 
+    session: Session
     word_seconds = WORD_SECONDS
-    key_clock: Clock = SystemClock()
     _turn = 0
     _given: OnItsWay | None = None
     _word_timer: Timer | None = None
@@ -102,7 +103,7 @@ class KeysInTurn(App[int]):
                 self._follow(given.turn, Stage.SAID)
         else:
             self._waiting.append(_Waiting(event, self.screen))
-            if self._given is None or self._given.lost(self.key_clock.monotonic()):
+            if self._given is None or self._given.lost(self.session.clock.monotonic()):
                 await self._next()
             elif len(self._waiting) == 1:
                 self.set_timer(LOOK_SECONDS, self._look)
@@ -129,7 +130,7 @@ class KeysInTurn(App[int]):
                     self._waiting.popleft()
                 continue
             self._turn += 1
-            since = self.key_clock.monotonic()
+            since = self.session.clock.monotonic()
             self._given = OnItsWay(self._turn, first.event, page, self.focused or page, since)
             await super().on_event(first.event)
             self._follow(self._turn, Stage.TAKEN)
@@ -188,7 +189,7 @@ class KeysInTurn(App[int]):
         """Go on where what had the key is gone with it, and nobody says that it was taken."""
         if self._given is None or not self._waiting:
             return
-        if self._given.lost(self.key_clock.monotonic()):
+        if self._given.lost(self.session.clock.monotonic()):
             await self._next()
         else:
             self.set_timer(LOOK_SECONDS, self._look)
