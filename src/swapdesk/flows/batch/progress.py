@@ -50,6 +50,11 @@ class BatchProgress:
         return next((one for one in self.standings if one.next is not None), None)
 
     @property
+    def due(self) -> bool:
+        """Whether a group is still to be created, looked for or paid."""
+        return self.creating or self.current is not None
+
+    @property
     def failed(self) -> int:
         """Rows for which no order exists for certain."""
         return sum(row.state is RowState.FAILED for one in self.standings for row in one.group.rows)

@@ -142,6 +142,11 @@ def has_decimal_comma(row: InputRow) -> bool:
     return _COMMA.fullmatch(row.cell(Column.SELL_AMOUNT)) is not None
 
 
+def pointed(amount: str) -> str:
+    """An amount with a point for its decimal comma: ``1,5`` is 1.5."""
+    return amount.replace(",", ".")
+
+
 def with_decimal_commas(sheet: Sheet) -> Sheet:
     """The sheet with a point for the comma in every amount that has one: ``1,234`` is 1.234.
 
@@ -160,8 +165,7 @@ def with_decimal_commas(sheet: Sheet) -> Sheet:
                 row.line,
             )
         if has_decimal_comma(row):
-            amount = amount.replace(",", ".")
-            row = replace(row, cells={**row.cells, Column.SELL_AMOUNT: amount})
+            row = replace(row, cells={**row.cells, Column.SELL_AMOUNT: pointed(amount)})
         rows.append(row)
     return replace(sheet, rows=tuple(rows), decimal_comma=True)
 

@@ -27,8 +27,7 @@ def left_open(journal: Journal, now: datetime) -> JournaledBatch | None:
     for batch in journal.batches.newest(_RECENT):
         if now - batch.created > KNOWN_TO_API:
             break
-        progress = batch_progress(journal, batch.id)
-        if progress.creating or progress.current is not None:
+        if batch_progress(journal, batch.id).due:
             return batch
         if recent is None and any(row.state is RowState.CREATED for row in batch.rows):
             recent = batch

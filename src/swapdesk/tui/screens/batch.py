@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
+from swapdesk.flows.batch.reading import pointed
 from swapdesk.flows.batch.reopening import left_open, sheet_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.sheet import Column
@@ -86,11 +87,9 @@ class BatchScreen(BatchPaying):
 
     @property
     def _over(self) -> bool:
-        """Whether a batch is shown on which nothing is due."""
+        """Whether a batch is shown on which nothing is due, and no row failed."""
         progress = self.progress
-        return progress is not None and not (
-            progress.creating or progress.current is not None or progress.failed
-        )
+        return progress is not None and not progress.due and not progress.failed
 
     def _left_open(self) -> JournaledBatch | None:
         try:
@@ -244,7 +243,7 @@ class BatchScreen(BatchPaying):
         if row is None:
             return HIDDEN
         amount = row.row.cell(Column.SELL_AMOUNT)
-        return Standing(verb=f"read {amount} as {amount.replace(',', '.')}")
+        return Standing(verb=f"read {amount} as {pointed(amount)}")
 
     def _again_standing(self) -> Standing:
         """With the same input, unless something of the batch is just on its way."""
