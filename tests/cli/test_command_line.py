@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -53,6 +55,35 @@ def test_no_code_is_loaded_from_elsewhere(tmp_path: Path) -> None:
     scripts = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-scripts"]
     assert scripts == {"scripts/swapdesk": "swapdesk"}
     assert "scripts" not in project["project"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a script of POSIX")
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_command_starts_its_python_from_any_folder(tmp_path: Path, beside: bool) -> None:
+    """The one beside it, also through a link and where a name has a space; else the path's."""
+    folder, other = tmp_path / "my desk" / "bin", tmp_path / "other"
+    folder.mkdir(parents=True)
+    other.mkdir()
+    shutil.copy(Path(__file__).parents[2] / "scripts" / "swapdesk", folder)
+    (other / "swapdesk").symlink_to(folder / "swapdesk")
+    for place, begins in ((folder, beside), (other, not beside)):
+        said = f'exec "{sys.executable}" "$@"' if begins else "exit 77"
+        if begins or place is other:
+            (place / "python3").write_text(f"#!/bin/sh\n{said}\n")
+            (place / "python3").chmod(0o700)
+    for command in (folder / "swapdesk", other / "swapdesk"):
+        ended = subprocess.run(
+            [command, "--version"],
+            env=environment(tmp_path, PATH=f"{other}{os.pathsep}{os.environ['PATH']}"),
+            cwd=other,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (ended.returncode, ended.stderr) == (0, ""), (command, ended)
+        assert ended.stdout.startswith("swapdesk, version"), command
 
 
 def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
