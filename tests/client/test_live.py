@@ -9,10 +9,10 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
+import manual_time
 from client.order_desk import OrderDesk
 from client.rude_server import answer, reset, silence
 from corpus import load
@@ -36,16 +36,6 @@ from swapdesk.clock import ManualClock
 from swapdesk.wire.orders import Order
 
 CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
-
-
-async def quiet() -> None:
-    """Return once no callback is due and no socket of this loop has anything to be read.
-
-    What a step of the clock sets going is over before the next one, however slow the machine.
-    """
-    loop: Any = asyncio.get_running_loop()
-    while loop._ready or loop._selector.select(0):  # noqa: ASYNC110
-        await asyncio.sleep(0)
 
 
 class Watcher:
@@ -73,8 +63,8 @@ class Watcher:
                 if step:
                     self.clock.advance(step)
                     moved += step
-                await asyncio.sleep(0.003)
-                await quiet()
+                await asyncio.sleep(0)
+                await manual_time.rest()
         return moved
 
     async def state(self, state: StreamState, *, step: float = 0.0) -> float:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import asyncio
 import gzip
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import httpx
 import pytest
 
-from client.rude_server import EagerClock, Request, RudeServer, answer, drip, raw, reset, silence
+import manual_time
+from client.rude_server import (
+    Behaviour,
+    EagerClock,
+    Request,
+    RudeServer,
+    answer,
+    drip,
+    raw,
+    reset,
+    silence,
+)
 from corpus import load
 from patience import PATIENCE
 from swapdesk.client.api import PartnerApi
@@ -150,12 +162,46 @@ async def test_an_unreadable_answer_leaves_a_write_unknown(behaviour, reason: st
         assert len(server.requests) == 1
 
 
+DEADLINE = PATIENCE
+"""Seconds; only what :data:`Endless` lets pass comes so far."""
+Endless = Callable[[Behaviour], Behaviour]
+
+
+@pytest.fixture
+async def endless(monkeypatch: pytest.MonkeyPatch) -> Endless:
+    """Makes more than the deadline pass once a request has arrived, however quick the machine."""
+    loop = asyncio.get_running_loop()
+    real, passed = loop.time, 0.0
+    monkeypatch.setattr(loop, "time", lambda: real() + passed)
+
+    async def pass_on() -> None:
+        nonlocal passed
+        for _ in range(6):
+            await manual_time.rest()
+            passed += DEADLINE / 5
+
+    def made(behaviour: Behaviour) -> Behaviour:
+        async def behave(request: Request, writer: asyncio.StreamWriter) -> None:
+            passing = asyncio.create_task(pass_on())
+            try:
+                await behaviour(request, writer)
+            finally:
+                passing.cancel()
+
+        return behave
+
+    return made
+
+
 @pytest.mark.parametrize("behaviour", [drip, silence], ids=["drip", "silence"])
 @pytest.mark.parametrize("name", ["get_rate_limits", "create_exchange"])
-async def test_the_deadline_is_for_the_whole_answer(behaviour, name: str) -> None:
-    operation = replace(BY_NAME[name], deadline=0.15)
-    async with RudeServer(behaviour) as server:
-        transport = ApiTransport(server.url, CREDENTIALS, clock=EagerClock())
+async def test_the_deadline_is_for_the_whole_answer(
+    behaviour: Behaviour, name: str, endless: Endless
+) -> None:
+    operation = replace(BY_NAME[name], deadline=DEADLINE)
+    policy = RetryPolicy(reading=9 * DEADLINE)
+    async with RudeServer(endless(behaviour)) as server:
+        transport = ApiTransport(server.url, CREDENTIALS, clock=EagerClock(), policy=policy)
         body = b"{}" if operation.writes else None
         # Neither of the two ever ends by itself.
         with pytest.raises(OutcomeUnknown if operation.writes else NoAnswer):
@@ -165,12 +211,14 @@ async def test_the_deadline_is_for_the_whole_answer(behaviour, name: str) -> Non
 
 
 @pytest.mark.parametrize("behaviour", [drip, silence], ids=["drip", "silence"])
-async def test_all_attempts_to_read_have_one_deadline(behaviour) -> None:
-    operation = replace(BY_NAME["get_quotes"], deadline=0.15)
-    policy = RetryPolicy(reading=0.15)
-    async with RudeServer(behaviour) as server:
+async def test_all_attempts_to_read_have_one_deadline(
+    behaviour: Behaviour, endless: Endless
+) -> None:
+    operation = replace(BY_NAME["get_quotes"], deadline=9 * DEADLINE)
+    policy = RetryPolicy(reading=DEADLINE)
+    async with RudeServer(endless(behaviour)) as server:
         transport = ApiTransport(server.url, CREDENTIALS, clock=EagerClock(), policy=policy)
-        with pytest.raises(NoAnswer, match=r"no answer within 0\.15 s"):
+        with pytest.raises(NoAnswer, match=f"no answer within {DEADLINE:g} s"):
             await transport.send(operation)
         assert len(server.requests) == 1
         await transport.aclose()

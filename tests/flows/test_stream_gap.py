@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -15,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+import manual_time
 from flows.conftest import Trade
 from flows.test_tracking import Followed
-from patience import PATIENCE
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
@@ -35,7 +34,6 @@ from swapdesk.service.app import build_service
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 DROPPED = 60.0
-STEP = 0.001
 WAY = [*[str(step) for step in PROGRESS], str(DisplayStatus.SWAP_COMPLETED)]
 
 
@@ -60,13 +58,13 @@ class Watched:
             self.badges.append(badge)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        """Let time pass in small steps: an answer over loopback takes hardly any of it."""
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, (self.shown, self.badges)
-            self.one.trade.clock.advance(STEP)
-            await asyncio.sleep(0)
+        """Let time pass, and look at every turn of the loop."""
+
+        def looked() -> bool:
             self.look()
+            return condition()
+
+        await manual_time.until(self.one.trade.clock, looked, lambda: (self.shown, self.badges))
 
     async def until(self, display: DisplayStatus) -> None:
         await self._until(lambda: self.one.display == display)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import random
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -15,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import manual_time
 from flows.conftest import Trade
-from patience import PATIENCE
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
@@ -60,12 +59,10 @@ class Followed:
         return display_of(self.order.order)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Let time pass in small steps until ``condition`` holds."""
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, (self.order, self.tracker.stream_state)
-            self.trade.clock.advance(0.02)
-            await asyncio.sleep(0)
+        """Let time pass until ``condition`` holds."""
+        await manual_time.until(
+            self.trade.clock, condition, lambda: (self.order, self.tracker.stream_state)
+        )
 
     async def shows(self, display: DisplayStatus) -> None:
         await self.until(lambda: self.display == display)

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+import manual_time
 from service.world import (
     BTC,
     ETH,
@@ -42,11 +43,7 @@ async def refusal(api: httpx.AsyncClient, path: str, parameters: Parameters) -> 
 async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:
     """The result of ``work``, with the clock moved on whenever nothing else happens."""
     task = asyncio.ensure_future(work)
-    while not task.done():
-        for _ in range(40):
-            await asyncio.sleep(0)
-        if not task.done():
-            clock.advance(0.05)
+    await manual_time.until(clock, task.done)
     return task.result()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import manual_time
 from service.orders_fixtures import (
     ALICE,
     Floor,
@@ -113,11 +114,7 @@ async def answered(floor: Floor, creating: asyncio.Task[Order], seconds: float) 
     until = floor.clock.monotonic() + seconds
     while not creating.done() and floor.clock.monotonic() < until:
         floor.clock.advance(0.25)
-        # Behind whatever was queued to be written: a step ends when its writes are done, and
-        # what follows from them writes again.
-        for _ in range(3):
-            await asyncio.sleep(0.002)
-            await floor.store.add_requests("none", {})
+        await manual_time.rest()
 
 
 async def test_no_other_venue_is_tried_when_ten_seconds_have_passed(floor: Floor) -> None:

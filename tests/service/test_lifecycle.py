@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import manual_time
 from patience import PATIENCE
 from service.orders_fixtures import EVM, Floor, caller, reopen, until, venues_at
 from service.venue import PlainVenue
@@ -460,9 +461,7 @@ async def test_a_venue_that_hangs_holds_up_no_other_order(floor: Floor) -> None:
         while (await state(floor, order)).status != reached:
             assert floor.clock.monotonic() - begin < 9, "the hanging order was waited for"
             floor.clock.advance(0.25)
-            await asyncio.sleep(0.01)
-            # Behind whatever was queued to be written: a step ends when its writes are done.
-            await floor.store.add_requests("none", {})
+            await manual_time.rest()
     assert len(floor.openings) == 1, "and it still hangs"
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

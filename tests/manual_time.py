@@ -1,0 +1,55 @@
+"""A manual clock that moves on once nothing else goes on, however quick the machine is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any
+
+from patience import PATIENCE
+from swapdesk.clock import ManualClock
+from swapdesk.service.store.store_file import StoreFile
+from swapdesk.service.store.writer import Writer
+
+_THREADS: frozenset[CodeType] = frozenset(
+    {asyncio.to_thread.__code__, StoreFile.read.__code__, Writer.submit.__code__}
+)
+"""What waits for a thread."""
+
+
+def at_rest() -> bool:
+    """Whether no callback is due, no socket of this loop can be read, and no thread works for a
+    task of it."""
+    loop: Any = asyncio.get_running_loop()
+    if loop._ready or loop._selector.select(0):
+        return False
+    return not any(code in _THREADS for task in asyncio.all_tasks() for code in _waits_in(task))
+
+
+def _waits_in(task: asyncio.Task[Any]) -> Iterator[CodeType]:
+    """The code of the task's coroutine, and of each that it waits for."""
+    coroutine: Any = task.get_coro()
+    while (code := getattr(coroutine, "cr_code", None)) is not None:
+        yield code
+        coroutine = coroutine.cr_await
+
+
+async def rest() -> None:
+    """Return once the loop is :func:`at_rest`."""
+    while not at_rest():  # noqa: ASYNC110 - of sockets and threads
+        await asyncio.sleep(0)
+
+
+async def until(
+    clock: ManualClock, condition: Callable[[], object], told: Callable[[], object] = str
+) -> None:
+    """Wait for ``condition``, asked at every turn of the loop. The clock moves to where somebody
+    waits for, at rest alone. ``told`` is in the error when it never comes."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, told()
+        if at_rest():
+            clock.advance_to_next()
+        await asyncio.sleep(0)
