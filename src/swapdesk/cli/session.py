@@ -95,11 +95,12 @@ class Session:
                 f"{unknown.failure.cause} Intent {intent.id} stays open. Next:"
                 f" {unknown.failure.next}."
             )
+        again = "look for longer, which settles it" if patience < SETTLING_SECONDS else "look again"
         for intent in report.left:
             self.call.output.talk(
                 f"{intent_words(intent)}: the service has not said within {patience:g} s whether"
                 " it created the order. Nothing was paid. An open desk and the next command that"
-                " creates look for longer, which settles it."
+                f" creates {again}."
             )
         for intent in report.elsewhere:
             self.call.output.talk(
