@@ -13,6 +13,7 @@ import pytest
 
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
+from swapdesk.kept_connections import SERVER_SECONDS
 from swapdesk.sandbox import http_protocols
 from swapdesk.sandbox.http_protocols import (
     REQUEST_SECONDS,
@@ -195,19 +196,78 @@ async def test_more_streams_than_a_port_has_are_refused(
     await served.until(0)
 
 
-async def test_a_malformed_request_behind_another_one_is_no_answer_to_that(
+@asynccontextmanager
+async def answering_late(
     served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would be read as a refusal of what is carried out."""
+) -> AsyncIterator[asyncio.Event]:
+    """Nothing is answered until the event is set."""
     held = asyncio.Event()
     inner = served.server.config.loaded_app
 
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
+    async def late(scope: Any, receive: Any, send: Any) -> None:
         await held.wait()
         await inner(scope, receive, send)
 
-    monkeypatch.setattr(served.server.config, "loaded_app", slow)
-    async with served.connection(WHOLE + b"G@T / HTTP/1.1\r\n\r\n") as (reader, _):
+    monkeypatch.setattr(served.server.config, "loaded_app", late)
+    yield held
+    held.set()
+    await served.until(0)
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        b"G@T / HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n",
+    ],
+)
+async def test_a_malformed_request_behind_another_one_is_no_answer_to_that(
+    served: Served, monkeypatch: pytest.MonkeyPatch, malformed: bytes
+) -> None:
+    """It would be read as a refusal of what is carried out."""
+    async with (
+        answering_late(served, monkeypatch),
+        served.connection(WHOLE + malformed) as (reader, _),
+    ):
         assert await rest(reader) == b""
+
+
+async def test_a_body_behind_another_request_has_its_time_once_that_is_answered(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halved = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"
+    async with (
+        answering_late(served, monkeypatch) as held,
+        served.connection(WHOLE + halved) as (reader, writer),
+    ):
+        await served.until(1)
+        (connection,) = served.server.server_state.connections
+        await eventually(lambda: connection._stage.name == "BODY")  # type: ignore[union-attr]
+        await served.pass_on(REQUEST_SECONDS + 2)
         held.set()
+        assert (await reader.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+        await served.pass_on(REQUEST_SECONDS - 2)
+        writer.write(b"other")
+        assert (await reader.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_connection_is_kept_no_longer_where_the_answer_came_before_the_body(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hasty(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-length", b"4")]
+        await send({"type": "http.response.start", "status": 413, "headers": headers})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    monkeypatch.setattr(served.server.config, "loaded_app", hasty)
+    begun = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"
+    async with served.connection(begun) as (reader, writer):
+        assert (await reader.readuntil(b"done")).startswith(b"HTTP/1.1 413")
+        writer.write(b"other")
+        (connection,) = served.server.server_state.connections
+        await eventually(lambda: connection._stage.name == "IDLE")  # type: ignore[union-attr]
+        await served.pass_on(SERVER_SECONDS - 2)
+        assert len(served.server.server_state.connections) == 1
+        await served.pass_on(3)
+        assert await rest(reader) == b""
     await served.until(0)

@@ -186,12 +186,21 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self._enter(_Stage.ANSWER)
+        # The answer may have come first, and then what it did not wait for.
+        self._enter(_Stage.IDLE if self._is_answered() else _Stage.ANSWER)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._stage is _Stage.ANSWER:
-            self._enter(_Stage.IDLE)
+        if self._is_answered():
+            if self._stage is _Stage.ANSWER:
+                self._enter(_Stage.IDLE)
+        elif self._stage is _Stage.BODY:
+            # Behind another request nothing of it was read.
+            self._since = self.config.clock.monotonic()
+
+    def _is_answered(self) -> bool:
+        """Whether the newest request is, and with it all before."""
+        return self.cycle is not None and self.cycle.response_complete
 
     def _enter(self, stage: _Stage) -> None:
         if stage is not self._stage:
@@ -251,7 +260,7 @@ class BoundedHttp(HttpToolsProtocol):
             # What the application still says of it goes nowhere.
             cycle.disconnected = True
             cycle.message_event.set()
-            if cycle.response_started or self._stage is not _Stage.BODY:
+            if cycle.response_started or self.pipeline or self._stage is not _Stage.BODY:
                 self.transport.abort()
                 return
         headers, body = refusal_of(self.config.clock, code, message)
@@ -266,13 +275,26 @@ class BoundedHttp(HttpToolsProtocol):
             self.transport.abort()
         elif self.transport.is_closing():
             return
-        elif self._stage in (_Stage.HEAD, _Stage.BODY) and now - self._since >= REQUEST_SECONDS:
+        elif self._is_late(now):
             if self._fed:
                 self._refuse(408, "The request did not come to its end in time.")
             else:
                 self.transport.close()
         elif self._is_stuck(now):
             self.transport.abort()
+        elif self._is_forgotten(now):
+            self.transport.close()
+
+    def _is_late(self, now: float) -> bool:
+        """Whether a request takes too long. Of one behind another nothing is read meanwhile."""
+        waits = self._stage is _Stage.HEAD or (self._stage is _Stage.BODY and not self.pipeline)
+        return waits and now - self._since >= REQUEST_SECONDS
+
+    def _is_forgotten(self, now: float) -> bool:
+        """Whether it was kept for long enough. The server itself forgets a connection whose last
+        request was answered before its end."""
+        kept = self._stage is _Stage.IDLE and self.timeout_keep_alive_task is None
+        return kept and now - self._since >= self.timeout_keep_alive
 
     def _is_stuck(self, now: float) -> bool:
         """Whether nothing has left for long of an answer that nobody reads."""
