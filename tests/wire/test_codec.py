@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from corpus import Case, load
 from sampling import examples
-from swapdesk.wire.dex import SignatureRequirement
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.codec import (
     CodecError,
     ShapeError,
@@ -192,6 +192,19 @@ def test_a_number_of_any_size_changes_nothing_where_nobody_reads_it(number: str)
     assert caught.value.fields == [("amount", "must be a number")]
     with pytest.raises(ShapeError, match=r"data: holds a number outside"):
         validate(SignatureRequirement, {**REQUIRED, "data": found}, side="client")
+
+
+@pytest.mark.parametrize("number", FAR, ids=lambda number: number[:9])
+def test_a_number_of_any_size_goes_back_as_it_came(number: str) -> None:
+    told = b'{"n":[%s]}' % number.encode()
+    raw = {**REQUIRED, "data": {}, "swapRequiredMetadata": decode_json(told, side="client")}
+    asked = validate(SignatureRequirement, raw, side="client")
+    metadata = asked.swap_required_metadata
+    given = GivenSignature(signature="0x12", key=asked.key, swap_required_metadata=metadata)
+    for written in (encode_json(asked), encode_json(given, exclude_none=True)):
+        assert b'"swapRequiredMetadata":' + told in written
+    again = {**raw, "swapRequiredMetadata": decode_json(told, side="client")}
+    assert validate(SignatureRequirement, again, side="client") == asked
 
 
 @settings(max_examples=examples(400))

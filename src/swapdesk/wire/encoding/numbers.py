@@ -57,12 +57,23 @@ class WireNumber(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
 class FarNumber:
     """The exact text of a JSON number token outside the bounds of the wire. It may stand in a
-    member of an answer that nobody reads; no field takes it."""
+    member of an answer that nobody reads; no field takes it.
 
-    text: str
+    No dataclass: a model writes the fields of one, and this is written as it came.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FarNumber) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 def holds_far(value: object) -> bool:
