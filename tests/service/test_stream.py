@@ -427,6 +427,29 @@ async def test_a_reader_thirty_seconds_behind_is_closed(
     await asyncio.gather(hub, return_exceptions=True)
 
 
+class Trickle:
+    """A socket that takes so many frames."""
+
+    def __init__(self, takes: int) -> None:
+        self.takes = asyncio.Semaphore(takes)
+        self.told = asyncio.Event()
+        self.closes: list[int] = []
+        self._inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def says(self, kind: str) -> None:
+        self._inbox.put_nowait({"type": "websocket.receive", "text": f'{{"type":"{kind}"}}'})
+
+    async def receive(self) -> dict[str, Any]:
+        return await self._inbox.get()
+
+    async def send_text(self, frame: str) -> None:
+        self.told.set()
+        await self.takes.acquire()
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closes.append(code)
+
+
 @pytest.mark.parametrize(
     ("limit", "value", "ends"),
     [
@@ -445,42 +468,43 @@ async def test_a_reader_that_takes_a_little_again_and_again_is_behind_all_the_sa
 ) -> None:
     """No frame waits for long; what waits is never less than may."""
     monkeypatch.setattr(rules, limit, value)
-    connected = asyncio.Event()
-    takes = asyncio.Semaphore(0)
-    inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    closes: list[int] = []
-
-    class Trickle:
-        async def receive(self) -> dict[str, Any]:
-            return await inbox.get()
-
-        async def send_text(self, frame: str) -> None:
-            connected.set()
-            await takes.acquire()
-
-        async def close(self, code: int, reason: str) -> None:
-            closes.append(code)
-
-    connection = rules.Connection(Trickle(), service.hub, clock, "partner-first")  # type: ignore[arg-type]
+    trickle = Trickle(takes=0)
+    connection = rules.Connection(trickle, service.hub, clock, "partner-first")  # type: ignore[arg-type]
     connection.welcome()
     served = asyncio.create_task(connection.run())
-    await connected.wait()
-
-    def ping() -> None:
-        inbox.put_nowait({"type": "websocket.receive", "text": '{"type":"ping"}'})
-
+    await trickle.told.wait()
     for _ in range(12):
-        ping()
+        trickle.says("ping")
     for _ in range(34):
         clock.advance(1)
-        takes.release()
-        ping()
+        trickle.takes.release()
+        trickle.says("ping")
         for _ in range(20):
             await asyncio.sleep(0)
-    assert closes == ([1013] if ends else [])
+    assert trickle.closes == ([1013] if ends else [])
     if ends:
         await served
         assert not connection._replies
+    served.cancel()
+    await asyncio.gather(served, return_exceptions=True)
+
+
+async def test_a_reader_to_whom_nothing_of_what_waited_had_to_be_told_is_not_behind(
+    service: ServiceParts, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it has the newest of each order."""
+    monkeypatch.setattr(rules, "SLOW_READER_FRAMES", 8)
+    trickle = Trickle(takes=100)
+    connection = rules.Connection(trickle, service.hub, clock, "partner-first")  # type: ignore[arg-type]
+    served = asyncio.create_task(connection.run())
+    trickle.says("subscribe")
+    await trickle.told.wait()
+    for number in range(20):
+        connection.offer(f"nobody-has-{number}")
+    assert connection._behind_since is not None
+    await eventually(lambda: not connection._pending)
+    await passing(clock, 32)
+    assert not trickle.closes
     served.cancel()
     await asyncio.gather(served, return_exceptions=True)
 

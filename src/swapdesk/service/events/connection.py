@@ -170,6 +170,7 @@ class Connection:
             self._work.clear()
             while self._replies or self._pending:
                 await self._write_one()
+                self._note_backlog()
 
     async def _write_one(self) -> None:
         if self._replies:
@@ -200,7 +201,6 @@ class Connection:
         self._sending_since = since
         await self._socket.send_text(frame)
         self._sending_since = None
-        self._note_backlog()
 
     def _reply(self, frame: dict[str, object]) -> None:
         reply = encode_json(frame).decode()
