@@ -218,6 +218,30 @@ async def test_an_order_seen_before_its_create_is_committed_is_shown_after_it(
     assert tracked.intent == intent
 
 
+async def test_what_was_seen_of_an_order_stays_when_another_desk_turns_out_to_have_made_it(
+    followed: Followed,
+) -> None:
+    """Its creator wrote it down as it was at first, and nobody is to pay what was paid."""
+    trade, tracker = followed.trade, followed.tracker
+    intent = await trade.quoted("300")
+    receipt = await trade.api.create_exchange(
+        ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
+    )
+    order = receipt.made
+    await followed.until(lambda: tracker.get(order.service_id) is not None)
+    seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
+    tracker._apply(order.model_copy(update=seen), "stream")
+    trade.journal.intents.add(intent, "create", "digest")
+    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    created = await trade.flow.take(intent, order)
+    assert created.withheld is None
+    tracker.look_at_payments()
+    tracked = tracker.get(order.service_id)
+    assert tracked is not None
+    assert tracked.intent == intent
+    assert display_of(tracked.order) == DisplayStatus.DEPOSIT_DETECTED
+
+
 async def test_an_end_that_only_the_stream_tells_is_not_believed(followed: Followed) -> None:
     before = followed.order
     claimed = before.order.model_copy(

@@ -156,7 +156,6 @@ class KnownOrders:
         """Read in the journal which deposits were paid and how far batches are, also by another
         desk; the ids of orders that this says something new of."""
         moved = self._look_at_put_away() if self._troubled else []
-        moved += self._look_at_new()
         for service_id, payment in self._paid.now().items():
             before = self._known[service_id]
             if payment != before.own_payment:
@@ -170,10 +169,9 @@ class KnownOrders:
                 moved.append(service_id)
         return moved
 
-    def _look_at_new(self) -> list[str]:
-        """Read whether another desk or command of this home made the newest orders that are taken
-        for foreign ones; the ids of those. The stream may tell of an order before its creator has
-        written it down."""
+    def made_here(self) -> list[str]:
+        """The newest of the orders taken for foreign ones that another desk or command of this home
+        made: the stream may tell of an order before its creator has written it down."""
         since = self._clock.now() - _NEW
         unclaimed = [
             tracked.service_id
@@ -186,17 +184,10 @@ class KnownOrders:
         if not unclaimed:
             return []
         try:
-            made_here = self._journal.orders.index.made_here(unclaimed)
+            return self._journal.orders.index.made_here(unclaimed)
         except JournalUnavailable as error:
             log.error("the journal cannot be read: %s", error)
             return []
-        moved = []
-        for service_id in made_here:
-            known = self._from_journal(service_id, self._known[service_id])
-            if known is not None and known.intent is not None:
-                self.put(known)
-                moved.append(service_id)
-        return moved
 
     def _look_at_put_away(self) -> list[str]:
         """Read which ones are, also by another desk; the ids of those that are otherwise now."""

@@ -186,7 +186,12 @@ class Tracker:
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
-        moved."""
+        moved; and take those that another desk or command has just recorded."""
+        try:
+            for service_id in self._known.made_here():
+                self.adopt(service_id)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
         for service_id in self._known.look_at_payments():
             self._changes.tell(service_id)
 
