@@ -352,6 +352,31 @@ async def test_earlier_creates_are_looked_for_at_once_and_later_without_a_wait(
     assert report.not_created == intents
 
 
+async def test_what_was_sent_a_moment_ago_is_looked_for_until_it_may_be_there(
+    trade: Trade,
+) -> None:
+    """A create may wait for its turn and for its answer: that the first look comes late says
+    nothing of a slow service."""
+    looked: list[str] = []
+
+    def slow(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method == "POST":
+            trade.clock.advance(70)
+            return lose_answer(request, response)
+        if request.url.path == "/v2/orders":
+            looked.append(request.url.path)
+            if len(looked) < 3:
+                empty = {"orders": [], "total": 0, "totalPages": 0}
+                return httpx.Response(200, json=empty, request=request)
+        return response
+
+    trade.network.after = slow
+    outcome = await trade.flow.create(await trade.quoted())
+    assert isinstance(outcome, Created)
+    assert outcome.found_again
+    assert len(looked) == 3
+
+
 async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: Trade) -> None:
     def invented(request: httpx.Request, response: httpx.Response) -> httpx.Response:
         if request.method != "POST":

@@ -227,7 +227,7 @@ class ExchangeFlow:
         )
         if on_waiting is not None:
             on_waiting()
-        outcome = await self.resolve(intent, sent_at, known)
+        outcome = await self._resolve(intent, sent_at, known, self._looks)
         if isinstance(outcome, NotCreated) and error.code is not None:
             return NotCreated(failure_of(error.code, error.status), error.code, error)
         return outcome
@@ -235,19 +235,29 @@ class ExchangeFlow:
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]
     ) -> CreateOutcome:
-        """Find out what became of an intent whose outcome is unknown.
+        """Find out what became of an intent that an earlier run left with an unknown outcome.
 
         ``sent_at`` is by the service's clock, ``known`` the orders that were there before. What
         was sent long ago is looked for once: no order of it appears by waiting.
         """
         passed = (self._api.server_now() - sent_at).total_seconds()
+        looks = self._looks if passed < sum(self._looks) else (0.0,)
+        return await self._resolve(intent, sent_at, known, looks)
+
+    async def _resolve(
+        self,
+        intent: Intent,
+        sent_at: datetime,
+        known: Collection[str],
+        looks: tuple[float, ...],
+    ) -> CreateOutcome:
         found: Reconciled = await find_order(
             self._api,
             self._clock,
             intent,
             sent_at=sent_at,
             known={*known, *self.of_others(intent)},
-            looks=self._looks if passed < sum(self._looks) else (0.0,),
+            looks=looks,
         )
         if len(found.same) == 1:
             try:
