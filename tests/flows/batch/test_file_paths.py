@@ -44,6 +44,13 @@ def test_tables_and_directories_complete_what_is_typed(
     assert offered(typed, ()) == names
 
 
+def test_a_name_that_leads_nowhere_hides_no_other(here: Path) -> None:
+    (here / "nobody.csv").symlink_to(here / "gone.csv")
+    (here / "round.csv").symlink_to("round.csv")
+    assert offered("n", ()) == ("new.csv",)
+    assert offered("", ()) == ("new.csv", "old.TSV")
+
+
 def test_last_files_come_first_and_fit_by_any_part(here: Path) -> None:
     last = (
         here.parent / "January.csv",
@@ -92,6 +99,9 @@ def test_the_last_files_are_kept_in_private_newest_first(here: Path, tmp_path: P
     assert files[4] not in again.newest()
     kept.write_bytes(b"\xff\xfe\nrelative.csv\n/with\x1b[31m.csv\n")
     assert again.newest() == ()
+    # Nobody can even ask whether there is one of such a name.
+    kept.write_text(f"/{'n' * 300}.csv\n{files[5]}\n")
+    assert again.newest() == (files[5],)
     kept.unlink()
     kept.mkdir()
     again.add(files[5])

@@ -31,7 +31,7 @@ class RecentFiles:
 
     def newest(self) -> tuple[Path, ...]:
         """Those that are still there."""
-        return tuple(path for path in self._read() if path.is_file())
+        return tuple(path for path in self._read() if os.path.isfile(path))
 
     def add(self, file: Path) -> None:
         """Put one before all others. A name that is no plain line is not kept."""
@@ -97,10 +97,12 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
                 hidden = name.startswith(".") and not begun.startswith(".")
                 if hidden or not name.startswith(begun) or not name.isprintable():
                     continue
-                if entry.is_dir():
-                    directories.append(f"{before}{name}/")
-                elif name.lower().endswith(_SUFFIXES):
-                    tables.append((-entry.stat().st_mtime, f"{before}{name}"))
+                # One that is gone by now, or leads nowhere, hides no other.
+                with suppress(OSError):
+                    if entry.is_dir():
+                        directories.append(f"{before}{name}/")
+                    elif name.lower().endswith(_SUFFIXES):
+                        tables.append((-entry.stat().st_mtime, f"{before}{name}"))
     except OSError:
         return []
     return [*(name for _, name in sorted(tables)), *sorted(directories)]
