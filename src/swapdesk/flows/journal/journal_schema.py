@@ -5,7 +5,9 @@ the first and the newest are kept (``order_log``).
 The schema is what the steps make one after the other, of a new file and of an old one alike
 (``journal_migration``). A step that was released never changes: what is to be another is a
 step more. Steps only add (tables, columns that may be empty, indexes), because a desk of an
-older version may be writing to the same file while this one brings it up.
+older version may be writing to the same file while this one brings it up. The one thing that may
+go is an index: whoever asks without it waits longer. One that a statement names with ``INDEXED
+BY`` stays, since that statement fails without it.
 """
 
 _FIRST = """
