@@ -27,8 +27,10 @@ from swapdesk.flows.deposits.funding import (
 from swapdesk.flows.journal.call_log import PAYMENT, PaidBefore
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.secret import Secret
+from swapdesk.wire.orders import LegStatus
 
 PAID = answer(200, {"hash": "f" * 64})
 WAITING = TrackedOrder(
@@ -99,6 +101,24 @@ async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> No
         assert ways(journal, clock).paid(WAITING)
         assert faucet.refusal(WAITING) == SENT_BEFORE
         assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "leg", [LegStatus.CONFIRMING, LegStatus.VERIFYING, LegStatus.FAILED, LegStatus.FALLBACK]
+)
+async def test_an_order_whose_leg_is_further_than_its_state_is_not_paid(
+    leg: LegStatus, journal: Journal, clock: ManualClock
+) -> None:
+    """Somebody may have paid it from elsewhere, before the state of the order says so."""
+    ahead = replace(WAITING, order=order(in_status=leg))
+    assert not summarise(ahead, NOW).payable
+    async with Controlled(PAID) as server:
+        faucet = SandboxFaucet(server.control, clock, journal.calls)
+        told = await faucet.pay(ahead)
+        assert isinstance(told, NotFunded)
+        assert told == NotFunded("The order is not waiting for a deposit.")
+        assert ways(journal, clock).refusal(ahead) == told.reason
+        assert not server.requests
 
 
 @pytest.mark.parametrize("name", LOST)

@@ -23,6 +23,7 @@ from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFault
 from swapdesk.sandbox.faults import ActiveFault, AnswerFault
 from swapdesk.sandbox.operation_tampering import Part
 from swapdesk.wire.multi import MultiSubmitRequest
+from swapdesk.wire.orders import LegStatus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -322,6 +323,20 @@ async def test_an_order_that_is_another_one_is_never_paid(someone: Payer) -> Non
     states = [row.state for row in someone.group("b5002").rows]
     assert states == [RowState.DIFFERS, RowState.CREATED]
     assert len(someone.deposits("b5002")) == 1
+
+
+async def test_an_order_whose_deposit_a_leg_tells_of_is_not_paid(someone: Payer) -> None:
+    await someone.created("b5003", ("USDC", "25"), ("USDC", "35"))
+    one, _ = (str(row.service_id) for row in someone.group("b5003").rows)
+    arrived = f'"inStatus":{LegStatus.CONFIRMING:d}'
+    someone.place.network.after = told_otherwise(
+        f'"inStatus":{LegStatus.WAITING:d}', arrived, beside=one
+    )
+    built = await someone.settling("b5003").advance(Until.BUILT)
+    assert built.failure is None, built.failure
+    someone.place.network.after = None
+    assert one not in [deposit.service_id for deposit in someone.deposits("b5003")]
+    assert len(someone.deposits("b5003")) == 1
 
 
 async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(

@@ -14,11 +14,11 @@ from swapdesk.chain.addresses.decoding import check_address, same_address
 from swapdesk.flows.batch.comparing import differing
 from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
 from swapdesk.flows.journal.bundle_records import BundleDeposit
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.orders.order_case import awaits_deposit
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest
-from swapdesk.wire.orders import DisplayStatus, Order, OrderStatus
+from swapdesk.wire.orders import Order, OrderStatus
 from swapdesk.wire.tokens import Token
 
 LEAST_LEFT = timedelta(seconds=30)
@@ -130,7 +130,7 @@ def _row(
     differs = differing(asked, order)
     if differs is not None:
         raise _NotNow(f"the {differs} of the order is not what was asked for", wrong=True)
-    if display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
+    if not awaits_deposit(order):
         raise _NotNow("its order awaits no deposit")
     token = token_of(asked.from_)
     if token is None:

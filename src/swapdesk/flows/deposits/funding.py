@@ -15,14 +15,12 @@ from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.call_log import PAYMENT, CallLog, PaidBefore
-from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.orders.order_case import deposit_arrived
+from swapdesk.flows.orders.order_case import awaits_deposit, deposit_arrived
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.orders import DisplayStatus
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +122,7 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
     order = tracked.order
     if order.deposit_address is None:
         return "The order has no deposit address yet."
-    if display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
+    if not awaits_deposit(order):
         return "The order is not waiting for a deposit."
     if order.expires is not None and order.expires <= now:
         return "The deadline has passed. Do not send to this address any more."

@@ -144,6 +144,12 @@ def on_hold(order: Order) -> bool:
     return LegStatus.VERIFYING in _legs(order) and not ended(display_of(order))
 
 
+def awaits_deposit(order: Order) -> bool:
+    """Whether it waits for its deposit by its state and by its legs: a leg may tell of a deposit,
+    or of a trouble, before the state does."""
+    return case_of(order) in (Case.WAITING, Case.SETTING_UP)
+
+
 def in_second_leg(order: Order) -> bool:
     """Whether the funds of a private order left its first exchange."""
     return order.anonymous is True and second_leg_paid(order)
