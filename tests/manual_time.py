@@ -42,6 +42,13 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
+async def pass_seconds(clock: ManualClock, seconds: float) -> None:
+    """Second by second, each once what the one before it set going is over."""
+    for _ in range(int(seconds)):
+        clock.advance(1)
+        await rest()
+
+
 async def until(
     clock: ManualClock, condition: Callable[[], object], told: Callable[[], object] = str
 ) -> None:

@@ -32,7 +32,7 @@ def at_a_terminal(desk: Desk, answer: str, *arguments: str) -> tuple[int, str, s
     shown = b""
     answered = False
     while True:
-        readable, _, _ = select.select([ours], [], [], 40)
+        readable, _, _ = select.select([ours], [], [], PATIENCE)
         assert readable, f"nothing more at the terminal after {shown!r}"
         try:
             piece = os.read(ours, 4096)

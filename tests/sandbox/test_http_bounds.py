@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import manual_time
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
 from swapdesk.kept_connections import SERVER_SECONDS
@@ -73,11 +74,8 @@ class Served:
         await eventually(lambda: len(self.server.server_state.connections) == connections)
 
     async def pass_on(self, seconds: float) -> None:
-        """Second by second, so that the server looks each time."""
-        for _ in range(int(seconds)):
-            self.clock.advance(1)
-            for _ in range(5):
-                await asyncio.sleep(0)
+        """The server looks every second."""
+        await manual_time.pass_seconds(self.clock, seconds)
 
 
 @pytest.fixture
@@ -164,7 +162,6 @@ async def test_an_answer_that_nobody_reads_is_given_up(served: Served) -> None:
             # Counted from when nothing left any more, which a slow machine comes to later.
             while served.server.server_state.connections:
                 await served.pass_on(1)
-                await asyncio.sleep(0.001)
         assert len(await rest(reader)) < LARGE
 
 

@@ -14,6 +14,7 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
+import manual_time
 from patience import PATIENCE
 from service.loopback import listening, server_of, serving
 from service.orders_fixtures import venues_at
@@ -414,9 +415,7 @@ async def test_a_reader_thirty_seconds_behind_is_closed(
         await service.worker.step(clock.now())  # type: ignore[attr-defined]
         assert service.hub.connections == 1  # type: ignore[attr-defined]
         # Half a minute, and less than what the last word may take.
-        for _ in range(27):
-            clock.advance(1)
-            await asyncio.sleep(0.001)
+        await manual_time.pass_seconds(clock, 27)
         transport.free.set()
         await served
     assert service.hub.connections == 0  # type: ignore[attr-defined]
@@ -479,8 +478,7 @@ async def test_a_reader_that_takes_a_little_again_and_again_is_behind_all_the_sa
         clock.advance(1)
         trickle.takes.release()
         trickle.says("ping")
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await manual_time.rest()
     assert trickle.closes == ([1013] if ends else [])
     if ends:
         await served
@@ -534,18 +532,12 @@ async def test_a_client_that_stops_reading_is_cut_and_nothing_of_it_is_kept(
         (connection,) = server.server_state.connections
         await eventually(lambda: not connection.writable.is_set())  # type: ignore[union-attr]
         assert service.hub.connections == 1  # type: ignore[attr-defined]
-        await passing(clock, 32)
+        await manual_time.pass_seconds(clock, 32)
         await eventually(lambda: service.hub.connections == 0)  # type: ignore[attr-defined]
         assert server.server_state.connections == {connection}, "its last word may still leave"
-        await passing(clock, 6)
+        await manual_time.pass_seconds(clock, 6)
         await eventually(lambda: not server.server_state.connections)
         await eventually(lambda: not server.server_state.tasks)
         socket_.transport.abort()
         server.should_exit = True
         await serving
-
-
-async def passing(clock: ManualClock, seconds: int) -> None:
-    for _ in range(seconds):
-        clock.advance(1)
-        await asyncio.sleep(0.001)

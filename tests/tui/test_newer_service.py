@@ -179,7 +179,6 @@ async def pages_of(sandbox: Sandbox, home: Path, newer: Newer) -> set[str]:
     return pages
 
 
-@pytest.mark.timeout(180)
 async def test_a_session_through_a_newer_service(sandbox: Sandbox, tmp_path: Path) -> None:
     """The stream, too: its frames are those of the service, with members nobody knows."""
     newer = Newer(members=KINDS)

@@ -75,6 +75,9 @@ class FarNumber:
     def __hash__(self) -> int:
         return hash(self.text)
 
+    def __repr__(self) -> str:
+        return f"FarNumber({self.text!r})"
+
 
 def holds_far(value: object) -> bool:
     """Whether a decoded value holds a :class:`FarNumber`, at whatever depth."""
