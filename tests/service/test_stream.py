@@ -501,7 +501,7 @@ async def test_a_reader_to_whom_nothing_of_what_waited_had_to_be_told_is_not_beh
         connection.offer(f"nobody-has-{number}")
     assert connection._behind_since is not None
     await eventually(lambda: not connection._pending)
-    await passing(clock, 32)
+    await manual_time.pass_seconds(clock, 32)
     assert not trickle.closes
     served.cancel()
     await asyncio.gather(served, return_exceptions=True)
