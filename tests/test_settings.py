@@ -230,6 +230,13 @@ def test_a_secret_file_without_a_secret_is_named(
     assert f"secret_file {home.config / 'prod.secret'} {wrong}" in str(settings.problems[0])
 
 
+def test_a_secret_in_the_home_of_nobody_is_named(home: Home) -> None:
+    write_config(home, CONFIG.replace("prod.secret", "~nobody-of-this-name/prod.secret"))
+    settings = load_settings({}, home)
+    assert settings.secret.value is None
+    assert "~nobody-of-this-name/prod.secret cannot be read: " in str(settings.problems[0])
+
+
 def test_secrets_are_shown_nowhere(home: Home) -> None:
     write_config(home, CONFIG, secret="planted-secret-77")
     settings = load_settings({"SWAPDESK_CONTROL_TOKEN": "planted-token-88"}, home)
@@ -260,6 +267,10 @@ def test_home_is_the_variable_or_the_platform(tmp_path: Path) -> None:
     chosen = find_home({"SWAPDESK_HOME": str(tmp_path / "desk")})
     assert chosen.config_file == tmp_path / "desk" / "config.toml"
     assert chosen.sandbox == tmp_path / "desk" / "sandbox"
+    assert (
+        find_home({"SWAPDESK_HOME": "~nobody-of-this-name/x"}).data
+        == find_home({"SWAPDESK_HOME": "./~nobody-of-this-name/x"}).data
+    )
     assert find_home({}).config.name == "swapdesk"
 
 

@@ -92,7 +92,7 @@ def find_home(environ: Mapping[str, str]) -> Home:
     """``SWAPDESK_HOME``, else the platform's own directories."""
     chosen = environ.get("SWAPDESK_HOME", "")
     if chosen:
-        return Home.at(Path(chosen).expanduser().absolute())
+        return Home.at(Path(os.path.expanduser(chosen)).absolute())
     import platformdirs
 
     return Home(

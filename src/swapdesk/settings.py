@@ -9,11 +9,11 @@ profile keyed by its URL. Reading is pure: nothing is created and nothing is sen
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -271,7 +271,7 @@ class _Reading:
         if key.origin is Origin.ENVIRONMENT and key.value != row.get("key"):
             self._problem("SWAPDESK_API_KEY", f"needs {variable}: secret_file is for another key")
             return absent
-        file = self.home.config / Path(str(row["secret_file"])).expanduser()
+        file = self.home.config / os.path.expanduser(str(row["secret_file"]))
         text = wrong = ""
         try:
             text = read_private(file).decode("utf-8").strip()

@@ -168,7 +168,8 @@ def test_the_template_is_written_once(desk: Desk, tmp_path: Path) -> None:
     out = tmp_path / "template.csv"
     assert desk("batch", "template", "--out", str(out)).code == Exit.DONE
     assert out.read_text().startswith("to,sell_amount,sell,buy,chain,memo,route\n")
-    assert desk("batch", "template", "--out", str(out)).code == Exit.BAD_INPUT
+    for name in (out, tmp_path / f"{'n' * 300}.csv"):
+        assert desk("batch", "template", "--out", str(name)).code == Exit.BAD_INPUT
     # It sells ETH and USDC on one chain: one bundle, and a signature for each token.
     read = desk("batch", "plan", str(out))
     assert "3 rows on Ethereum, 1 bundle of 3 transfers, 2 signatures" in read.stdout

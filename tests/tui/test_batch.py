@@ -242,15 +242,16 @@ async def test_a_problem_is_seen_before_all_rows_are_judged(market: Market) -> N
     assert seen == [(10, 1), (60, 1), (300, 1)]
 
 
-async def test_a_file_that_is_none_says_why(market: Market) -> None:
+@pytest.mark.parametrize("name", ["/nowhere/payout.csv", f"/{'long' * 70}/payout.csv"])
+async def test_a_file_that_is_none_says_why(market: Market, name: str) -> None:
     async with market.desk() as run:
         screen = await opened(run)
-        await run.type("/nowhere/payout.csv")
+        screen._field.field.set_value(name)
         await run.press("enter")
         await run.see("cannot be read")
         # It is there to be put right.
         assert screen.writing
-        assert screen._field.value == "/nowhere/payout.csv"
+        assert screen._field.value == name
 
 
 async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(

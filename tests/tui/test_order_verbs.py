@@ -272,10 +272,13 @@ async def test_what_is_shown_is_exported(market: Market) -> None:
         ]
         while not isinstance(run.app.screen, OrdersScreen):
             await run.press("escape")
-        await run.press("x", "ctrl+u")
-        await run.type("/proc/nowhere/x.csv")
-        await run.press("enter")
-        await run.see("was not written")
+        for nowhere in ("/proc/nowhere/x.csv", f"/{'n' * 256}/x.csv"):
+            await run.press("x", "ctrl+u")
+            await run.type(nowhere)
+            await run.press("enter")
+            await run.see(f"✗ {nowhere[:60]}")
+            while not isinstance(run.app.screen, OrdersScreen):
+                await run.press("escape")
 
 
 async def test_a_diagnosis_over_the_order(market: Market, golden: Golden) -> None:

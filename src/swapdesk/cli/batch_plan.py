@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def write_template(call: Call, out: Path | None) -> int:
 
 def new_file(out: Path, content: bytes) -> Path:
     """Write a file of this very name. Exit 2 when there is one, or it cannot be written."""
-    if out.exists():
+    if os.path.lexists(out):
         raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out", money=UNMOVED)
     try:
         return write_export(out, content)

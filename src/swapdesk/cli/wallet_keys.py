@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -226,7 +227,7 @@ async def export_key(
 def _goes_to_screen(call: Call, out: Path | None) -> bool:
     """Whether a person looks at the key. Exit 2 where it would stay in what a terminal keeps."""
     if out is not None:
-        if out.exists() or out.is_symlink():
+        if os.path.lexists(out):
             message = f"{out} exists already; a key replaces no file."
             raise bad_input("FILE_EXISTS", message, field="out")
         return False

@@ -14,15 +14,15 @@ from swapdesk.flows.batch.file_paths import KEPT, RecentFiles, completed, offere
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with tables of two ages, and what is no table."""
-    (tmp_path / "work" / "people").mkdir(parents=True)
-    (tmp_path / "work" / ".hidden").mkdir()
+    (tmp_path / "lists" / "people").mkdir(parents=True)
+    (tmp_path / "lists" / ".hidden").mkdir()
     for age, name in enumerate(("new.csv", "old.TSV", "notes.doc", "bad\n.csv", ".secret.csv")):
-        path = tmp_path / "work" / name
+        path = tmp_path / "lists" / name
         path.write_text("to,sell_amount\n")
         os.utime(path, (1_000 - age, 1_000 - age))
-    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "lists")
     monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path / "work"
+    return tmp_path / "lists"
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("", ("new.csv", "old.TSV")),
         ("n", ("new.csv",)),
         ("./p", ("./people/",)),
-        ("~/work/o", ("~/work/old.TSV",)),
+        ("~/lists/o", ("~/lists/old.TSV",)),
         ("~nobody-of-this-name/", ()),
         (".s", (".secret.csv",)),
         ("nowhere/", ()),

@@ -64,11 +64,7 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
     if not typed:
         return _once([*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")])
     directory, slash, begun = typed.rpartition("/")
-    place = Path(directory or ("/" if slash else ""))
-    try:
-        place = place.expanduser()
-    except RuntimeError:
-        return ()
+    place = Path(os.path.expanduser(directory) or ("/" if slash else ""))
     fitting = [path for path in last if path.startswith(typed)]
     held = [path for path in last if typed.casefold() in path.casefold()]
     return _once([*fitting, *_entries(place, begun, directory + slash), *held])

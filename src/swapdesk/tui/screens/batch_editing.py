@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,13 +211,10 @@ class BatchEditing(BatchView):
             self.show_notice(f"{error.reason} {error.do}", "warning")
 
     def _take_file(self, written: str) -> None:
-        try:
-            path = Path(written).expanduser()
-        except RuntimeError:
-            path = Path(written)
         if not written:
             return
-        if path.is_dir():
+        path = Path(os.path.expanduser(written))
+        if os.path.isdir(path):
             self._field.field.set_value(f"{written.rstrip('/')}/")
             self._offer()
             return

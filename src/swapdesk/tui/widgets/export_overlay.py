@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -43,9 +44,9 @@ class ExportOverlay(Overlay[Path]):
         text = event.value.strip()
         if not text:
             return
-        path = Path(text).expanduser()
+        path = Path(os.path.expanduser(text))
         # A directory keeps the name that was offered.
-        chosen = path / self._path.name if path.is_dir() else path
+        chosen = path / self._path.name if os.path.isdir(path) else path
         try:
             form_of(chosen)
         except UnknownForm as refused:
