@@ -2,7 +2,7 @@
 
 Members go into every object of an answer or a frame, but for documents that are signed: those are
 read strictly, member for member, and ``sandbox.tampering`` adds to them. Values stand wherever
-the models of the wire have a set of values (spec: Versioning 2; wire decisions 9).
+the models of the wire have a set of values (contract 1.7).
 """
 
 from __future__ import annotations

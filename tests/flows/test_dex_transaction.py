@@ -69,7 +69,7 @@ def order(metadata: object) -> Order:
 def test_what_agrees_is_the_call_to_sign(told: dict[str, Any]) -> None:
     wanted = TransactionPayload(Purpose.SWAP, ROUTER, "0x12345678", 0)
     assert transaction_of(told_by(order(told)), PROMISE) == wanted
-    # A text of it says the same (wire decisions 2.8).
+    # A text of it says the same (contract 10.8).
     assert transaction_of(told_by(order(encode_json(told).decode())), PROMISE) == wanted
 
 

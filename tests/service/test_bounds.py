@@ -2,7 +2,7 @@
 
 The document is what clients read, so it is what the parsers are held against: each value
 inside a stated bound is read, each just outside is refused under the name of its input. The
-bounds the specification names stand here once more, so that both cannot be wrong together.
+bounds of contract 16.1 stand here once more, so that both cannot be wrong together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits of tokens that come in whole units only (spec: GET /minMax)."""
+"""Limits of tokens that come in whole units only (contract 6.3)."""
 
 from __future__ import annotations
 

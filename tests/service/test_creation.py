@@ -1,4 +1,4 @@
-"""Create: at most once per quote, finished after any crash (wire decisions 2.7)."""
+"""Create: at most once per quote, finished after any crash (contract 7.6 to 7.10)."""
 
 from __future__ import annotations
 

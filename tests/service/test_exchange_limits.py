@@ -1,4 +1,4 @@
-"""What counts as an exchange: one that begins (spec: Limits; wire decisions 2.7, 2.14)."""
+"""What counts as an exchange: one that begins (contract 2.10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixed rates and quotes by the amount received (spec: GET /quotes; wire decisions 4.2, 8)."""
+"""Fixed rates and quotes by the amount received (contract 6.9, 6.10)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ async def test_fixed_private_send(
     found = decode(PrivateSendQuoteList, answer.content, side="client")
     assert len(found.quotes) == 6
     assert all(row.fixed for row in found.quotes)
-    # A minute, although the rates stand for seven (spec: Limits).
+    # A minute, although the rates stand for seven (contract 6.28).
     assert {row.valid_until for row in found.quotes} == {clock.now() + QUOTE_VALID}
     stored = await service.store.get_quote(FIRST.partner_id, found.quotes[0].quote_id)
     assert stored is not None

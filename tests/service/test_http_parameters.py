@@ -140,7 +140,7 @@ async def test_path_parameters_are_validated(api: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize("text", ["a.b", "a b", "...", "a%27%22", "%25", "~", "{serviceId}"])
 async def test_what_is_no_id_of_ours_is_unknown(api: httpx.AsyncClient, text: str) -> None:
-    """The specification bounds these ids by their length alone."""
+    """These ids are bounded by their length alone (contract 1.16)."""
     body = {"json": {"signatures": ["0xab"]}}
     for call in (
         api.get(f"http://service/v2/orders/{text}"),

@@ -1,4 +1,4 @@
-"""An acknowledged order is never lost, whenever the service is killed (promises S1 to S3, S15)."""
+"""An acknowledged order is never lost, whenever the service is killed (contract 17.1, 17.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker: polls, expiries, refunds, silence (wire decisions 2.19)."""
+"""The worker: polls, expiries, refunds, silence (contract 8.5 to 8.16)."""
 
 from __future__ import annotations
 

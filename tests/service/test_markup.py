@@ -1,4 +1,4 @@
-"""Partner markup on quotes (spec: GET /quotes/private-send, Limits)."""
+"""Partner markup on quotes (contract 6.13)."""
 
 from __future__ import annotations
 

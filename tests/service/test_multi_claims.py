@@ -1,4 +1,4 @@
-"""Of any number of processes that submit a bundle, one does (promise S4)."""
+"""Of any number of processes that submit a bundle, one does (contract 17.2)."""
 
 from __future__ import annotations
 

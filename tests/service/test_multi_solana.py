@@ -1,4 +1,4 @@
-"""Groups on Solana: their deposits as transactions of measured size (wire decisions 2.12)."""
+"""Groups on Solana: their deposits as transactions of measured size (contract 9.15)."""
 
 from __future__ import annotations
 

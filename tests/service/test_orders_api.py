@@ -1,4 +1,4 @@
-"""Orders over HTTP: create, details, list, the 48-hour window (spec: Order, GET /orders)."""
+"""Orders over HTTP: create, details, list, the 48-hour window (contract 8.1, 8.18 to 8.21)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deposits that a venue gives up: carried out by another one, or sent back (spec: Rules 3 to 5)."""
+"""Deposits that a venue gives up: taken over by another, or sent back (contract 8.13 to 8.15)."""
 
 from __future__ import annotations
 

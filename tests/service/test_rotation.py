@@ -1,4 +1,4 @@
-"""Rotation of payout wallets (wire decisions 5 "Rotation", 8 "Quotes")."""
+"""Rotation of payout wallets (contract 6.18 to 6.20)."""
 
 from __future__ import annotations
 

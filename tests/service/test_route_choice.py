@@ -1,4 +1,4 @@
-"""Which providers a route may use, and over what it may hop (wire decisions 2.5)."""
+"""Which providers a route may use, and over what it may hop (contract 6.15 to 6.17)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Security scans follow the selection of tokens and never hold an answer up (spec: Token)."""
+"""Security scans follow the selection of tokens and never hold an answer up (contract 5.13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WS /ws over a real socket: handshake, subscriptions, updates, rules (wire decisions 2.15, 6)."""
+"""WS /ws over a real socket: handshake, subscriptions, updates, rules (contract 11.1 to 11.9)."""
 
 from __future__ import annotations
 

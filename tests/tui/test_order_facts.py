@@ -96,7 +96,7 @@ def test_a_payout_stands_once_with_what_is_to_be_said_of_it() -> None:
 
 
 def test_the_page_of_a_transaction_is_that_of_its_chain() -> None:
-    """``explorerUrl`` is the template; ``hashUrl`` stands where it is another one (spec: Chain)."""
+    """``explorerUrl`` is the template; ``hashUrl`` stands where it differs (contract 5.1)."""
     chain = Chain(
         id="1",
         name="Ethereum",

@@ -1,4 +1,4 @@
-"""Names of the public service are read where ours are written (wire decisions 2.8, 7)."""
+"""Names of the public service are read where ours are written (contract 1.22)."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class PartnerApi(ApiConnection):
         return await self._call("get_token", Token, path={"id": token_id})
 
     async def list_swaps(self, query: ProviderQuery | None = None) -> list[SwapProvider]:
-        """All providers; a list inside ``{"swaps": ...}`` is read as well (wire decisions 2.3)."""
+        """All providers; a list inside ``{"swaps": ...}`` is read as well (contract 5.14)."""
         return await self._call("list_swaps", list[SwapProvider], query=query, wrapped="swaps")
 
     async def get_pair_limits(self, query: PairLimitsQuery) -> PairLimits:

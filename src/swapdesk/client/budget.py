@@ -2,10 +2,10 @@
 
 What an answer says in ``ratelimit-limit``, ``ratelimit-remaining`` and ``ratelimit-reset``
 (seconds) counts the calls of the partner's other programs too; of that and the own count the
-smaller remainder is shown. A service without these headers is fine (wire decisions 8).
+smaller remainder is shown. A service without these headers is fine (contract 2.11).
 
-Windows are the minutes, hours and days of the service's UTC time (spec: GET /rateLimits;
-wire decisions 2.14). Refused calls (429) are not counted, because they are not charged.
+Windows are the minutes, hours and days of the service's UTC time
+(contract 2.8, 12.1). Refused calls (429) are not counted, because they are not charged.
 """
 
 from __future__ import annotations

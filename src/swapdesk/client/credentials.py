@@ -1,4 +1,4 @@
-"""Who calls, and to which origin that may be said (spec: Authentication)."""
+"""Who calls, and to which origin that may be said (contract 2.1, 2.2)."""
 
 from __future__ import annotations
 

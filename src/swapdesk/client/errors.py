@@ -20,7 +20,7 @@ for a writing call whether its outcome is known (``definite``)::
         RateLimited       429, with ``retry_after``
         ServiceFailed     5xx of a reading call
 
-The classes follow the code where it is known and the HTTP status otherwise (spec: Errors).
+The classes follow the code where it is known and the HTTP status otherwise (contract 3.1).
 What each means for a writing call: a refusal (4xx) is definite, a failure of the service, a
 lost or unreadable answer is not.
 """
@@ -130,7 +130,7 @@ class AccessError(ApiError):
 
 
 class PaymentRequired(ApiError):
-    """The service wants to be paid per request (402; spec: Errors 6)."""
+    """The service wants to be paid per request (402; contract 14.1)."""
 
 
 class NotFound(ApiError):

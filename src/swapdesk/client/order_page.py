@@ -25,7 +25,7 @@ STEP = 20
 @dataclass(frozen=True)
 class OrderPage:
     """``skipped`` counts the orders of this page that could not be read; ``total`` and
-    ``total_pages`` are the service's own (spec: List orders)."""
+    ``total_pages`` are the service's own (contract 8.21)."""
 
     orders: list[Order]
     total: int

@@ -1,7 +1,7 @@
 """Reading an error body: whatever can be read of it, and the status for the rest.
 
-Accepts the specification's body, older shapes with an integer code, and gateways that answer
-with HTML or nothing (spec: Errors; wire decisions 1 and 2.17).
+Accepts the contract's body, older shapes with an integer code, and gateways that answer
+with HTML or nothing (contract 3.3).
 """
 
 from __future__ import annotations

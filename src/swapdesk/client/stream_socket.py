@@ -1,4 +1,4 @@
-"""One WebSocket connection of the order stream, from handshake to loss (spec: Events)."""
+"""One WebSocket connection of the order stream, from handshake to loss (contract 11.1)."""
 
 from __future__ import annotations
 

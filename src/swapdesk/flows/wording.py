@@ -1,7 +1,7 @@
 """The messages of the desk in one place: what happened, where the money is, who acts next.
 
 Present tense, exact numbers, no blame, no promise. Error codes have cause, place of the
-money and next actor; an unknown code falls back to its HTTP status (spec: Errors).
+money and next actor; an unknown code falls back to its HTTP status (contract 3.5).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The patterns the sandbox publishes for addresses and contracts (spec: Chain).
+"""The patterns the sandbox publishes for addresses and contracts (contract 5.1).
 
 They are of the kind live services publish: the shape of an address, not its checksum. The
 desk's own decoders decide; a pattern may only narrow.

@@ -34,12 +34,12 @@ class ChainRow:
 
     @property
     def address_pattern(self) -> str:
-        """What a payout address looks like (spec: Chain.addressValidation)."""
+        """What a payout address looks like (contract 5.1)."""
         return address_pattern(self.kind, self.short_name)
 
     @property
     def contract_pattern(self) -> str:
-        """What a token's contract looks like (spec: Chain.tokenAddressValidation)."""
+        """What a token's contract looks like (contract 5.1)."""
         return CONTRACT_PATTERNS.get(self.kind, NO_CONTRACTS)
 
     def address(self, seed: bytes) -> str:
@@ -48,5 +48,5 @@ class ChainRow:
 
     @property
     def needs_memo(self) -> bool:
-        """Whether exchanges tell their clients apart by a memo here (spec: Chain.memoNeeded)."""
+        """Whether exchanges tell their clients apart by a memo here (contract 5.1)."""
         return self.kind in MEMO_KINDS

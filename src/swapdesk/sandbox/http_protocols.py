@@ -2,7 +2,7 @@
 
 Whatever never reaches the application (a malformed request, too long a head, a request that does
 not come to its end) is answered with the error body and an ``x-request-id`` of its own, as the
-application answers (wire decisions 9). Ages are the clock's: the server looks at every
+application answers (contract 1.20). Ages are the clock's: the server looks at every
 connection once a second.
 """
 

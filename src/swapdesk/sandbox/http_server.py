@@ -21,7 +21,7 @@ SWEEP_SECONDS = 1.0
 _CUT_OFF = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 PING_SECONDS = 30.0
 PONG_SECONDS = 2 * PING_SECONDS
-"""A connection that missed two pings is dropped (wire decisions 6)."""
+"""A connection that missed two pings is dropped (contract 11.7)."""
 
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""The partners of the sandbox as the service knows them (wire decisions 2.14)."""
+"""The partners of the sandbox as the service knows them (contract 2.9)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ READ_LIMITS = {
 
 
 FIRST_MARKUP = Decimal("0.5")
-"""Percent; the other accounts add nothing by themselves (wire decisions 8, "Quotes")."""
+"""Percent; the other accounts add nothing by themselves (contract 17.8)."""
 
 
 def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:

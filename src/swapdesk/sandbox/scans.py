@@ -1,7 +1,7 @@
 """Security verdicts of the sandbox's tokens: the scanner a live service would buy.
 
 What a scan finds is a property of the token; how long it stands, and whether the scanner
-had a bad moment, follow the seed and sandbox time (spec: TokenSecurityScan).
+had a bad moment, follow the seed and sandbox time (contract 5.10).
 """
 
 from __future__ import annotations

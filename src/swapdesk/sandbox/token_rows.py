@@ -20,8 +20,8 @@ class TokenRow:
     """One token. ``asset`` is its key in ASSETS, None when nothing prices it.
 
     ``verdict`` is what a scan finds: ``benign``, ``warning``, ``malicious`` or the reason why
-    it finds nothing (spec: TokenSecurityScan). ``token_id`` is set where the public service's
-    own id is known (wire decisions 3).
+    it finds nothing (contract 5.12). ``token_id`` is set where the public service's
+    own id is known (contract 17.9).
     """
 
     chain: str

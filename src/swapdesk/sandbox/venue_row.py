@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 PAYOUT_WALLETS = 5
-"""Hot wallets every exchange pays from (wire decisions 8, "Quotes")."""
+"""Hot wallets every exchange pays from (contract 17.7)."""
 
 STATIC_ADDRESSES = 2
-"""Deposit addresses per chain of an exchange that has static ones (wire decisions 8)."""
+"""Deposit addresses per chain of an exchange that has static ones (contract 17.7)."""
 
 
 @dataclass(frozen=True)

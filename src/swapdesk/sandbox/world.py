@@ -201,7 +201,7 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
         has_dex=swapped_on_chain(row) is not None,
         has_cex=has_cex,
         has_bundler=has_cex and row.on_chain and row.chain in _BUNDLED,
-        # Computed as the specification says: CEX support and two enabled mappings or more.
+        # Contract 5.5: CEX support and two enabled mappings or more.
         has_self_private=has_cex and mappings >= 2,
         cex_token_id=_exchange_symbol(token) if has_cex else "",
         rank=None if listed is None or listed.rank is None else Decimal(listed.rank),

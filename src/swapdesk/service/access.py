@@ -1,4 +1,4 @@
-"""Who is calling: API keys, ``partner-id``, scopes, tiers (spec: Authentication; decisions 8)."""
+"""Who is calling: API keys, ``partner-id``, scopes, tiers (contract 2.1 to 2.7)."""
 
 from __future__ import annotations
 

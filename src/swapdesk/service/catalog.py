@@ -1,8 +1,7 @@
 """Chains and tokens in memory: lookup, search, and pages encoded once.
 
 A Catalog never changes but for security verdicts, which come in while it serves; a new version
-of the reference data is a new Catalog (spec: GET /tokens, GET /chains; wire decisions 2.1, 2.2,
-8 "Query values").
+of the reference data is a new Catalog (contract 5.3, 5.7, 5.8).
 """
 
 from __future__ import annotations
@@ -118,7 +117,7 @@ class Catalog:
         return self._enabled(self.token(token_id), side)
 
     def enabled_side(self, text: str, side: Side) -> Token:
-        """As :meth:`enabled_token`, by token id or ``cexTokenId`` (spec: GET /minMax)."""
+        """As :meth:`enabled_token`, by token id or ``cexTokenId`` (contract 6.2)."""
         return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
 
     def _enabled(self, token: Token | None, side: Side) -> Token:

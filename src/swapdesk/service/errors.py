@@ -1,4 +1,4 @@
-"""How the service says no: one exception that becomes the error body (spec: Errors)."""
+"""How the service says no: one exception that becomes the error body (contract 3.1)."""
 
 from __future__ import annotations
 

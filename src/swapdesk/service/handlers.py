@@ -85,7 +85,7 @@ class Handlers:
         return Encoded(self._parts.catalog.encoded_page(call.query))
 
     async def get_token(self, call: Call) -> Encoded:
-        """TOKEN_DISABLED for a disabled one, which the list still shows (wire decisions 8)."""
+        """TOKEN_DISABLED for a disabled one, which the list still shows (contract 5.8, 5.9)."""
         token = self._parts.catalog.enabled_token(call.path.id, "token")
         return Encoded(self._parts.catalog.encoded_token(token))
 

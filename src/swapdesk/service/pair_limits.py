@@ -1,4 +1,4 @@
-"""Smallest and largest amounts of a pair (spec: GET /minMax; wire decisions 2.4).
+"""Smallest and largest amounts of a pair (contract 6.1 to 6.4).
 
 What is stated here is what a quote accepts: both ends are priced before they are told. Limits
 bound the amount alone; that a route would lose too much to be used is told on its row.
@@ -66,7 +66,7 @@ class PairLimitsDesk:
         ends = _Ends(token_in, token_out, caller.partner.default_markup)
         named = (query.token_id_from.lower(), query.token_id_to.lower())
         by_ids = named == (token_in.id.lower(), token_out.id.lower())
-        # A symbol of exchanges names no token on a chain (spec: GET /minMax).
+        # A symbol of exchanges names no token on a chain (contract 6.2).
         dex = self._engine.onchain_limits.find(token_in, token_out) if by_ids else _nothing()
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits(dex=await dex)

@@ -1,4 +1,4 @@
-"""Admission of a partner's calls by tier or override (spec: Limits, GET /rateLimits).
+"""Admission of a partner's calls by tier or override (contract 2.8 to 2.11).
 
 Quotes and creates are written down before they are carried out, so that a killed process
 does not forget them; reads are written every second.

@@ -1,4 +1,4 @@
-"""Windows of calls per partner and class, enforced exactly (spec: Limits, Rate limiting).
+"""Windows of calls per partner and class, enforced exactly (contract 2.8).
 
 A window is a minute, hour or day of the service's UTC time. A call passes when all three have
 room and then counts in all three; a refused call counts in none. Nothing here waits, so one

@@ -1,4 +1,4 @@
-"""How many requests each partner made in a month (spec: Rate limits record)."""
+"""How many requests each partner made in a month (contract 12.1)."""
 
 from __future__ import annotations
 

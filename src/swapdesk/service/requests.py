@@ -1,6 +1,6 @@
 """Reading a request strictly: parameters, body, and the 422 that names what is wrong.
 
-Rules: wire decisions 8, "Query values" and the table of errors.
+Rules: contract 1.5 to 1.14 and 3.4.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from swapdesk.wire.operations import BODY_LIMIT
 M = TypeVar("M", bound=BaseModel)
 
 NOT_A_CREDENTIAL = "apiKey"
-"""A query parameter that is no credential and never one of ours (spec: Authentication 5)."""
+"""A query parameter that is no credential and never one of ours (contract 2.4)."""
 
 _API_KEY = NOT_A_CREDENTIAL.encode()
 
@@ -109,7 +109,7 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """A refusal that says of each field what was sent, where the body has it (spec: Errors)."""
+    """A refusal that says of each field what was sent, where the body has it (contract 3.2)."""
     if error.fields is not None:
         error.fields = {
             path: problem

@@ -1,6 +1,6 @@
 """From a path and a method to a row of the operations table, and nothing else.
 
-No redirects: a trailing slash is another path (wire decisions 8, "Query values"). HEAD and
+No redirects: a trailing slash is another path (contract 1.3). HEAD and
 OPTIONS are not offered; like every method without a row they answer 405 with ``Allow``.
 """
 

@@ -1,7 +1,7 @@
 """Security scans: a token is looked at when it is selected, and again once its verdict is stale.
 
-A quote or ``GET /minMax`` selects its tokens; the answer never waits for the scan (spec: Token,
-TokenSecurityScan).
+A quote or ``GET /minMax`` selects its tokens; the answer never waits for the scan
+(contract 5.13).
 """
 
 from __future__ import annotations

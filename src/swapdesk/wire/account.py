@@ -1,4 +1,4 @@
-"""Effective rate limits of a partner (spec: Rate limits record, GET /rateLimits)."""
+"""Effective rate limits of a partner (contract 12.1)."""
 
 from __future__ import annotations
 

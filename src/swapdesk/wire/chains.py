@@ -1,4 +1,4 @@
-"""Chains (spec: Chain, GET /chains; wire decisions 2.2)."""
+"""Chains (contract 5.1 to 5.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Chain(WireModel):
     """A chain and how to recognise addresses on it.
 
     Live rows omit ``created``, ``modified``, ``shortNameV1`` and ``enabled``; this service
-    writes them all (wire decisions 1).
+    writes them all (contract 1.23).
     """
 
     NULLABLE = frozenset({"memoNeeded", "chainId"})

@@ -1,4 +1,4 @@
-"""Approvals, signature chains and confirmation of DEX routes (spec: DEX; wire decisions 2.13).
+"""Approvals, signature chains and confirmation of DEX routes (contract 10.1 to 10.13).
 
 What is to be signed comes from the service and is data: the typed data is kept as it came,
 number tokens included, and read strictly by the process that holds the keys.

@@ -1,4 +1,4 @@
-"""Error bodies and the open set of codes (spec: Errors; wire decisions 2.17, 8)."""
+"""Error bodies and the open set of codes (contract 3.1 to 3.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of ``WS /ws`` (spec: Events; wire decisions 2.15 and 6).
+"""Frames of ``WS /ws`` (contract 11.3 to 11.8).
 
 A client sends ``subscribe`` (with ids additive, without ids: all orders), ``unsubscribe``
 and ``ping``. The server sends ``welcome``, ``order_update`` (``data`` is an Order),

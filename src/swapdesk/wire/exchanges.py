@@ -1,4 +1,4 @@
-"""Bodies that create an order (spec: Exchanges and batch swaps; wire decisions 2.6, 2.7)."""
+"""Bodies that create an order (contract 7.1 to 7.3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PrivateSendRequest(LegFilters):
     """Body of ``POST /exchanges/private-send``; ``quote_id`` comes from a private-send quote.
 
     A ``markup`` or leg filter equal to the quote's changes nothing; another one re-prices a
-    floating quote within its route type and refuses a fixed one (wire decisions 2.7).
+    floating quote within its route type and refuses a fixed one (contract 7.11).
     """
 
     quote_id: QuoteId

@@ -1,4 +1,4 @@
-"""Health of the service (spec: GET /health; wire decisions 6)."""
+"""Health of the service (contract 13.1)."""
 
 from __future__ import annotations
 

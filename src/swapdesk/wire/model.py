@@ -1,8 +1,8 @@
 """Base classes of everything on the wire.
 
 A response ignores fields it does not know, because fields are added over time
-(spec: Versioning 2). A request body or a parameter set is closed: an unknown name is
-refused (wire decisions 1 and 8).
+(contract 1.7). A request body or a parameter set is closed: an unknown name is
+refused (contract 1.6).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from swapdesk.wire.encoding.known_parts import PARTS
 class WireModel(BaseModel):
     """A response object. Absent and null mean the same when read.
 
-    When written, a field that is None is left out, unless the specification gives the
+    When written, a field that is None is left out, unless the contract gives the
     null a meaning (``NULLABLE``: contract address of a native coin, limits that do not exist).
     ``SHARED`` names the fields whose models repeat in many objects and are written once.
     """

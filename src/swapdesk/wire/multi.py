@@ -1,5 +1,4 @@
-"""Groups of orders and the bundles that fund them (spec: POST /exchanges/multi and what follows
-it, Multi exchange status, Bundle status; wire decisions 2.10 to 2.12).
+"""Groups of orders and the bundles that fund them (contract 9.1 to 9.19).
 
 A group sells on one chain. Its deposits are paid by UserOperations of ERC-4337 on an EVM chain,
 by ordinary transactions on Solana, or one by one. What a wallet is asked to sign comes from the
@@ -28,7 +27,7 @@ MOST_ORDERS = 50
 """Of one group."""
 
 MOST_DEPOSITS = 10
-"""Of one Solana transaction, however small they are (wire decisions 2.12)."""
+"""Of one Solana transaction, however small they are (contract 9.15)."""
 
 MOST_BATCHES = 50
 """More signatures than a bundle can have batches are never read."""
@@ -120,7 +119,7 @@ class MultiExchange(WireModel):
 
 
 class BundleStatus(StrEnum):
-    """State of the newest bundle of a group (spec: Bundle status)."""
+    """State of the newest bundle of a group (contract 9.8)."""
 
     PENDING = "pending"
     """Built, and not submitted yet."""

@@ -13,7 +13,7 @@ from swapdesk.wire.price_tiers import PriceTier
 
 
 class Access(StrEnum):
-    """Who may call (wire decisions 8, Access)."""
+    """Who may call (contract 2.1 to 2.3)."""
 
     OPEN = "open"
     READ = "read"

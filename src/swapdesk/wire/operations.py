@@ -2,7 +2,7 @@
 
 From it come the service's routes, validation, error documentation and OpenAPI document, the
 client's calls, ``swapdesk api``, and the tests of access and documentation. A row is added
-together with its handler. Paths are relative to ``{base_url}/v2`` (spec: Endpoints).
+together with its handler. Paths are relative to ``{base_url}/v2`` (contract 1.2, 4.1).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BODY_LIMIT = 256 * 1024
 """Largest request body the service reads, in bytes."""
 
 
-# Who may call, as what it is counted and as what it is priced (wire decisions 8).
+# Who may call, as what it is counted and as what it is priced (contract 2.9, 4.1, 14.4).
 _REFERENCE = (Access.READ, RateClass.READ, PriceTier.READ)
 _QUOTES = (Access.READ, RateClass.QUOTE, PriceTier.QUOTE)
 _CREATES = (Access.KEY, RateClass.EXCHANGE, PriceTier.EXCHANGE)
@@ -362,4 +362,4 @@ OPERATIONS: tuple[Operation, ...] = (
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
 
 STREAM_PATH = "/ws"
-"""Path of the WebSocket with order updates; API key only (spec: Events)."""
+"""Path of the WebSocket with order updates; API key only (contract 11.1)."""

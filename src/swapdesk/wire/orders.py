@@ -1,4 +1,4 @@
-"""Orders, their states and their lists (spec: Order, States; wire decisions 2.8, 2.9, 2.19)."""
+"""Orders, their states and their lists (contract 8.1 to 8.22)."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class Order(WireModel):
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
         """A swap on a chain has no deposit: what stands there echoes the sender, and is no place
-        to pay to (wire decisions 3)."""
+        to pay to (contract 8.22)."""
         if self.is_dex and self.deposit_address is not None:
             object.__setattr__(self, "deposit_address", None)
             object.__setattr__(self, "deposit_tag", None)
@@ -188,7 +188,7 @@ class Order(WireModel):
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Of a deleted order only what was told is left (spec: Multi exchange status)."""
+        """Of a deleted order only what was told is left (contract 8.3)."""
         written: dict[str, Any] = handler(self)
         told = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
         if self.status == OrderStatus.DELETED:

@@ -1,4 +1,4 @@
-"""Smallest and largest amounts of a pair (spec: Min and max record; wire decisions 2.4)."""
+"""Smallest and largest amounts of a pair (contract 6.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swapdesk.wire.model import RequestModel, WireModel
 class Limits(WireModel):
     """Bounds of one route type: ``min``/``max`` on the amount sent, ``minOut``/``maxOut`` received.
 
-    A foreign service may write ``max`` 0 for "no bound" (wire decisions 2.4).
+    A foreign service may write ``max`` 0 for "no bound" (contract 6.2).
     """
 
     min: Amount
@@ -22,7 +22,7 @@ class Limits(WireModel):
 
 
 class PairLimits(WireModel):
-    """Any bucket may be null in practice although the specification names only ``dex``."""
+    """Any bucket may be null (contract 6.1)."""
 
     NULLABLE = frozenset({"cex", "dex", "private"})
 

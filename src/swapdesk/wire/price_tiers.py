@@ -1,4 +1,4 @@
-"""Tiers of calls that are paid one by one (wire decisions 2.16)."""
+"""Tiers of calls that are paid one by one (contract 14.4)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class PriceTier(StrEnum):
-    """What a call costs a caller who pays per request (wire decisions 2.16)."""
+    """What a call costs a caller who pays per request (contract 14.4)."""
 
     FREE = "free"
     READ = "read"

@@ -1,4 +1,4 @@
-"""Swap providers (spec: Swap provider, GET /swaps; wire decisions 2.3)."""
+"""Swap providers (contract 5.14)."""
 
 from __future__ import annotations
 

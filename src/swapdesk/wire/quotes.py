@@ -1,4 +1,4 @@
-"""Quotes and private-send items (spec: Quote, Private send quote item; wire decisions 2.5, 2.6)."""
+"""Quotes and private-send items (contract 6.6, 6.7, 6.26, 6.27)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Quote(WireModel):
     """One route. With ``error`` the amounts are not usable; ``filtered`` must not be executed.
 
     ``net_amount_out`` is what routes are compared on, in the output token; private rows may
-    lack it, then ``amount_out`` stands in (wire decisions 2.5). Amounts are in token units,
+    lack it, then ``amount_out`` stands in (contract 6.8). Amounts are in token units,
     ``*_usd`` in US dollars, ``duration`` and ``provider_eta`` in minutes, ``gas`` in gas units.
     """
 
@@ -143,7 +143,7 @@ class LegFilters(RequestModel):
 
 
 class RouteOptions(LegFilters):
-    """What both kinds of quotes take (spec: GET /quotes/private-send; wire decisions 2.5, 2.6).
+    """What both kinds of quotes take (contract 6.9 to 6.20).
 
     ``markup`` in percent; absent means the account's default. ``rotate_fallback`` needs
     ``rotate_payout_wallets``; ``deviation_threshold`` in percent and ``rotation_lookback`` in
@@ -163,7 +163,7 @@ class RouteOptions(LegFilters):
 class QuoteQuery(RouteOptions):
     """Parameters of ``GET /quotes``. The same token on both sides needs ``types=private``.
 
-    ``swaps`` is an allow-list of providers and leaves private routes out (wire decisions 2.5).
+    ``swaps`` is an allow-list of providers and leaves private routes out (contract 6.15).
     """
 
     amount: Annotated[QueryNumber, Field(gt=0)]

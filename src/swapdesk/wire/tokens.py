@@ -1,4 +1,4 @@
-"""Tokens and their security scans (spec: Token, TokenSecurityScan; wire decisions 2.1)."""
+"""Tokens and their security scans (contract 5.5 to 5.13)."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Token(WireModel):
     @field_validator("address", mode="before")
     @classmethod
     def _native_has_no_contract(cls, value: Any) -> Any:
-        """A native coin is seen with null, "", the zero address or ``111…`` (wire decisions 1)."""
+        """A native coin is seen with null, "", the zero address or ``111…`` (contract 5.6)."""
         if isinstance(value, str) and (
             value == ""
             or (value.startswith("0x") and value[2:].strip("0") == "")

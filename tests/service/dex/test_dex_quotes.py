@@ -156,7 +156,7 @@ async def test_a_dollar_cap_of_exchanges_does_not_bind_chains(floor: Floor) -> N
 async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
     floor: Floor, place: str
 ) -> None:
-    """Rows with their reason beside those that are priced (wire decisions 8, the codes)."""
+    """Rows with their reason beside those that are priced (contract 6.24)."""
     usdc, coin = floor.token("base", "USDC"), floor.token("base", "ETH")
     cap = swap_cap(usdc)
     assert cap is not None

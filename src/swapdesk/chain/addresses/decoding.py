@@ -37,7 +37,7 @@ KINDS: tuple[str, ...] = (
     "dash",
     "algo",
 )
-"""Kinds of chains whose addresses are decoded here (spec: Chain.kind)."""
+"""Kinds of chains whose addresses are decoded here (``kind``, contract 5.1)."""
 
 MAX_LENGTH = 256
 

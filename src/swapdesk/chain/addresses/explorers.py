@@ -1,4 +1,4 @@
-"""Links to a block explorer (spec: Chain.explorerUrl, hashUrl, addressUrl).
+"""Links to a block explorer (contract 5.1).
 
 A template is text from a server. Only an ``https`` link to a named public host comes out,
 with the value percent-encoded; anything else is None and no link is offered.

@@ -1,4 +1,4 @@
-"""Memos and destination tags: what a payout needs beside its address (spec: memoNeeded).
+"""Memos and destination tags: what a payout needs beside its address (contract 5.4).
 
 A payment to an exchange without its memo may never be credited, so an empty one is let
 through only by a typed phrase. Each chain has its own word and its own bounds; a text that
@@ -14,7 +14,7 @@ from swapdesk.chain.addresses.recognition import FAMILIES
 
 WAIVER = "NO MEMO"
 MAX_LENGTH = 64
-"""What a field of the API holds (spec: destinationTag, refundExtraId); chains may hold less."""
+"""What a field of the API holds (contract 7.1); chains may hold less."""
 MAX_TAG = 2**32 - 1
 MAX_MEMO_ID = 2**64 - 1
 MAX_STELLAR_TEXT = 28

@@ -1,6 +1,6 @@
 """The service's own pattern for addresses: a second filter that can only narrow.
 
-A pattern is text from a server (spec: Chain.addressValidation, tokenAddressValidation). It
+A pattern is text from a server (``addressValidation`` and the like, contract 5.1). It
 runs in pydantic's Rust engine, in linear time and with a size limit on the compiled form;
 Python's ``re`` would hang on ``^([a-z]+)*$``. A pattern that engine refuses (lookaround,
 backreference) leaves the decision to the local decoder.

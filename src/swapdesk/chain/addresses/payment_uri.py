@@ -32,7 +32,7 @@ link or begins another."""
 
 @dataclass(frozen=True)
 class ChainFacts:
-    """What a code needs to know of a chain (spec: Chain ``kind``, ``chainId``)."""
+    """What a code needs to know of a chain (``kind``, ``chainId``; contract 5.1)."""
 
     kind: str
     chain_id: int | None = None

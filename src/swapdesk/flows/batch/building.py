@@ -1,6 +1,6 @@
 """A bundle of a group as the service builds it, compared with the group before it counts.
 
-Spec: POST /exchanges/multi/{multiId}/tx/build and GET .../tx; wire decisions 2.12. What is
+Source: contract 9.10 to 9.16. What is
 signed is judged by the wallet once more, from the operation's own bytes; here is decided which
 deposits the service may mean, and how much it may ask for.
 """

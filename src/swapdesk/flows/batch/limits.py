@@ -1,4 +1,4 @@
-"""Amounts of a plan against the limits of their pairs (spec: GET /minMax), and about what they
+"""Amounts of a plan against the limits of their pairs (contract 6.1), and about what they
 buy: no quote is asked for before a group is created."""
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     if about is not None and bucket is not None:
         if order.amount >= bucket.min:
             about = max(about, bucket.min_out or about)
-        # A service may write 0 for "no bound" (wire decisions 2.4).
+        # A service may write 0 for "no bound" (contract 6.2).
         if order.amount <= bucket.max or not bucket.max:
             about = min(about, bucket.max_out or about)
     return None if about is None else _SIX.plus(about)

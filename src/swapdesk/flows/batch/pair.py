@@ -21,7 +21,7 @@ _PAID: dict[str, Paid] = {"evm": "bundle", "sol": "solana"}
 
 def paid_by(token: Token) -> Paid | None:
     """How deposits of this token are paid together; None where that is not possible
-    (``hasBundler``, spec: Token)."""
+    (``hasBundler``, contract 5.5)."""
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
 
 

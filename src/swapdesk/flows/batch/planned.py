@@ -12,7 +12,7 @@ from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.tokens import Token
 
 BatchRoute = Literal["standard", "private"]
-"""A group takes no routes on chains (wire decisions 2.10)."""
+"""A group takes no routes on chains (contract 9.3)."""
 
 
 @dataclass(frozen=True)

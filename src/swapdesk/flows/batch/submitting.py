@@ -4,7 +4,7 @@ They leave in one request, which the journal knows of before. After an answer th
 one that says somebody was first, the service is looked at and nothing is sent: the group's own
 status decides. What the service does not have after a minute may leave again, as it is: the
 operations have the same hashes and nonces, so that at most one of each is ever executed
-(spec: Multi exchange status, Bundle status).
+(contract 9.8, 9.16).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A page of a thousand tokens takes 60 ms to decode as one object. Here its JSON is parsed
 once, the tokens are checked a hundred at a time, and a chain is checked once for all its
-tokens (spec: GET /tokens).
+tokens (contract 5.7).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Asking the service for the whole list: chains, providers and tokens, page by page.
 
-Written into a new generation of the file beside the one in use (spec: GET /chains, /swaps,
-/tokens).
+Written into a new generation of the file beside the one in use (contract 5.3, 5.7, 5.14).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pair whose limits say how much of a token can be swapped (spec: GET /minMax)."""
+"""The pair whose limits say how much of a token can be swapped (contract 6.1)."""
 
 from __future__ import annotations
 

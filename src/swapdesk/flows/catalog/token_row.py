@@ -1,4 +1,4 @@
-"""A token as a row of the list, and the one word about its security (spec: TokenSecurityScan).
+"""A token as a row of the list, and the one word about its security (contract 5.11).
 
 Rows are light: twenty thousand of them are searched at every key, before any model is loaded.
 The whole token is decoded on demand (``Catalog.token``).
@@ -71,7 +71,7 @@ class TokenRow(NamedTuple):
 
     @property
     def order(self) -> tuple[bool, Decimal, bool, Decimal, str, str]:
-        """Priority, rank, symbol, id; unknown values last (wire decisions 8, "Query values")."""
+        """Priority, rank, symbol, id; unknown values last (contract 5.8)."""
         return (
             self.priority is None,
             self.priority if self.priority is not None else _ZERO,

@@ -1,6 +1,6 @@
 """May this token be used: disabled, found malicious, only warned about, or not the one it seems.
 
-Branches on ``resultType`` alone; a missing scan never blocks (spec: TokenSecurityScan).
+Branches on ``resultType`` alone; a missing scan never blocks (contract 5.11).
 """
 
 from __future__ import annotations

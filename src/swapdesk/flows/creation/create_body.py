@@ -1,4 +1,4 @@
-"""What is posted for an intent, and nothing else (wire decisions 2.6 and 2.7)."""
+"""What is posted for an intent, and nothing else (contract 7.1 and 7.3)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The wallet agent judges whom it calls, with what and how much; nonce, gas and kind are its own.
 What the service says beside that is not signed, but a service that speaks of another chain, another
-account or another kind of transaction speaks of another transaction (wire decisions 2.8, 3).
+account or another kind of transaction speaks of another transaction (contract 10.8).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class NotThisSwap(Exception):
 
 
 def told_by(order: Order) -> dict[str, Any]:
-    """What to send: an object in the answer to a create, a text of it in all others (wire
-    decisions 2.8). Raises NotThisSwap when it says nothing of use."""
+    """What to send: an object in the answer to a create, a text of it in all others
+    (contract 10.8). Raises NotThisSwap when it says nothing of use."""
     found = order.metadata
     if isinstance(found, str):
         try:

@@ -112,5 +112,5 @@ def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
 
 
 def needs_refund_address(ranked: RankedQuote) -> bool:
-    """A fixed rate may fail and the money must come back (spec: POST /exchanges)."""
+    """A fixed rate may fail and the money must come back (contract 7.4)."""
     return ranked.quote.fixed or bool(ranked.quote.requires_refund_address)

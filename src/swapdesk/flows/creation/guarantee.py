@@ -1,8 +1,8 @@
 """The least that can arrive, and who stands for it; nothing where nobody promised anything.
 
-Source: spec: Quote (``fixed``, ``validUntil``: the rate is kept until then; every other rate floats
-until the deposit is exchanged) and GET /quotes (``slippage``: a swap on chains pays less by no more
-than that, or it fails).
+Source: contract 6.7 (``fixed``, ``validUntil``: the rate is kept until then; every other rate
+floats until the deposit is exchanged) and contract 6.6 (``slippage``: a swap on chains pays less
+by no more than that, or it fails).
 """
 
 from __future__ import annotations

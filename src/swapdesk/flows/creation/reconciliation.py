@@ -6,10 +6,10 @@ are for the user to choose; none after the wait means that nothing was created a
 the API shows.
 
 What cannot be known: the API takes no key of ours with a create and an order names no quote
-(spec: POST /exchanges, Order; ``walletInfo`` is taken but given back nowhere). Two homes of one
+(contract 7.1, 8.1; ``walletInfo`` is taken but given back nowhere). Two homes of one
 partner that ask for the same payment in the same minute get orders that differ in nothing the
 desk could compare, unless their refund addresses or fixed amounts do. Asking again with the
-same ``quoteId`` gives the first order back at a service that keeps to wire decisions 2.7, and a
+same ``quoteId`` gives the first order back at a service that keeps to contract 7.9, and a
 second one elsewhere, so it is never done. Within one home the journal forbids the twin.
 """
 

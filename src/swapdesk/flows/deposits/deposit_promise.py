@@ -1,7 +1,7 @@
 """The deposit of an order in the words of the wallet agent: what may be paid, to whom, until when.
 
 It is made of the frozen intent and of the order as it stands in the journal; the amount is
-``inAmount`` exactly as it was returned (spec: Creating exchanges).
+``inAmount`` exactly as it was returned (contract 7.13).
 """
 
 from __future__ import annotations

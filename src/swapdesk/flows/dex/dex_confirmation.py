@@ -1,4 +1,4 @@
-"""The word to the service that an order's transaction was executed (spec: POST /dex/confirmTx).
+"""The word to the service that an order's transaction was executed (contract 10.10).
 
 It is repeated with the same hash however often; a service that knows it already is content.
 """

@@ -1,6 +1,6 @@
 """Letting the venue take what is sold: approvals mined one after the other, then signatures.
 
-The service says again and again what is still missing until nothing is (wire decisions 2.13).
+The service says again and again what is still missing until nothing is (contract 10.3).
 A chain of signatures goes forward by one step and has an end; a step that was signed before is
 not signed again, and one that has become another document ends the swap.
 """

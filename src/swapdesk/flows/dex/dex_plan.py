@@ -1,6 +1,6 @@
 """What a swap on chains will take, asked of the service before it is confirmed.
 
-The same question opens the work itself (spec: POST /dex/approve); asking it changes nothing.
+The same question opens the work itself (contract 10.3); asking it changes nothing.
 What a service says here is only shown: what is signed is judged when it comes.
 """
 

@@ -1,4 +1,4 @@
-"""The two kinds of documents that a swap has signed (spec: POST /dex/approve)."""
+"""The two kinds of documents that a swap has signed (contract 10.5)."""
 
 from __future__ import annotations
 

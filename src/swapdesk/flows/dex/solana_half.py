@@ -20,7 +20,7 @@ _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
-    """The transaction to sign, written in hexadecimal (wire decisions 3) or in base64, as bundles
+    """The transaction to sign, written in hexadecimal (contract 10.8) or in base64, as bundles
     are. Raises NotThisSwap."""
     data = told.get("data")
     if not isinstance(data, str) or not data:

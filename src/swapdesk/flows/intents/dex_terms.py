@@ -15,7 +15,7 @@ from swapdesk.wire.quotes import Quote
 
 SLIPPAGE = Decimal("0.5")
 """Percent under the quote that is taken where nobody said how much: the service's own choice
-(spec: GET /quotes, ``slippage``)."""
+(contract 6.6, ``slippage``)."""
 COIN_DECIMALS = {"evm": 18, "sol": 9}
 """Of the native coin, by the kinds of chains that a wallet of this desk signs for."""
 GAS_ROOM = 4

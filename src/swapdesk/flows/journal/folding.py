@@ -1,6 +1,6 @@
 """How states of one order from several sources become one that only moves forward.
 
-Source: spec "Rules that hold" 1, wire decisions 2.19. A state that would go back is kept
+Source: contract 8.5 to 8.7. A state that would go back is kept
 in the event log and not shown. An ended state gives way to another only where the
 transitions allow it (expired or failed orders may be refunded or deleted later).
 """
@@ -92,7 +92,7 @@ _BY_SECOND_LEG: dict[int | None, DisplayStatus] = {
 
 def display_of(order: Order) -> str | None:
     """The displayed state: ``displayStatus`` where this desk knows it, else what ``status`` and
-    the legs amount to (wire decisions 2.19), else what the service says, which is unknown. None
+    the legs amount to (contract 8.19), else what the service says, which is unknown. None
     when it says nothing."""
     shown, status = order.display_status, order.status
     if shown in _KNOWN or status is None:

@@ -1,8 +1,8 @@
 """The transactions of an order, as the service names them.
 
 An order has no field for that of its deposit, only ``hashUrl``, a transaction link that does not
-say of which transaction (spec: Order). By the template of the deposit's chain (spec: Chain,
-explorerUrl and hashUrl) it is that of the deposit, unless a payout on the same chain may be meant.
+say of which transaction (contract 8.1). By the template of the deposit's chain
+(contract 5.1) it is that of the deposit, unless a payout on the same chain may be meant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PAID_OUT = (DisplayStatus.SENDING_TO_RECEIVER, DisplayStatus.SWAP_COMPLETED)
 
 def payout_hash(order: Order) -> str | None:
     """Of the transaction that pays the recipient: a private order tells that of its second leg,
-    any other one that of its only leg (wire decisions: Order)."""
+    any other one that of its only leg (contract 8.1)."""
     return order.out_transaction_out_hash or order.in_transaction_out_hash
 
 

@@ -42,7 +42,7 @@ def expected(seconds: float | None) -> str:
 
 
 def expected_minutes(minutes: Decimal | float | None) -> str:
-    """As :func:`expected`, from the minutes of the wire (spec: Quote.duration, Order.eta)."""
+    """As :func:`expected`, from the minutes of the wire (contract 6.7, 8.17)."""
     return expected(None if minutes is None else float(minutes) * 60)
 
 

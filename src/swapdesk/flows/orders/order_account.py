@@ -87,7 +87,7 @@ def kept_by_provider(order: Order) -> Decimal | None:
 
 def kept_as_fee(order: Order) -> bool:
     """Whether what a refund leaves out can be a fee. The service does not say how much was
-    deposited (spec: Order, inAmount), so a large part may never have been sent."""
+    deposited (contract 8.1), so a large part may never have been sent."""
     kept = kept_by_provider(order)
     if kept is None or order.in_amount is None:
         return False
@@ -103,7 +103,7 @@ def refund_chain(order: Order) -> str:
 
 
 def expected_end(order: Order) -> datetime | None:
-    """When the service means to be done (spec: Order.eta); None when it does not say."""
+    """When the service means to be done (contract 8.17); None when it does not say."""
     if order.created is None or order.eta is None:
         return None
     try:
@@ -139,7 +139,7 @@ def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
 
 def deposit_doubted(order: Order, intent: Intent | None) -> bool:
     """Whether something else may have arrived than the order asked for, as what it pays or gave
-    back tells. The service names only what it asked for (spec: Order, inAmount)."""
+    back tells. The service names only what it asked for (contract 8.1)."""
     if order.is_dex:
         return False
     if display_of(order) == DisplayStatus.REFUNDED:

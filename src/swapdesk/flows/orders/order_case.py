@@ -2,7 +2,7 @@
 
 A pure function of what the service says: displayed state, leg states and flags. Every
 combination has exactly one case, unknown values among them; the words stand in
-``order_words`` (spec: States, Rules that hold; wire decisions 2.19).
+``order_words`` (contract 8.4 to 8.16).
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ owner acts."""
 
 
 def needs_owner(order: Order) -> bool:
-    """Whether an order that ended waits for its owner all the same (spec: Rules that hold 3)."""
+    """Whether an order that ended waits for its owner all the same (contract 8.13)."""
     return ended(display_of(order)) and case_of(order) in STRANDED
 
 

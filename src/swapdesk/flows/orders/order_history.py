@@ -1,7 +1,7 @@
 """What happened to an order, leg by leg, from the states that the journal kept.
 
 A time is when this desk saw the step, or what the order itself says of its creation and end.
-A step that was passed unseen has no time; nothing is invented (spec: Order, States).
+A step that was passed unseen has no time; nothing is invented (contract 8.1, 8.6).
 """
 
 from __future__ import annotations

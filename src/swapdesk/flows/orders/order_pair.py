@@ -2,7 +2,7 @@
 
 A token is called as it was confirmed at this desk, from its own catalogue; the words the service
 puts beside a token are used only for orders that were not confirmed here, or that name another
-token than was confirmed (spec: Order, inToken, outToken).
+token than was confirmed (contract 8.22).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from swapdesk.wire.quotes import RouteType
 
 
 def route_of(order: Order) -> RouteType:
-    """``isDex`` and ``anonymous`` of the order as one word (spec: Order)."""
+    """``isDex`` and ``anonymous`` of the order as one word (contract 8.1)."""
     if order.is_dex:
         return RouteType.DEX
     return RouteType.PRIVATE if order.anonymous else RouteType.STANDARD

@@ -18,7 +18,7 @@ from swapdesk.flows.orders.swap_payment import SwapPayment, SwapStage
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)
-"""How long the service answers for an order (spec: Limits)."""
+"""How long the service answers for an order (contract 8.18)."""
 
 
 @dataclass(frozen=True)

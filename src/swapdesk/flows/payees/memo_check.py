@@ -1,4 +1,4 @@
-"""The memo or tag beside an address, checked without a call (spec: Chain.memoNeeded)."""
+"""The memo or tag beside an address, checked without a call (contract 5.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An amount before it is asked for: its digits, and the limits of the pair (spec: GET /minMax)."""
+"""An amount before it is asked for: its digits, and the limits of the pair (contract 6.1)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def bounds_of(
     smallest = [low for low, _ in sides if low is not None]
     if not known or len(smallest) < len(known):
         return None
-    # A service may write max 0 for "no bound" (wire decisions 2.4).
+    # A service may write max 0 for "no bound" (contract 6.2).
     largest = [high for _, high in sides if high is not None and high > 0]
     return Bounds(min(smallest), max(largest) if len(largest) == len(known) else None)
 

@@ -14,8 +14,8 @@ XMR = "xmr"
 def middle_token(catalog: Catalog, board: QuoteBoard, row: RankedQuote) -> Token | None:
     """XMR where the hop of a private route was pinned to it; None where the service chooses.
 
-    Only then is it known on which chain an intermediate refund address has to be (wire
-    decisions 2.7: ``intermediateRefundAddress``).
+    Only then is it known on which chain an intermediate refund address has to be
+    (contract 7.12).
     """
     if row.quote.type != RouteType.PRIVATE or board.wish.use_xmr is not True:
         return None

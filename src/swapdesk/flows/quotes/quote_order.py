@@ -1,7 +1,7 @@
 """The order in which routes are shown: by net, by all-in, by time, one route type or all.
 
 All-in is net less gas, both in the output token (in reverse what is sent plus gas). It is never
-the default: the specification leaves gas out of ``netAmountOut`` (spec: Quote).
+the default: ``netAmountOut`` leaves gas out (contract 6.8).
 """
 
 from __future__ import annotations

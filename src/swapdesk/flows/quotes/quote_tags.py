@@ -2,7 +2,7 @@
 
 ``fixed``: the rate cannot move. ``gross``: fees are not in the ranking. ``differs``: net does
 not follow from amount and fees. ``pays nothing``: net at or below zero. ``refund address``: one
-is required, on every fixed route too (spec: GET /quotes/private-send, refundAddress).
+is required, on every fixed route too (contract 6.12).
 ``sign``, ``approve``, ``deposit``: how an on-chain route is paid. ``memo``: the deposit carries
 one. ``markup``: the route was priced with one. ``region``: not for everyone.
 """

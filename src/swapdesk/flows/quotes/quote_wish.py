@@ -1,6 +1,6 @@
 """What is asked of the service when quotes are wanted: one object from the line to the answer.
 
-Sources: spec: Quotes; wire decisions 2.5, 2.6 and 8 ("Quotes").
+Sources: contract 6.6 to 6.28.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class WishRefused(ValueError):
 
 @dataclass(frozen=True)
 class Rotation:
-    """Payout wallets of a private route take turns (spec: Payout wallet rotation).
+    """Payout wallets of a private route take turns (contract 6.18).
 
     ``deviation`` is the largest loss in percent, ``lookback`` how many recent orders count,
     ``fallback`` takes a route without rotation when none with it is left.
@@ -117,7 +117,7 @@ class QuoteOptions:
     @property
     def to_receive(self) -> QuoteOptions:
         """The same of a question that states what is to be received: a rate that may move cannot
-        promise it (spec: GET /quotes, amountType)."""
+        promise it (contract 6.10)."""
         return replace(self.options, fixed=True, floating=False)
 
     @property
@@ -155,7 +155,7 @@ PLAIN = QuoteOptions()
 
 @dataclass(frozen=True)
 class OnChain:
-    """What on-chain routes are asked with (spec: GET /quotes; wire decisions 2.5).
+    """What on-chain routes are asked with (contract 6.6).
 
     ``slippage`` in percent, None to let the venue choose; ``sender`` is the account that would
     sign and ``receiver`` who would be paid, as far as they are known. Raises WishRefused.

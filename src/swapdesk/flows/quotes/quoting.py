@@ -1,7 +1,7 @@
 """Asking for quotes: one call, every route, its age and its end on the desk's clock.
 
 Nothing is asked by itself but what a key asked for and a 429 put off (``asking_again``): quotes
-are scarce, and every ask is a key press at a shown cost (spec: Rate limits).
+are scarce, and every ask is a key press at a shown cost (contract 2.9).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which route pays most, and which routes cannot be used and why.
 
-Routes are compared on ``netAmountOut``, else on ``amountOut`` (spec: Quote; wire decisions
-2.5); reverse quotes pay out the same and are compared on ``amountIn``, lowest first. Only
-usable routes are ranked: a sort over everything would put an errored or filtered row first.
+Routes are compared on ``netAmountOut``, else on ``amountOut`` (contract 6.8); reverse
+quotes pay out the same and are compared on ``amountIn``, lowest first. Only usable routes are
+ranked: a sort over everything would put an errored or filtered row first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The same amount by each kind of route: what arrives, how long, who holds it, who knows.
 
 A kind that is missing says why. Nothing here is a promise: what is said of custody and
-knowledge follows from how the kind of route works (spec: What the service does).
+knowledge follows from how the kind of route works (contract 1.25).
 """
 
 from __future__ import annotations

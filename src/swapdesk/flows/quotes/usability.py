@@ -1,4 +1,4 @@
-"""Why a quote of an answer cannot be used (spec: Quote; wire decisions 2.5).
+"""Why a quote of an answer cannot be used (contract 6.7, 6.21).
 
 A net amount above the amount that is paid out is not believed: such a row would stand first
 for money that nobody pays.
@@ -56,7 +56,7 @@ def problem_of(quote: Quote, amount: Decimal | None, symbol: str) -> Unusable | 
 
 
 def is_known_kind(quote: Quote) -> bool:
-    """Whether the route is of a type that this desk compares (spec: Quote, an open set)."""
+    """Whether the route is of a type that this desk compares (an open set, contract 6.7)."""
     return quote.type in _COMPARED
 
 

@@ -1,6 +1,6 @@
 """Why a route pays what it pays, line by line, and whether the lines add up.
 
-Source: spec: Quote (``netAmountOut`` is ``amountOut`` minus ``feeUsd``; gas is not in it). What
+Source: contract 6.8 (``netAmountOut`` is ``amountOut`` minus ``feeUsd``; gas is not in it). What
 the service does not state is said to be unknown and never set to zero.
 """
 
@@ -157,8 +157,8 @@ def _sends(board: QuoteBoard, row: RankedQuote) -> Step:
 
 
 def _middle(board: QuoteBoard, quote: Quote) -> list[Step]:
-    """Where the two legs of a private route meet. No quote names it (spec: Quote); it is known
-    where the hop was pinned (spec: XMR bridge flag)."""
+    """Where the two legs of a private route meet. No quote names it (contract 6.17); it is known
+    where the hop was pinned (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
         return []
     if board.wish.use_xmr is True:

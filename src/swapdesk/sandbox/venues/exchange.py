@@ -114,7 +114,7 @@ class SimulatedExchange:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Price now; by amount received only with a fixed rate (spec: GET /quotes)."""
+        """Price now; by amount received only with a fixed rate (contract 6.10)."""
         await self._clock.sleep(latency_of(self._market.seed, self._row, self._clock.now()))
         now = whole_milliseconds(self._clock.now())
         if closed(self._row, now):

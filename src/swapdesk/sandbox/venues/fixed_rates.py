@@ -1,7 +1,7 @@
 """Fixed rates of the simulated exchanges: a promise that every process can check by itself.
 
 The name of a rate carries the moment it was given and a digest of what was promised, so
-nothing about it has to be kept anywhere (wire decisions 6, "quote TTLs").
+nothing about it has to be kept anywhere (contract 6.28).
 """
 
 from __future__ import annotations

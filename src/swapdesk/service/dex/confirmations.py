@@ -1,7 +1,7 @@
 """Which transaction pays an order on chains: the one its partner tells of, or one that is found.
 
-It counts only if the chain knows it and it is the order's to the last byte (``sightings``; wire
-decisions 2.7, 2.13).
+It counts only if the chain knows it and it is the order's to the last byte (``sightings``;
+contract 10.12).
 """
 
 from __future__ import annotations

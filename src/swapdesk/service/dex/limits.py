@@ -1,4 +1,4 @@
-"""Smallest and largest amounts of on-chain routes (spec: GET /minMax; wire decisions 2.4).
+"""Smallest and largest amounts of on-chain routes (contract 6.1).
 
 A pool states no bounds: what bounds an amount is that somebody pays for it and that its row can be
 used. The ends are looked for outward from a usual amount, to about a hundredth, and each of them

@@ -1,4 +1,4 @@
-"""DEX rows of ``GET /quotes`` (spec: Quotes; wire decisions 2.5, 6).
+"""DEX rows of ``GET /quotes`` (contract 6.7, 6.8).
 
 Gas and fees are in the native coin of the chain that is paid on; dollars follow its price in
 the catalogue and are left out where there is none.
@@ -35,7 +35,7 @@ from swapdesk.wire.quotes import FilteredReason, Quote, RouteType
 from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)
-"""A quote that needs an approval first is executable for so long (wire decisions 6)."""
+"""A quote that needs an approval first is executable for so long (contract 6.28)."""
 
 _FIRST: Steps = ((15.0, 100),)
 """The patience of the first question to a chain: embedded chains open when they are asked."""
@@ -231,7 +231,7 @@ def native_coins(catalog: Catalog) -> dict[str, str]:
 
 def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
     """What routes are compared on: the amount less the venue's fee, in the output token; the
-    amount itself where the token has no price (spec: Quote ``netAmountOut``)."""
+    amount itself where the token has no price (contract 6.8)."""
     if fee_usd is None or not token_out.price or token_out.price <= 0:
         return amount_out
     fee = ROUGH.divide(fee_usd, token_out.price)
@@ -241,7 +241,7 @@ def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> De
 def _filtered(
     price: DexPrice, question: DexQuestion, usd_in: Decimal | None, usd_out: Decimal | None
 ) -> FilteredReason | None:
-    """Why the row must not be used (spec: Quote ``filteredReason``)."""
+    """Why the row must not be used (contract 6.21)."""
     sender, receiver = question.sender, question.receiver
     if (
         price.pays_sender_only

@@ -1,7 +1,7 @@
 """One WebSocket connection: what it watches, what waits to be sent, and its rules.
 
 A reader and a writer run side by side; when one ends, so does the other. At most one update
-per order waits, the latest wins (wire decisions 2.15 and 6).
+per order waits, the latest wins (contract 11.7).
 """
 
 from __future__ import annotations

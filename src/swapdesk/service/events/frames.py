@@ -1,4 +1,4 @@
-"""Frames a client sends, and what is wrong with them (wire decisions 2.15, 6)."""
+"""Frames a client sends, and what is wrong with them (contract 11.3 to 11.5)."""
 
 from __future__ import annotations
 

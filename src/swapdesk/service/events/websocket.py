@@ -1,4 +1,4 @@
-"""The handshake of ``WS /ws`` (wire decisions 2.15, 8).
+"""The handshake of ``WS /ws`` (contract 11.1, 11.2).
 
 Refused before the upgrade: no credentials (401), malformed ones (400), ``partner-id`` alone
 (401). Wrong credentials are told after it: ``error`` AUTH_FAILED, then close 4401.

@@ -1,5 +1,4 @@
-"""Groups of orders: created together, funded together (spec: Batch swaps; wire decisions 2.10 to
-2.12).
+"""Groups of orders: created together, funded together (contract 9.1 to 9.19).
 
 ``asking`` reads one order of a request, ``groups`` creates and shows them, ``bundles`` builds,
 takes and follows the operations that fund them on EVM chains, ``solana_batches`` the

@@ -3,7 +3,7 @@
 A bundle waits as ``pending`` for its signatures. Submitting is a compare-and-set of its state
 with the signatures beside it, before the bundler hears of it: whoever comes second is told so,
 and what a crash leaves is handed in again from the row. Handing in is harmless to repeat, since
-an operation is known by its hash and its nonce counts once (promises S4, S15).
+an operation is known by its hash and its nonce counts once (contract 17.2).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Bundles:
         """The bundle, submitted by this call alone and handed to nobody yet.
 
         Raises NOT_FOUND when nothing awaits its signatures, also when another call was first
-        (spec: Errors 5), VALIDATION_ERROR for signatures that are not the owner's or not as many
+        (contract 9.18), VALIDATION_ERROR for signatures that are not the owner's or not as many
         as batches, INVALID_SWAP when orders ended since it was built.
         """
         for _ in range(_TRIES):

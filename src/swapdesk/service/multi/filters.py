@@ -1,4 +1,4 @@
-"""The filters of a group and of its orders, as routes are chosen by them (wire decisions 2.10)."""
+"""The filters of a group and of its orders, as routes are chosen by them (contract 9.2)."""
 
 from __future__ import annotations
 

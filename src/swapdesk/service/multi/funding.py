@@ -1,6 +1,6 @@
 """Funding a group: what is to be signed for it, by the kind of the chain it sells on.
 
-Spec: POST /exchanges/multi/{multiId}/tx/build and /tx; wire decisions 2.12.
+Source: contract 9.9 to 9.19.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The deposits of a group on Solana as transactions that the sender signs and sends.
 
-Packed by measured size, never over one packet, and at most ten deposits each (wire decisions
-2.12). The group's id stands in the memo of each.
+Packed by measured size, never over one packet, and at most ten deposits each
+(contract 9.15). The group's id stands in the memo of each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The order desk: create, look up and list the orders of a partner.
 
-Create is at most once per quote (wire decisions 2.7): the quote is consumed and the order
+Create is at most once per quote (contract 7.6): the quote is consumed and the order
 written in one commit, the venues are asked outside any transaction, the deposit address is
 committed, and only then is the request answered. What a crash leaves, the worker finishes.
 """

@@ -16,7 +16,7 @@ _TRIES = 5
 async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
     """Delete an order before its deposit or after it ended unfulfilled; False when it is neither.
 
-    The table of transitions decides (wire decisions 2.19). Money that still comes is the
+    The table of transitions decides (contract 8.5). Money that still comes is the
     venue's business, as after any other end.
     """
     found: StoredOrder | None = order

@@ -1,4 +1,4 @@
-"""The order a quote becomes, as it is first written down (wire decisions 2.7)."""
+"""The order a quote becomes, as it is first written down (contract 7.6)."""
 
 from __future__ import annotations
 

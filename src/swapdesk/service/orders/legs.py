@@ -1,6 +1,6 @@
 """The legs of an order: their keys at the venues, and what each venue is asked to open.
 
-A key always means one venue: a try on another route has another key (wire decisions 2.7).
+A key always means one venue: a try on another route has another key (contract 17.5).
 """
 
 from __future__ import annotations

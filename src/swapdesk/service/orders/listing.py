@@ -1,4 +1,4 @@
-"""The list of a partner's orders (spec: GET /orders; wire decisions 2.9)."""
+"""The list of a partner's orders (contract 8.21)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Used twice, by the create request and by the worker that finishes what a crash or a lost
 answer left. Every leg has a key that always means one venue, and a venue returns for a key
-what it created before, so doing it again never opens a second deposit (wire decisions 2.7).
+what it created before, so doing it again never opens a second deposit (contract 7.8).
 """
 
 from __future__ import annotations

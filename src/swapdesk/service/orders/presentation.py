@@ -1,4 +1,4 @@
-"""An order row as the Order of the API (spec: Order; wire decisions 2.8).
+"""An order row as the Order of the API (contract 8.1 to 8.3).
 
 Private orders name no provider, no intermediary and no hash between the legs: those are
 what the route hides.
@@ -72,8 +72,8 @@ class Presentation:
         """The one object of order details, the list, create and the stream.
 
         ``fresh`` is the answer to a create, which has ``metadata`` as an object; all others
-        have it as a text (wire decisions 2.8). Of a deleted order nothing is left but its id and
-        that state (spec: Multi exchange status).
+        have it as a text (contract 10.8). Of a deleted order nothing is left but its id and
+        that state (contract 8.3).
         """
         if row.status == OrderStatus.DELETED:
             return _deleted(row)
@@ -191,7 +191,7 @@ def _amount(row: StoredOrder, name: str) -> Decimal | None:
 
 
 def _eta(row: StoredOrder) -> Decimal:
-    """Minutes from creation to the expected end (spec: Order.eta). An estimate counts from the
+    """Minutes from creation to the expected end (contract 8.17). An estimate counts from the
     deposit: the time that this took to come is added once it is seen."""
     deposited = _time(row, "deposited")
     if deposited is None:

@@ -1,7 +1,7 @@
 """What venue reports change about an order: pure, from a row and its legs to the next rows.
 
 A report never moves an order backward, and the absence of a report never moves it at all
-(spec: Rules that hold; wire decisions 2.19).
+(contract 8.7, 17.6).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether a quote may still become an order, and what the order has to bring for it.
 
-Spec: Errors 3, POST /exchanges; wire decisions 2.7 and the table of codes in 8.
+Source: contract 7.3 to 7.5 and 7.9.
 """
 
 from __future__ import annotations

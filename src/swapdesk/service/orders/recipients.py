@@ -1,7 +1,7 @@
 """Addresses and memos of a create request, checked against the chains they are for.
 
 The local decoder decides, narrowed by the chain's own pattern; a kind of chain without a
-decoder is left to the pattern alone (spec: Chain ``addressValidation``).
+decoder is left to the pattern alone (``addressValidation``, contract 5.1).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What becomes of a deposit when a venue gives up a leg after it arrived.
 
-A floating order is carried out by another venue (spec: Rules that hold 4). What cannot be
+A floating order is carried out by another venue (contract 8.14). What cannot be
 goes back on the input chain, and a private fixed order that fails part-way returns the token
-originally sent (Rules that hold 5). Whatever else is left needs somebody (Rules that hold 3).
+originally sent (contract 8.15). Whatever else is left needs somebody (contract 8.13).
 
 Every step is written down before it is done and is safe to do again: the leg that takes over
 has its key in the row, and a venue sends a deposit on to one address only.

@@ -1,7 +1,7 @@
 """A create that asks for another markup or other leg providers than its quote had.
 
 Equal ones change nothing. Different ones re-price a floating quote within its route type, and
-the answer's amounts tell; a fixed quote refuses them (wire decisions 2.7).
+the answer's amounts tell; a fixed quote refuses them (contract 7.11).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """States of an order: which may follow which, what is displayed, and how far it has come.
 
-Pure functions of the three numbers in an order row (spec: States; wire decisions 2.19).
+Pure functions of the three numbers in an order row (contract 8.4 to 8.9).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def non_refundable(
     """Whether the deposited token can no longer come back, on an order that has not ended well.
 
     A private order holds another token from its first payout on; a fixed one returns what was
-    sent until the receiver is being paid (spec: Rules that hold 5).
+    sent until the receiver is being paid (contract 8.15).
     """
     if status not in (OrderStatus.EXCHANGING, OrderStatus.ANONYMIZING, OrderStatus.FAILED):
         return False
@@ -142,7 +142,7 @@ def _status_of_second(second: LegReport) -> OrderStatus:
         return OrderStatus.FINISHED
     if second.status in (LegStatus.FAILED, LegStatus.EXPIRED, LegStatus.REFUNDED):
         # The second venue gives back the intermediary, not what was deposited: no refund of
-        # the order, which returns the deposited token on its own chain (spec: Rules that hold 5).
+        # the order, which returns the deposited token on its own chain (contract 8.15).
         return OrderStatus.FAILED
     return OrderStatus.ANONYMIZING
 

@@ -1,4 +1,4 @@
-"""For how long an order can be seen through the API (spec: Limits)."""
+"""For how long an order can be seen through the API (contract 8.18)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Quotes and ``GET /minMax`` keep one rule: a private route takes what its pair's bounds allow.
 
 An amount outside them is refused even where a route would take it, so that validation and
-execution say the same (spec: Limits, "validation matches execution").
+execution say the same (contract 6.3).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the parameters of a request to the question that is priced (spec: Quotes).
+"""From the parameters of a request to the question that is priced (contract 6.9 to 6.20).
 
 Everything that only the market or the account can refuse is refused here, each with the input
 it is about.

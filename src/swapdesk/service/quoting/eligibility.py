@@ -1,4 +1,4 @@
-"""Which venues may stand at which place of a route, as asked (spec: GET /quotes/private-send)."""
+"""Which venues may stand at which place of a route, as asked (contract 6.13 to 6.16)."""
 
 from __future__ import annotations
 

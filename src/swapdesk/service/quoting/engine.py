@@ -1,4 +1,4 @@
-"""Quotes: checked, priced, stored durably, answered (spec: Quotes; wire decisions 2.5, 2.6, 8)."""
+"""Quotes: checked, priced, stored durably, answered (contract 6.6 to 6.29)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One deadline over many questions: wait for nearly all of them, never for the slowest.
 
-Wire decisions 8, "Quotes": 0.6 s for everything, then 90 % of the rows expected is enough,
+Contract 17.3: 0.6 s for everything, then 90 % of the rows expected is enough,
 falling every 0.3 s; after 2.0 s whatever is there is the answer.
 """
 

@@ -37,7 +37,7 @@ from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.tokens import Token
 
 PRIVATE_ROWS = 24
-"""At most this many private routes are offered (wire decisions 8, "Quotes")."""
+"""At most this many private routes are offered (contract 6.23)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The figure a refusal names: an amount that some asked route takes (wire decisions 8)."""
+"""The figure a refusal names: an amount that some asked route takes (contract 6.24)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rotation of payout wallets: the receiver is not paid twice from one hot wallet in a row.
 
-Wire decisions 5 "Rotation", 8 "Quotes": private routes only; recent are the partner's last
+Contract 6.18 to 6.20: private routes only; recent are the partner's last
 orders within 24 hours; a rotated route whose price deviates too far from the best one is left
 out; strict unless a fallback was asked for.
 """

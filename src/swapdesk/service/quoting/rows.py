@@ -1,4 +1,4 @@
-"""Rows of a quote answer: what a route pays, or why it has no price (spec: Quote)."""
+"""Rows of a quote answer: what a route pays, or why it has no price (contract 6.7)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 QUOTE_VALID = timedelta(seconds=60)
-"""How long a floating quote, and every private send, may be executed (wire decisions 6)."""
+"""How long a floating quote, and every private send, may be executed (contract 6.28)."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def stored(
         purpose="private_send" if asked.private_send else "exchange",
         route="private" if private else "standard",
         created=created,
-        # A private send ends after a minute whatever its venues promise (spec: Limits).
+        # A private send ends after a minute whatever its venues promise (contract 6.28).
         expires=min(expires, floating_end) if asked.private_send else expires,
         token_in_id=question.token_in.id,
         token_out_id=question.token_out.id,

@@ -8,7 +8,7 @@ from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
 from swapdesk.wire.tokens import Token
 
 SWAP_CAP_USD = Decimal(400_000)
-"""Largest swap on centralized routes (spec: Limits)."""
+"""Largest swap on centralized routes (contract 6.5)."""
 
 PRICE_IMPACT = Decimal("0.30")
 """A route that loses more of the dollar value than this is shown and must not be used."""

@@ -1,7 +1,7 @@
 """Groups of orders and their bundles in the embedded store.
 
 A bundle moves by compare-and-set on its state alone, so that of any number who submit it one
-does (promise S4).
+does (contract 17.2).
 """
 
 from __future__ import annotations

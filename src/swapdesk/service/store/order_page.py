@@ -1,4 +1,4 @@
-"""One page of ``GET /orders`` out of the table of orders (spec: GET /orders)."""
+"""One page of ``GET /orders`` out of the table of orders (contract 8.21)."""
 
 from __future__ import annotations
 

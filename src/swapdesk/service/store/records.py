@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 Route = Literal["standard", "private", "dex"]
-"""The route types of quotes and orders (spec: What the service does 2)."""
+"""The route types of quotes and orders (contract 1.25)."""
 
 CentralizedRoute = Literal["standard", "private"]
 
@@ -18,7 +18,7 @@ class RouteChoice:
     """Which routes were asked for, and how their payout is rotated; a fallback keeps to it.
 
     Provider codes; None means every provider. ``swaps`` counts on standard routes, the four
-    leg filters and ``use_xmr`` on private ones (spec: GET /quotes; wire decisions 2.5).
+    leg filters and ``use_xmr`` on private ones (contract 6.15 to 6.17).
     """
 
     swaps: tuple[str, ...] | None = None

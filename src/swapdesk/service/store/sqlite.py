@@ -1,7 +1,7 @@
 """The embedded store: what the service asks, as statements of SQLite.
 
 ``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
-predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (spec: Rules that hold 1).
+predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
 """
 
 from __future__ import annotations

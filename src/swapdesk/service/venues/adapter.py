@@ -2,7 +2,7 @@
 
 Quotes are free of side effects. ``open`` is the only call that creates something at the
 venue; it carries our own key, and the same key always finds the same deposit, so a crash
-or a lost answer is settled by asking again with ``find`` (wire decisions 2.7).
+or a lost answer is settled by asking again with ``find`` (contract 7.8).
 All amounts are Decimal in token units.
 """
 
@@ -64,7 +64,7 @@ class VenueTraits:
 @dataclass(frozen=True)
 class Terms:
     """How a leg is priced: ``receive`` when the amount states what shall arrive, ``markup`` in
-    percent of the output (spec: GET /quotes)."""
+    percent of the output (contract 6.10, 6.13)."""
 
     fixed: bool = False
     receive: bool = False

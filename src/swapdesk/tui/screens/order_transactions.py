@@ -60,7 +60,7 @@ def below_hash(*, live: bool) -> tuple[str, ...]:
 
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """A link as text: nothing opens it by itself (spec: Order, hashUrl).
+    """A link as text: nothing opens it by itself (contract 8.1).
 
     In the sandbox no explorer has the transaction, so its page would be an empty one; the
     facts of payout and refund say so beside their hashes.

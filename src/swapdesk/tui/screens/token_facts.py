@@ -153,7 +153,7 @@ def _bounds(bucket: Limits | None) -> str:
     if bucket is None:
         return "not stated"
     least = trimmed(bucket.min)
-    # A service may write max 0 for "no bound" (wire decisions 2.4).
+    # A service may write max 0 for "no bound" (contract 6.2).
     return f"{least} to {trimmed(bucket.max)}" if bucket.max > 0 else f"{least} or more"
 
 

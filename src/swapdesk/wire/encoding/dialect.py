@@ -1,6 +1,6 @@
-"""Names the public service uses where the specification has another: read both, write ours.
+"""Names the public service uses where the contract has another: read both, write ours.
 
-Source: wire decisions 2.8 and 7.
+Source: contract 1.22.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ VENDOR_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "actionRequired": ("ffSetEmergency",),
     }
 )
-"""The specification's name, then the names also accepted, best first."""
+"""Our name, then the names also accepted, best first."""
 
 
 def alias(name: str) -> AliasChoices:
-    """All names under which ``name`` is read; the specification's own comes first."""
+    """All names under which ``name`` is read; our own comes first."""
     return AliasChoices(name, *VENDOR_NAMES.get(name, ()))

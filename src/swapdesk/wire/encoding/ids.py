@@ -13,11 +13,11 @@ ORDER_ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 OBJECT_ID_PATTERN = r"^[a-fA-F0-9]{24}$"
 
 OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
-"""An order or multi-order id (spec: Order ``serviceId``)."""
+"""An order or multi-order id (contract 1.16)."""
 
 AskedId = Annotated[str, Identity(64)]
 """What a path names an order or a group by: any text of this length, since what is no id of
-ours is unknown and no mistake (spec: GET /orders/{serviceId})."""
+ours is unknown and no mistake (contract 1.16)."""
 
 ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
 """A token or chain row id: 24 hexadecimal digits."""
@@ -32,7 +32,7 @@ _SEGMENT = re.compile(ORDER_ID_PATTERN, re.ASCII)
 
 
 def new_order_id(rng: random.Random) -> str:
-    """22 characters of the short-uuid alphabet, 128 bits (wire decisions 1, "Order id shape")."""
+    """22 characters of the short-uuid alphabet, 128 bits (contract 1.16)."""
     # 64 bits more than needed keep the remainder unbiased.
     number = rng.getrandbits(192) % len(_ALPHABET) ** _ORDER_ID_LENGTH
     letters = []
@@ -48,7 +48,7 @@ def new_object_id(rng: random.Random) -> str:
 
 
 def new_quote_id(rng: random.Random) -> str:
-    """24 random hexadecimal digits, in no order of time (wire decisions 8, "Quotes")."""
+    """24 random hexadecimal digits, in no order of time (contract 1.17)."""
     return f"{rng.getrandbits(96):024x}"
 
 

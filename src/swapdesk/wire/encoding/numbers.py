@@ -233,7 +233,7 @@ def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This 
     """The amount a person typed; raises :class:`AmountError`.
 
     Grammar ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, ASCII, at most 40 digits each side, at most
-    ``decimals`` digits after the point. Source: wire decisions 8, "Query values".
+    ``decimals`` digits after the point. Source: contract 1.11.
     """
     if not text:
         raise AmountError("empty", "Type an amount.", 0)

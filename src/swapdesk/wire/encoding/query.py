@@ -1,6 +1,6 @@
 """Query strings: read strictly by the service, written by the client, one model for both.
 
-Source: wire decisions 8, "Query values".
+Source: contract 1.6 and 1.11 to 1.14.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def wire_names(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """The names under which one field is read, the specification's own first."""
+    """The names under which one field is read, our own first."""
     source = field.validation_alias or field.alias or name
     if isinstance(source, AliasChoices):
         return tuple(choice for choice in source.choices if isinstance(choice, str))

@@ -30,7 +30,7 @@ def rfc3339(dt: datetime) -> str:
 def parse_rfc3339(text: str) -> datetime:
     """An aware UTC time from RFC 3339 or ``YYYY-MM-DD``; without an offset it is UTC.
 
-    Raises ValueError. Source: wire decisions 8, "Query values".
+    Raises ValueError. Source: contract 1.14.
     """
     match = _RFC3339.fullmatch(text)
     if match is None:
