@@ -12,7 +12,10 @@ import pytest
 
 from swapdesk.cli.main import COMMANDS, swapdesk
 from swapdesk.sandbox.fault_choice import KNOWN
+from swapdesk.service.openapi import document as openapi_document
 from swapdesk.tui.commands.everywhere import EVERYWHERE
+from swapdesk.wire.errors import STATUS_OF
+from swapdesk.wire.operations import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "swapdesk"
@@ -20,6 +23,7 @@ DOCUMENTS = (
     "README.md",
     "CONTRIBUTING.md",
     "docs/architecture.md",
+    "docs/contract.md",
     "docs/interfaces.md",
     "benchmarks/README.md",
     "themes/README.md",
@@ -225,3 +229,99 @@ def test_every_case_of_the_benchmarks_is_told() -> None:
     told = set(re.findall(r"^\| `(\w+)`:", text("benchmarks/README.md"), re.MULTILINE))
     assert cases
     assert cases == told
+
+
+# the contract: rules with numbers, and who cites them
+
+CONTRACT = "docs/contract.md"
+CITED_BY = ("src", "tests", "benchmarks", "docs")
+RULE = re.compile(r"^\*\*(\d+)\.(\d+)\*\* ", re.MULTILINE)
+CITATION = re.compile(r"\b[Cc]ontract\s+(\d+\.\d+(?:(?:,| and| to)\s+\d+\.\d+)*)")
+INNER = re.compile(r"(?:\(|\b(?:see|in|of|until) )(\d+\.\d+)(?=[\s,;.)|]|$)", re.MULTILINE)
+ELSEWHERE = re.compile(
+    r"[Ww]ire[ ]decision|\bdecisions[ ]\d|\bSpec[:] |spec[:] [A-Z]|promises?[ ]S\d"
+)
+"""Pages that are not in the repository."""
+
+
+@cache
+def rules() -> tuple[str, ...]:
+    """The numbers of the contract, in the order of the page."""
+    return tuple(f"{chapter}.{place}" for chapter, place in RULE.findall(text(CONTRACT)))
+
+
+def rule(number: str) -> str:
+    """The text of a rule."""
+    return text(CONTRACT).partition(f"\n**{number}** ")[2].partition("\n**")[0]
+
+
+@cache
+def citing() -> tuple[tuple[str, str], ...]:
+    """Every text that may cite the contract: its path and itself."""
+    found = [path for top in CITED_BY for path in (ROOT / top).rglob("*")]
+    found += ROOT.glob("*.md")
+    return tuple(
+        (path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        for path in sorted(found)
+        if path.suffix in (".py", ".md", ".txt", ".tsv")
+    )
+
+
+def test_the_rules_of_the_contract_are_numbered_one_after_another() -> None:
+    chapters = text(CONTRACT).split("\n## ")[1:]
+    assert len(chapters) > 15
+    for number, chapter in enumerate(chapters, 1):
+        assert chapter.startswith(f"{number}. ")
+        told = RULE.findall(chapter)
+        assert told == [(str(number), str(place)) for place in range(1, len(told) + 1)], number
+
+
+def test_every_rule_that_is_cited_is_there() -> None:
+    cited = [
+        (path, number)
+        for path, said in citing()
+        for run in CITATION.findall(said)
+        for number in re.findall(r"\d+\.\d+", run)
+    ]
+    assert len(cited) > 200
+    known = set(rules())
+    assert [(path, number) for path, number in cited if number not in known] == []
+    assert set(INNER.findall(SPAN.sub("", text(CONTRACT)))) - known == set()
+
+
+def test_nothing_cites_a_page_that_is_not_here() -> None:
+    assert [
+        (path, line)
+        for path, said in citing()
+        for line in said.splitlines()
+        if ELSEWHERE.search(line) and "def " not in line
+    ] == []
+
+
+def test_the_contract_names_every_operation_and_no_other() -> None:
+    told = re.findall(r"^\| `(\w+ /\S+)` \| (\w+) \| (\w+) \|", rule("4.1"), re.MULTILINE)
+    there = [
+        (f"{one.method} {one.path}", one.access.value, one.rate_class.value) for one in OPERATIONS
+    ]
+    assert sorted(told) == sorted(there)
+
+
+def test_the_contract_names_every_code_with_its_status() -> None:
+    told = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \|", rule("3.4"), re.MULTILINE)
+    assert {code: int(status) for code, status in told} == STATUS_OF
+
+
+def test_the_contract_names_every_field_and_input() -> None:
+    served = openapi_document("0")
+    fields = {
+        name for one in served["components"]["schemas"].values() for name in one["properties"]
+    }
+    inputs = {
+        parameter["name"]
+        for path in served["paths"].values()
+        for operation in path.values()
+        for parameter in operation.get("parameters", ())
+    }
+    told = set(re.findall(r"\w+", " ".join(spans(CONTRACT))))
+    assert len(fields) > 100
+    assert (fields | inputs) - told == set()
