@@ -30,8 +30,8 @@ from swapdesk.flows.batch.withdrawing import (
 )
 from swapdesk.flows.journal.bundle_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.transactions.delivery import OnItsWay
 from swapdesk.flows.wallet.cancelling import Cancelling
-from swapdesk.flows.wallet.delivery import OnItsWay
 from swapdesk.flows.wallet.replacement import Done, UnderWay
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings

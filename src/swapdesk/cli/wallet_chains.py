@@ -15,8 +15,8 @@ from swapdesk.cli.wallet_session import account_named, unlock
 from swapdesk.flows.batch.smart_accounts import smart_accounts
 from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.notation import exact_amount, grouped_address, iso
+from swapdesk.flows.transactions.delivery import OnItsWay
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
-from swapdesk.flows.wallet.delivery import OnItsWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import NotRevoked, Open, Revoked, Revoking
 from swapdesk.wallet.accounts import Account

@@ -25,7 +25,7 @@ from swapdesk.flows.batch.withdrawing import (
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.withdrawal_log import Taken
 from swapdesk.flows.notation import exact_amount, grouped_address
-from swapdesk.flows.wallet.delivery import OnItsWay
+from swapdesk.flows.transactions.delivery import OnItsWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account, Kind

@@ -13,7 +13,7 @@ from flows.dex.boundaries import striking
 from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.signing.dex_payment import Pace
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState

@@ -12,7 +12,7 @@ from swapdesk.flows.batch.standing import group_standing
 from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.bundle_records import Built
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Pace
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wire.multi import MultiExchangeStatus
 from swapdesk.wire.tokens import Token
 

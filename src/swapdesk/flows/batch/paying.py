@@ -14,9 +14,10 @@ from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.journal.bundle_records import FundingNeed, Paying, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment, Look, NotAgreed, NotSignable, Pace
+from swapdesk.flows.signing.dex_payment import DexPayment, Look, NotAgreed, NotSignable
 from swapdesk.flows.signing.dex_watch import Watch
-from swapdesk.flows.wallet.one_nonce import telling
+from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.same_nonce import decisive
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import Payload
@@ -135,7 +136,7 @@ class GroupPayments:
 
     async def _kept(self, payment: DexPayment, purpose: Purpose) -> SignedTransaction | None:
         """The one that pays, or may still; what never left a wallet counts as well."""
-        return telling([one for one in await payment.of(purpose) if one.state not in HARMLESS])
+        return decisive([one for one in await payment.of(purpose) if one.state not in HARMLESS])
 
     async def _signed(
         self, payment: DexPayment, payload: Payload, entry: WalletPayment
@@ -172,7 +173,7 @@ class GroupPayments:
         self._watch.seen(signed)
         if entry.state is StepState.PREPARED or entry.hash != signed.hash:
             self._set(entry, StepState.SENT, hash_=signed.hash)
-        found = signed if signed.state in FINAL else await payment.settle(signed.hash, _STEP)
+        found = signed if signed.state in FINAL else await payment.settle(signed, _STEP)
         if found.state is TransactionState.SUCCEEDED:
             self._set(entry, StepState.ACKED, hash_=found.hash)
         else:

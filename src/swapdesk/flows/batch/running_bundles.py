@@ -20,10 +20,10 @@ from swapdesk.flows.batch.standing import Until, signs, standings
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.signing.dex_payment import Pace
 from swapdesk.flows.signing.running_signings import RunningSignings
 from swapdesk.flows.signing.signing_keys import open_keys
 from swapdesk.flows.signing.signing_session import Ending
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import NO_JOURNAL, Failure
 from swapdesk.wallet.errors import WalletError

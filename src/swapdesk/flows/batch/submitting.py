@@ -24,7 +24,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, GOES_ON, SUBMIT_AGAIN, Stopped
 from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Pace
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import BundleStatus, MultiExchangeStatus, MultiSubmitRequest
 

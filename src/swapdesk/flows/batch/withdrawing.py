@@ -17,9 +17,9 @@ from swapdesk.flows.batch.smart_accounts import bundle_assets
 from swapdesk.flows.journal.bundle_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.withdrawal_log import Taken
-from swapdesk.flows.wallet.delivery import OnItsWay, deliver
+from swapdesk.flows.transactions.delivery import OWN, OnItsWay, deliver
+from swapdesk.flows.transactions.same_nonce import decisive, under_way
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.one_nonce import telling, under_way
 from swapdesk.flows.wallet.own_promise import own_promise
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
@@ -167,7 +167,7 @@ class Withdrawing:
         withdraws = signed.purpose is Purpose.WITHDRAW
         if withdraws:
             self._journal.withdrawals.sent(signed.intent_id, signed.hash)
-        came = await deliver(client, self._clock, signed)
+        came = await deliver(client, self._clock, signed, OWN)
         one = came.transaction
         if not came.final:
             return OnItsWay(one.hash, came.reason)
@@ -191,7 +191,7 @@ class Withdrawing:
                 for one in earlier
                 if one.intent_id == entry.intent_id and one.purpose is Purpose.WITHDRAW
             ]
-            found = telling(same)
+            found = decisive(same)
             if found is not None and found.state in FINAL:
                 succeeded = found.state is TransactionState.SUCCEEDED
                 self._journal.withdrawals.ended(entry.intent_id, found.hash, succeeded=succeeded)

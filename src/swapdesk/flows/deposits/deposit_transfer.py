@@ -12,15 +12,9 @@ from collections.abc import Callable
 from swapdesk.clock import Clock
 from swapdesk.flows.deposits.deposit_promise import deposit_payload
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import (
-    Agreed,
-    DexPayment,
-    Look,
-    NotAgreed,
-    NotSignable,
-    Pace,
-)
+from swapdesk.flows.signing.dex_payment import Agreed, DexPayment, Look, NotAgreed, NotSignable
 from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose

@@ -22,19 +22,19 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.dex_payment import Agreed, Look, NotAgreed, NotSignable, Pace
+from swapdesk.flows.signing.dex_payment import Agreed, Look, NotAgreed, NotSignable
 from swapdesk.flows.signing.dex_watch import Watch
-from swapdesk.flows.wallet.one_nonce import standing, telling
+from swapdesk.flows.transactions.delivery import Pace, deliver
+from swapdesk.flows.transactions.same_nonce import decisive
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Refused, WalletError
+from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import (
     EXECUTED,
-    FINAL,
     HARMLESS,
     SignedTransaction,
     TransactionState,
@@ -134,7 +134,7 @@ class WalletFunding:
         signed = await self._client.transactions(tracked.intent.id)
         kept = [one for one in signed if one.purpose is Purpose.DEPOSIT]
         kept = [one for one in kept if one.state not in HARMLESS]
-        return telling(kept)
+        return decisive(kept)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
         """Whether its payment was cancelled: the wallet signs no other one for what was confirmed
@@ -230,51 +230,26 @@ class WalletFunding:
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> FundingOutcome:
         """Send the bytes while the order waits for them, and wait for their end."""
-        ends, problem = self._clock.monotonic() + self._pace.patience, signed.problem
-        hash_ = signed.hash
-        entry.signed(hash_)
+        entry.signed(signed.hash)
         self._watch.seen(signed)
-        while True:
-            try:
-                reason = self._refusal(tracked)
-                if reason is not None and signed.state is TransactionState.SIGNED:
-                    signed = await self._client.abandon(hash_)
-                elif reason is None and signed.state not in FINAL:
-                    signed = await self._sent(signed)
-                if signed.state not in FINAL:
-                    # On Solana it may still be kept from an order that takes it no more.
-                    again = reason is None or signed.nonce is not None
-                    found = await self._client.resolve(hash_, resend=again)
-                    signed = await standing(self._client, found)
-                self._watch.seen(signed)
-                problem = signed.problem
-            except AgentGone as gone:
-                return PaymentOpen("AGENT_GONE", gone.words, hash_)
-            except WalletError as error:
-                unreachable = (
-                    isinstance(error, Refused) and error.code is RefusalCode.CHAIN_UNREACHABLE
-                )
-                if not unreachable:
-                    return PaymentOpen("NOT_SENT", error.words, hash_)
-                problem = error.words
-            if signed.state is TransactionState.SUCCEEDED:
-                entry.paid(signed.hash)
-                return Funded(signed.hash)
-            if signed.state in FINAL:
-                return self._unpaid(tracked, signed, entry)
-            if self._clock.monotonic() >= ends:
-                return PaymentOpen("ON_ITS_WAY", problem or "It is not confirmed yet.", hash_)
-            await self._clock.sleep(self._pace.look)
-
-    async def _sent(self, signed: SignedTransaction) -> SignedTransaction:
-        """The bytes once more. A node of Solana that does not take them says nothing final: they
-        may be executed until their blockhash ends, and looking at the chain tells."""
-        try:
-            return await self._client.broadcast(signed.hash)
-        except Refused as refused:
-            if refused.code is not RefusalCode.CHAIN_REFUSED or signed.nonce is not None:
-                raise
-            return signed
+        came = await deliver(
+            self._client,
+            self._clock,
+            signed,
+            self._pace,
+            wanted=lambda: self._refusal(tracked) is None,
+            seen=self._watch.seen,
+        )
+        if came.transaction.state is TransactionState.SUCCEEDED:
+            entry.paid(came.transaction.hash)
+            return Funded(came.transaction.hash)
+        if came.final:
+            return self._unpaid(tracked, came.transaction, entry)
+        if isinstance(came.error, AgentGone):
+            return PaymentOpen("AGENT_GONE", came.reason, signed.hash)
+        if came.error is not None:
+            return PaymentOpen("NOT_SENT", came.reason, signed.hash)
+        return PaymentOpen("ON_ITS_WAY", came.reason or "It is not confirmed yet.", signed.hash)
 
     def _unpaid(
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry

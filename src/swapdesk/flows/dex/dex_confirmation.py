@@ -14,7 +14,7 @@ from swapdesk.flows.dex.dex_permission import asked
 from swapdesk.flows.dex.dex_words import goes_on
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Pace
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wire.dex import ConfirmTransactionRequest
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order

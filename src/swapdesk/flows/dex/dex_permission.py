@@ -23,10 +23,11 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, RESET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment, NotAgreed, NotSignable, Pace
+from swapdesk.flows.signing.dex_payment import DexPayment, NotAgreed, NotSignable
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import FINAL, Signature, TransactionState
+from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction, TransactionState
 from swapdesk.wire.dex import (
     Approval,
     ApproveAnswer,
@@ -129,7 +130,7 @@ class DexPermission:
         """Approvals of an earlier run: sent again as they are, to their end."""
         for signed in await self._payment.of(Purpose.APPROVE):
             if signed.state not in FINAL:
-                await self._mined(signed.hash, self._step_of(signed.hash))
+                await self._mined(signed, self._step_of(signed.hash))
 
     def _step_of(self, hash_: str) -> str:
         """The step that a transaction was signed for; the newest where none tells a hash yet."""
@@ -142,11 +143,11 @@ class DexPermission:
         payload = approval_of(approval, promise_of(self._intent))
         step = RESET if payload.data.endswith(_NOTHING) else APPROVE
         digest, spender = _digest(encode_json(approval)), _spender_of(payload)
-        hash_ = await self._payment.send_new(step, digest, payload, spender=spender)
-        await self._mined(hash_, step)
+        signed = await self._payment.send_new(step, digest, payload, spender=spender)
+        await self._mined(signed, step)
 
-    async def _mined(self, hash_: str, step: str) -> None:
-        done = await self._payment.settle(hash_, step, until=self._intent.valid_until)
+    async def _mined(self, signed: SignedTransaction, step: str) -> None:
+        done = await self._payment.settle(signed, step, until=self._intent.valid_until)
         if done.state is not TransactionState.SUCCEEDED:
             raise ApprovalFailed(done.hash, done.state)
 

@@ -21,7 +21,7 @@ from swapdesk.flows.dex.solana_half import half_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.dex_payment import DexPayment
-from swapdesk.flows.wallet.one_nonce import telling
+from swapdesk.flows.transactions.same_nonce import decisive
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -51,21 +51,21 @@ class SwapTransaction:
 
     async def executed(self, order: Order) -> str | None:
         """The hash of the order's transaction, executed; None where the venue settles."""
-        hash_ = await self._kept(order)
-        if hash_ is None:
+        signed = await self._kept(order)
+        if signed is None:
             told = told_by(order)
             if settled_by_venue(told):
                 return None
             self._payment.order_until(deadline_of(told))
             digest = hashlib.sha256(encode_json(told)).hexdigest()
             read = half_of if self._promise.chain_id is None else transaction_of
-            hash_ = await self._payment.send_new("swap", digest, read(told, self._promise))
+            signed = await self._payment.send_new("swap", digest, read(told, self._promise))
         try:
-            found = await self._payment.settle(hash_, "swap")
+            found = await self._payment.settle(signed, "swap")
         except Refused as refused:
             # The bytes are written down and are what may be sent once more.
             words = goes_on(f"{refused.words}.", self._ending.whereabouts())
-            raise Stopped(self._ending.open("NOT_SENT", words, hash_=hash_)) from None
+            raise Stopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
         hash_ = found.hash
         if found.state is TransactionState.SUCCEEDED:
             return hash_
@@ -78,13 +78,13 @@ class SwapTransaction:
             )
         )
 
-    async def _kept(self, order: Order) -> str | None:
+    async def _kept(self, order: Order) -> SignedTransaction | None:
         """The transaction that stands in the wallet's records, whatever the service says by now;
         None where there is none. One that nobody has seen and that would come too late is given
         up."""
         before = await self._payment.of(Purpose.SWAP)
         kept = [one for one in before if one.state is not TransactionState.ABANDONED]
-        pays = telling(kept)
+        pays = decisive(kept)
         if pays is None:
             return None
         if pays.state is TransactionState.SIGNED and self._too_late(order):
@@ -93,7 +93,7 @@ class SwapTransaction:
                 self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
             )
         self._note(pays)
-        return pays.hash
+        return pays
 
     def _too_late(self, order: Order) -> bool:
         try:

@@ -14,7 +14,7 @@ from typing import Any
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.signing.dex_watch import Watch
-from swapdesk.flows.wallet.one_nonce import standing
+from swapdesk.flows.transactions.delivery import Pace, deliver
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload
@@ -22,7 +22,6 @@ from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Review, Severity
 from swapdesk.wallet.transactions import (
-    FINAL,
     Signature,
     SignedTransaction,
     TransactionState,
@@ -73,15 +72,6 @@ class StillOpen(Exception):
     def __init__(self, hash_: str, problem: str | None = None) -> None:
         super().__init__(problem or "it is not final yet")
         self.hash = hash_
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds between two looks at a chain or two questions to the service, and for how long a
-    payment is followed before it is left to the next start."""
-
-    look: float = 1.0
-    patience: float = 300.0
 
 
 class DexPayment:
@@ -147,9 +137,9 @@ class DexPayment:
 
     async def send_new(
         self, step: str, digest: str, payload: TransactionPayload | SolanaPayload, **told: Any
-    ) -> str:
-        """Sign a transaction and send it: step PREPARED, signed, SENT with its hash and ``told``,
-        and only then the bytes leave. Its hash."""
+    ) -> SignedTransaction:
+        """Sign a transaction: step PREPARED, signed, SENT with its hash and ``told``, and only
+        then its bytes may leave (:meth:`settle`)."""
         seq = self._journal.swaps.begin(self._promise.intent_id, step, digest)
         try:
             signed = await self.sign(payload)
@@ -161,48 +151,23 @@ class DexPayment:
             raise
         assert isinstance(signed, SignedTransaction)
         self._journal.swaps.sent(self._promise.intent_id, seq, hash=signed.hash, **told)
-        return signed.hash
+        return signed
 
     async def settle(
-        self, hash_: str, step: str, *, until: datetime | None = None
+        self, signed: SignedTransaction, step: str, *, until: datetime | None = None
     ) -> SignedTransaction:
         """Send the bytes, the same ones however often, and wait for their end: that of the
         transaction that was executed, where it got a higher fee meanwhile. Raises StillOpen when
         there is none in time, and Refused when the node does not take them."""
-        ends = self._clock.monotonic() + self._pace.patience
-        problem: str | None = None
-        while True:
-            try:
-                found = await self._delivered(hash_)
-                self._watch.seen(found)
-            except Refused as refused:
-                if refused.code is not RefusalCode.CHAIN_UNREACHABLE and not self._expires(refused):
-                    raise
-                problem = refused.words
-            else:
-                if found.state in FINAL:
-                    self._ended(step, found)
-                    return found
-                problem = found.problem
-            late = until is not None and self._clock.now() >= until
-            if late or self._clock.monotonic() >= ends:
-                raise StillOpen(hash_, problem)
-            await self._clock.sleep(self._pace.look)
-
-    async def _delivered(self, hash_: str) -> SignedTransaction:
-        """The bytes once more, and what became of them."""
-        try:
-            await self._wallet.broadcast(hash_)
-        except Refused as refused:
-            if not self._expires(refused):
-                raise
-        return await standing(self._wallet, await self._wallet.resolve(hash_))
-
-    def _expires(self, refused: Refused) -> bool:
-        """Whether a node that does not take the bytes says nothing final: on Solana they may be
-        executed until their blockhash ends, and looking at the chain then tells that they were
-        not."""
-        return refused.code is RefusalCode.CHAIN_REFUSED and self._promise.chain_id is None
+        came = await deliver(
+            self._wallet, self._clock, signed, self._pace, until=until, seen=self._watch.seen
+        )
+        if came.error is not None:
+            raise came.error
+        if not came.final:
+            raise StillOpen(signed.hash, came.reason)
+        self._ended(step, came.transaction)
+        return came.transaction
 
     def _ended(self, step: str, found: SignedTransaction) -> None:
         """The outcome is committed before it is shown."""

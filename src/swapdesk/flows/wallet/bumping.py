@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from swapdesk.flows.wallet.one_nonce import standing, telling
+from swapdesk.flows.transactions.same_nonce import current, decisive
 from swapdesk.flows.wallet.replacement import Done, Kept, Outcome, Replacement, Words
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import Payload
@@ -48,7 +48,7 @@ class Bumping(Replacement):
         return Kept(first.hash, first.state, "It was never sent, so it waits for no fee.")
 
     def _ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
-        stands = telling([one for one in same if one.purpose is first.purpose]) or first
+        stands = decisive([one for one in same if one.purpose is first.purpose]) or first
         if stands.state in EXECUTED:
             return Done(first.hash, stands.hash, failed=stands.state is State.FAILED)
         if stands.state is State.MINED or stands.state in FINAL:
@@ -78,4 +78,4 @@ class Bumping(Replacement):
     ) -> Outcome:
         if second.state in EXECUTED:
             return Done(first.hash, second.hash, failed=second.state is State.FAILED)
-        return self._over(first, await standing(client, second))
+        return self._over(first, await current(client, second))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from swapdesk.flows.wallet.one_nonce import standing, telling
+from swapdesk.flows.transactions.same_nonce import current, decisive
 from swapdesk.flows.wallet.own_promise import own_promise
 from swapdesk.flows.wallet.replacement import Done, Kept, Outcome, Replacement, Words
 from swapdesk.wallet.client import WalletClient
@@ -65,7 +65,7 @@ class Cancelling(Replacement):
         taken = [one for one in same if one.purpose is Purpose.CANCEL and one.state in EXECUTED]
         if taken:
             return Done(first.hash, taken[-1].hash)
-        stands = telling([one for one in same if one.purpose is not Purpose.CANCEL]) or first
+        stands = decisive([one for one in same if one.purpose is not Purpose.CANCEL]) or first
         if stands.state in FINAL or stands.state is State.MINED:
             return self._over(first, stands)
         return None
@@ -96,7 +96,7 @@ class Cancelling(Replacement):
         self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
     ) -> Outcome:
         first = await client.resolve(first.hash, resend=False)
-        stands = await standing(client, first)
+        stands = await current(client, first)
         # An empty transaction that failed has used the nonce up as one that succeeded has.
         if second.state in EXECUTED:
             return Done(first.hash, second.hash)

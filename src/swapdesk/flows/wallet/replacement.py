@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from swapdesk.clock import Clock
-from swapdesk.flows.wallet.delivery import deliver
+from swapdesk.flows.transactions.delivery import OWN, deliver
+from swapdesk.flows.transactions.same_nonce import looked_at, same_nonce
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.one_nonce import looked_at, same_nonce
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import Payload
@@ -158,7 +158,7 @@ class Replacement(ABC):
     async def _delivered(
         self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
     ) -> Outcome:
-        came = await deliver(client, self._clock, second, contested=True)
+        came = await deliver(client, self._clock, second, OWN, contested=True)
         if not came.final:
             return Undecided(first.hash, came.transaction.hash, came.reason)
         try:

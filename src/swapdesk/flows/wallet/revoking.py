@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.clock import Clock
-from swapdesk.flows.wallet.delivery import OnItsWay, deliver
+from swapdesk.flows.transactions.delivery import OWN, OnItsWay, deliver
+from swapdesk.flows.transactions.same_nonce import under_way
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.one_nonce import under_way
 from swapdesk.flows.wallet.own_promise import own_promise
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
@@ -115,7 +115,7 @@ class Revoking:
         return await self._delivered(client, signed)
 
     async def _delivered(self, client: WalletClient, signed: SignedTransaction) -> Ended:
-        came = await deliver(client, self._clock, signed)
+        came = await deliver(client, self._clock, signed, OWN)
         one = came.transaction
         if one.state is TransactionState.SUCCEEDED:
             return Revoked(one.hash)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.wallet.delivery import OnItsWay
+from swapdesk.flows.transactions.delivery import OnItsWay
 from swapdesk.flows.wallet.revoking import Ended, NotRevoked, Open, Proposed, Revoked
 from swapdesk.tui.screens.wallet_rows import Subject
 from swapdesk.tui.widgets.typed_confirm import Question

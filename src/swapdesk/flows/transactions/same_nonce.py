@@ -16,7 +16,7 @@ from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
-_TELLING = (
+_DECISIVE = (
     EXECUTED,
     frozenset({State.MINED}),
     frozenset({State.SENDING, State.SENT}),
@@ -44,11 +44,11 @@ def same_payment(
     return tuple(each for each in same_nonce(one, signed) if (each.intent_id, each.purpose) == told)
 
 
-def telling(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
+def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
     """The one of several for the same payment that tells how it stands: executed, else in a
     block, else on its way, else the newest. A higher fee that was never sent says nothing about
     the payment that was."""
-    for states in _TELLING:
+    for states in _DECISIVE:
         found = [one for one in signed if one.state in states]
         if found:
             return found[-1]
@@ -58,15 +58,15 @@ def telling(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
     """The one of these purposes that is not over and tells how it stands. A cancellation is signed
     under the intent of what it takes back, and does nothing of it."""
-    return telling([one for one in signed if one.purpose in purposes and one.state not in FINAL])
+    return decisive([one for one in signed if one.purpose in purposes and one.state not in FINAL])
 
 
-async def standing(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
+async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
     """The transaction that tells how the payment of ``one`` stands: itself, or one with a higher
     fee. Raises WalletError."""
     if one.nonce is None:
         return one
-    return telling(same_payment(one, await client.transactions(one.intent_id))) or one
+    return decisive(same_payment(one, await client.transactions(one.intent_id))) or one
 
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:

@@ -1,0 +1,1 @@
+"""Transactions that the wallet signed: which of them counts, and how they reach their end."""
