@@ -15,6 +15,7 @@ from swapdesk.cli.command_error import (
     of_client_error,
     own_refusal,
 )
+from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session, require_key
@@ -55,7 +56,7 @@ class Creation:
 
 async def create_batch(session: Session, request: CreateRequest) -> int:
     """Create every group and print. Raises CommandError."""
-    plan = await creatable_plan(session, request, 'Create these orders? Type "create":', "create")
+    plan = await creatable_plan(session, request, "Create these orders?")
     made = await created(session, plan, again=request.again)
     tell_batch(session, made.batch)
     stopped = creation_error(made)
@@ -64,9 +65,7 @@ async def create_batch(session: Session, request: CreateRequest) -> int:
     return creation_exit(session, made.batch)
 
 
-async def creatable_plan(
-    session: Session, request: CreateRequest, question: str, answer: str
-) -> BatchPlan:
+async def creatable_plan(session: Session, request: CreateRequest, question: str) -> BatchPlan:
     """The plan, after the trader said yes to it. Raises CommandError: exit 2 for problems."""
     require_key(session)
     output = session.call.output
@@ -108,7 +107,7 @@ async def creatable_plan(
         if not session.call.interactive:
             raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
         tell_plan(output, plan, left)
-        if output.ask(question) != answer:
+        if not says_yes(output, question):
             raise not_confirmed("Nothing was created.")
     return plan
 

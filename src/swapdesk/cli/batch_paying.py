@@ -14,11 +14,11 @@ from swapdesk.cli.batch_creation import (
 )
 from swapdesk.cli.batch_result import ask_orders, find_batch, tell_batch
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
+from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.group_document import next_words
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session, require_key
-from swapdesk.cli.wallet_chains import review_text
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
 from swapdesk.flows.batch.group_account import (
     NotSettled,
@@ -41,7 +41,7 @@ from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction
 
-PAY = 'Create and pay these orders? Type "pay":'
+PAY = "Create and pay these orders?"
 _ENDS = {
     "NOT_CONFIRMED": Exit.INTERRUPTED,
     "BUNDLE_FAILED": Exit.ENDED_OTHERWISE,
@@ -83,7 +83,7 @@ async def run_batch(session: Session, create: CreateRequest, request: PayRequest
     """Plan, create, and pay each group after the one before. Raises CommandError."""
     if not create.yes and not session.call.interactive:
         raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
-    plan = await creatable_plan(session, create, PAY, "pay")
+    plan = await creatable_plan(session, create, PAY)
     await _ready(session)
     await _require_payers(session, plan, request.account)
     made = await created(session, plan, again=create.again, payer=request.account)
@@ -228,13 +228,7 @@ class _Work:
         )
 
     async def _look(self, review: Review) -> Agreed | None:
-        output = self._session.call.output
-        output.talk(*review_text(review))
-        if review.phrase is not None:
-            typed = output.ask(f'Type "{review.phrase}" to sign:')
-            return Agreed(review.phrase) if typed == review.phrase else None
-        agreed = self._request.yes or output.ask('Sign this? Type "sign":') == "sign"
-        return Agreed() if agreed else None
+        return consent(self._session.call.output, review, yes=self._request.yes)
 
 
 class _Progress(GroupWatch):

@@ -7,6 +7,7 @@ from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
+from swapdesk.cli.consent import says_yes
 from swapdesk.cli.create_dry_run import print_dry_run
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
@@ -143,7 +144,7 @@ class Creation:
         less = f"{given}, {created.check.lower_by:.2f}% less than its quote."
         if least is not None and out >= least:
             self._output.talk(f"{less} That is not below --min-out.")
-        elif self._request.yes or self._output.ask(f'{less} Type "accept":') != "accept":
+        elif self._request.yes or not says_yes(self._output, f"{less} Accept it?"):
             return created
         return self._session.link.exchange.accept_lower(created)
 
@@ -163,7 +164,7 @@ class Creation:
             if not challenge.passed(self._output.ask("Four characters:") or ""):
                 said = "That is not what stands there. Compare the whole address."
                 raise not_confirmed(f"{said} Nothing was created.")
-        if self._output.ask('Create this order? Type "yes":') != "yes":
+        if not says_yes(self._output, "Create this order?"):
             raise not_confirmed("Not confirmed. Nothing was created.")
 
     async def _post(self, intent: Intent) -> Created:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.consent import consent
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
 from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
@@ -33,7 +34,7 @@ from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
-from swapdesk.wallet.review import Match, Review
+from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.tokens import Token
 
@@ -159,16 +160,10 @@ class DexCreation(Creation):
 
     async def _look(self, review: Review) -> Agreed | None:
         """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
-        self._output.talk(review.title, *_lines(review))
-        if review.phrase is not None:
-            typed = self._output.ask(f'Type "{review.phrase}" to sign:')
-            agreed = typed == review.phrase
-        else:
-            agreed = self._request.yes or self._output.ask('Sign this? Type "sign":') == "sign"
-        if not agreed:
-            return None
-        self._signed.append(review.title)
-        return Agreed(review.phrase)
+        agreed = consent(self._output, review, yes=self._request.yes)
+        if agreed is not None:
+            self._signed.append(review.title)
+        return agreed
 
     def _tell(self, intent: Intent, outcome: Swapped) -> None:
         order, promise = outcome.order, promise_of(intent)
@@ -200,12 +195,6 @@ class DexCreation(Creation):
             ]
         )
         self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
-
-
-def _lines(review: Review) -> list[str]:
-    marks = {Match.EQUAL: "= ", Match.DIFFERS: "! ", Match.UNMATCHED: "? "}
-    lines = [f"{marks[one.match]}{one.field}: {one.signed}" for one in review.lines]
-    return lines + [f"! {one.words}" for one in review.findings]
 
 
 def _not_swapped(outcome: SwapEnded | SwapOpen) -> CommandError:

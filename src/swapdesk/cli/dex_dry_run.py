@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from swapdesk.cli.command_error import own_refusal
+from swapdesk.cli.consent import review_text
 from swapdesk.cli.dex_creation import DexCreation
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import require_key
 from swapdesk.cli.token_argument import find_token
-from swapdesk.cli.wallet_chains import review_text
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error
 from swapdesk.flows.creation.dex_transaction import NotThisSwap
 from swapdesk.flows.dex.dex_dry_run import DryRun, DryStep, dry_run

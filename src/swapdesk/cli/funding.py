@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import tracked_json
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import Session
-from swapdesk.cli.wallet_chains import review_text
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.deposits.deposit_promise import kind_of
@@ -73,12 +73,7 @@ async def _funding(session: Session, wallet: LocalWallet, request: FundRequest) 
     desk, output = session.desk, session.call.output
 
     async def look(review: Review) -> Agreed | None:
-        output.talk(*review_text(review))
-        if review.phrase is not None:
-            typed = output.ask(f'Type "{review.phrase}" to sign:')
-            return Agreed(review.phrase) if typed == review.phrase else None
-        agreed = request.yes or output.ask('Sign this? Type "sign":') == "sign"
-        return Agreed() if agreed else None
+        return consent(output, review, yes=request.yes)
 
     return WalletFunding(
         await wallet.client(), desk.journal, desk.clock, look, session.link.tracker.get

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, not_confirmed
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.consent import require_consent
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.held_table import HeldTable, unread_words
 from swapdesk.cli.output import Form, Output
@@ -22,7 +23,6 @@ from swapdesk.flows.wallet.revoking import NotRevoked, Open, Revoked, Revoking
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.place import ChainLink
-from swapdesk.wallet.review import Match, Review, Severity
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 UNREAD = "UNREAD"
@@ -140,14 +140,8 @@ async def revoke_allowance(
     if isinstance(proposed, Open):
         output.talk("This revocation was signed before. The same transaction is sent again.")
     else:
-        output.talk(*review_text(proposed.review))
-        if proposed.review.refused:
-            raise refused_by_gate(proposed.review)
-        if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
-            raise not_confirmed("Nothing was signed.")
+        require_consent(output, proposed.review, yes=yes)
         await unlock(call, wallet, descriptor)
-        if proposed.review.phrase is not None:
-            raise refused_by_gate(proposed.review)
     ended = await revoking.revoke(proposed)
     if isinstance(ended, NotRevoked):
         raise CommandError(
@@ -196,25 +190,6 @@ async def _allowance(
 
 async def _account(wallet: LocalWallet, named: str | None) -> Account | None:
     return None if named is None else account_named(await wallet.accounts(), named)
-
-
-def review_text(review: Review) -> list[str]:
-    """What will be signed, line by line, and what was said against it."""
-    marks = {Match.EQUAL: " ", Match.DIFFERS: "x", Match.UNMATCHED: "?"}
-    width = max((len(one.field) for one in review.lines), default=0)
-    lines = [f"{review.title} ({review.chain})"]
-    lines += [f"{marks[one.match]} {one.field:<{width}}  {one.signed}" for one in review.lines]
-    said = {Severity.REFUSE: "x", Severity.WARN: "!"}
-    lines += [f"{said[one.severity]} {one.words} ({one.code})" for one in review.findings]
-    return [*lines, f"  Digest {review.digest}"]
-
-
-def refused_by_gate(review: Review, *, money: str = UNTOUCHED) -> CommandError:
-    """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
-    found = [one for one in review.findings if one.severity is Severity.REFUSE]
-    said = " ".join(f"{one.words} Rule {one.code}." for one in found) or "It needs a typed phrase."
-    next_ = "you: look at what was refused"
-    return CommandError(Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", money, next_)
 
 
 def _told(

@@ -11,6 +11,7 @@ from typing import Any
 
 from swapdesk.cli.call import Call
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
+from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.passphrase import MAX_SECRET, new_passphrase, read_secret
@@ -173,7 +174,7 @@ def _chosen(call: Call, choices: Sequence[ImportChoice], yes: bool) -> ImportCho
     if not call.interactive:
         raise bad_input("NEEDS_YES", "Without a terminal add --yes and one --path.", field="yes")
     if len(choices) == 1:
-        if output.ask("Keep this account? [y/N]").lower() in ("y", "yes"):
+        if says_yes(output, "Keep this account?"):
             return choices[0]
     else:
         answer = output.ask(f"Which one? [1-{len(choices)}]")

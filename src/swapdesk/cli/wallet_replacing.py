@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.cli.command_error import CommandError, not_confirmed
+from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.consent import require_consent
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
-from swapdesk.cli.wallet_chains import refused_by_gate, review_text
 from swapdesk.cli.wallet_session import unlock
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import (
@@ -19,7 +19,6 @@ from swapdesk.flows.wallet.replacement import (
     UnderWay,
     Words,
 )
-from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
 
 _NEVER = frozenset({TransactionState.REPLACED, TransactionState.LOST, TransactionState.ABANDONED})
@@ -57,23 +56,11 @@ async def replace_transaction(
     if isinstance(proposed, UnderWay):
         session.call.output.talk(replacement.words.signed_before(proposed.second))
     elif isinstance(proposed, Proposed):
-        await _agreed(session, wallet, proposed.review, descriptor, yes)
+        require_consent(session.call.output, proposed.review, yes=yes, money=_WAITS)
+        await unlock(session.call, wallet, descriptor)
     else:
         return _ended(session, replacement.words, told, proposed)
     return _ended(session, replacement.words, told, await replacement.replace(proposed))
-
-
-async def _agreed(
-    session: Session, wallet: LocalWallet, review: Review, descriptor: int | None, yes: bool
-) -> None:
-    """Show it and ask. Raises CommandError where it is not to be signed."""
-    output = session.call.output
-    output.talk(*review_text(review))
-    if review.refused or review.phrase is not None:
-        raise refused_by_gate(review, money=_WAITS)
-    if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
-        raise not_confirmed("Nothing was signed.", money=_WAITS)
-    await unlock(session.call, wallet, descriptor)
 
 
 def _ended(session: Session, words: Words, told: Told, ended: Outcome) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.consent import require_consent
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
-from swapdesk.cli.wallet_chains import refused_by_gate, review_text
 from swapdesk.cli.wallet_session import account_named, unlock
 from swapdesk.flows.batch.withdrawing import (
     Deployed,
@@ -87,7 +87,9 @@ async def _withdrawn(
                 output.talk("This was signed before. The same transaction is sent again.")
             case Proposed():
                 output.talk(*_plan(step))
-                await _agreed(session, wallet, step, descriptor, yes)
+                money = f"in your smart account {step.sender}"
+                require_consent(output, step.review, yes=yes, money=money)
+                await unlock(session.call, wallet, descriptor)
         ended = await flow.send(step)
         if isinstance(ended, Withdrawn):
             return _told(session, account, link, ended, deployment)
@@ -127,20 +129,6 @@ def _plan(step: Proposed) -> list[str]:
 def _words(one: Taken) -> str:
     kept = ", prepaid for gas" if one.prepaid else ""
     return f"{exact_amount(one.amount)} {one.symbol}{kept}"
-
-
-async def _agreed(
-    session: Session, wallet: LocalWallet, step: Proposed, descriptor: int | None, yes: bool
-) -> None:
-    """Show it and ask. Raises CommandError where it is not to be signed."""
-    output = session.call.output
-    money = f"in your smart account {step.sender}"
-    output.talk(*review_text(step.review))
-    if step.review.refused or step.review.phrase is not None:
-        raise refused_by_gate(step.review, money=money)
-    if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
-        raise not_confirmed("Nothing was signed.", money=money)
-    await unlock(session.call, wallet, descriptor)
 
 
 def _nothing(step: Nothing, wanted: Wanted, link: ChainLink) -> CommandError:
