@@ -1,0 +1,153 @@
+"""Plants each defect in a copy of the project and expects the tests named beside it to fail.
+
+``python -m tests.planted`` from the root of the project runs all of them, with names after it
+only those. ``--list`` prints the table, ``--suite`` runs the whole suite in place of the tests
+that are named. The copy has a virtual environment of its own, so that programs which the tests
+start, isolated ones too, import the copy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.planted.defects import DEFECTS, ROOT, SOURCES, Defect
+
+_LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv", ".*_cache", "__pycache__", ".hypothesis", "*.egg-info", "node_modules"
+)
+_PASSED, _FAILED = 0, 1
+"""Exit codes of pytest; all others mean that the tests did not run as they should."""
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_SUITE = ("tests",)
+
+
+class Project:
+    """A copy of the project, with an interpreter that imports it."""
+
+    def __init__(self, place: Path) -> None:
+        self.root = place / "project"
+        shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
+        environment = self.root / ".venv"
+        venv.create(environment, symlinks=True)
+        self._python = environment / "bin" / "python3"
+        packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
+        # The order counts: the copy is found before whatever is installed beside this interpreter.
+        paths = [self.root / SOURCES, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+        lines = dict.fromkeys(str(path) for path in paths)
+        (packages / "planted.pth").write_text("\n".join(lines) + "\n")
+        shutil.copy2(self.root / "scripts" / "swapdesk", environment / "bin")
+        self._require_copy()
+
+    def _require_copy(self) -> None:
+        """Raises RuntimeError when isolated programs import anything but the copy."""
+        shown = subprocess.run(
+            [self._python, "-I", "-c", "import swapdesk; print(swapdesk.__file__)"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        if not Path(shown).is_relative_to(self.root):
+            raise RuntimeError(f"{shown} is imported in place of the copy")
+
+    def plant(self, defect: Defect) -> None:
+        self._write(defect, defect.planted())
+
+    def remove(self, defect: Defect) -> None:
+        self._write(defect, defect.source())
+
+    def _write(self, defect: Defect, text: str) -> None:
+        path = self.root / SOURCES / defect.file
+        path.write_text(text, encoding="utf-8")
+        # What was compiled is told apart by the second and the size alone.
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+
+    def test(self, tests: Sequence[str], *options: str) -> subprocess.CompletedProcess[str]:
+        """Run pytest on ``tests`` in the copy."""
+        command = [self._python, "-m", "pytest", "-p", "no:cacheprovider", "-rfE", "--tb=no"]
+        return subprocess.run(
+            [*command, *options, *tests],
+            cwd=self.root,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code: 1 if a defect was not found, 2 if nothing could be proved."""
+    asked = _asked(arguments)
+    chosen = [one for one in DEFECTS if not asked.names or one.name in asked.names]
+    if asked.list:
+        for defect in chosen:
+            _say(f"{defect.name}: {defect.loses}")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="planted-") as place:
+        project = Project(Path(place))
+        tests = _SUITE if asked.suite else tuple(dict.fromkeys(_tests_of(chosen)))
+        began = time.monotonic()
+        unchanged = project.test(tests)
+        if unchanged.returncode != _PASSED:
+            _say(f"The tests do not pass without a defect:\n{unchanged.stdout}{unchanged.stderr}")
+            return 2
+        _say(f"without a defect: passed in {time.monotonic() - began:.0f} s")
+        missed = [one.name for one in chosen if not _found(project, one, suite=asked.suite)]
+    _say(f"{len(chosen) - len(missed)} of {len(chosen)} defects found")
+    return 1 if missed else 0
+
+
+def _asked(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.planted")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="defects to plant; all without")
+    parser.add_argument("--list", action="store_true", help="what there is and what it would lose")
+    parser.add_argument("--suite", action="store_true", help="run the whole suite for each")
+    asked = parser.parse_args(arguments)
+    unknown = sorted({*asked.names} - {one.name for one in DEFECTS})
+    if unknown:
+        parser.error(f"no such defect: {', '.join(unknown)}")
+    return asked
+
+
+def _tests_of(chosen: Sequence[Defect]) -> list[str]:
+    return [test for defect in chosen for test in defect.found_by]
+
+
+def _found(project: Project, defect: Defect, *, suite: bool) -> bool:
+    """Plant the defect, run its tests, and say in a line what became of it."""
+    began = time.monotonic()
+    project.plant(defect)
+    try:
+        run = project.test(_SUITE if suite else defect.found_by, "-x")
+    finally:
+        project.remove(defect)
+    took = f"{time.monotonic() - began:.0f} s"
+    if run.returncode == _FAILED:
+        by = _FAILURE.search(run.stdout)
+        _say(f"{defect.name}: found by {by.group(1) if by else 'a test'} ({took})")
+        return True
+    _say(f"{defect.name}: NOT FOUND ({took}, pytest ended with {run.returncode})")
+    if run.returncode != _PASSED:
+        _say(f"{run.stdout}{run.stderr}")
+    return False
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,36 @@
+"""The planted defects fit the source and the tests as they are now."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+
+from planted.defects import DEFECTS, ROOT, Defect
+
+LEAST = 28
+NAMES = [defect.name for defect in DEFECTS]
+
+
+def test_there_are_enough_of_them_and_each_has_a_name_of_its_own() -> None:
+    assert len(DEFECTS) >= LEAST
+    assert [name for name, count in Counter(NAMES).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=NAMES)
+def test_a_defect_can_be_planted(defect: Defect) -> None:
+    assert defect.source().count(defect.old) == 1
+    assert defect.new != defect.old
+    # Other syntax trees: a comment or a space more is no defect.
+    assert ast.dump(ast.parse(defect.planted())) != ast.dump(ast.parse(defect.source()))
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=NAMES)
+def test_the_tests_that_find_a_defect_are_there(defect: Defect) -> None:
+    assert defect.found_by
+    for test in defect.found_by:
+        path, _, name = test.partition("::")
+        source = (ROOT / path).read_text(encoding="utf-8")
+        function = name.partition("[")[0]
+        assert not function or f"def {function}(" in source, test
