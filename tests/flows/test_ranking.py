@@ -94,6 +94,14 @@ def boards(draw: st.DrawFn) -> list[Quote]:
     return quotes
 
 
+def test_what_a_route_pays_after_its_fees_decides() -> None:
+    larger_before_fees = quote(1, "10", net_amount_out=Decimal("8"))
+    more_arrives = quote(2, "9", net_amount_out=Decimal("8.5"))
+    ranking = ranked(larger_before_fees, more_arrives)
+    assert order(ranking) == ["v2", "v1"]
+    assert [row.key for row in ranking.rows] == [Decimal("8.5"), Decimal(8)]
+
+
 @given(boards())
 def test_only_usable_routes_are_ranked_by_what_they_pay(quotes: list[Quote]) -> None:
     ranking = ranked(*quotes)

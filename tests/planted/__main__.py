@@ -22,7 +22,8 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.planted.defects import DEFECTS, ROOT, SOURCES, Defect
+from .defect import ROOT, SOURCES, Defect
+from .defects import DEFECTS
 
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", ".*_cache", "__pycache__", ".hypothesis", "*.egg-info", "node_modules"

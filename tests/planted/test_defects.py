@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 
-from planted.defects import DEFECTS, ROOT, Defect
+from planted.defect import ROOT, Defect
+from planted.defects import DEFECTS
 
 LEAST = 28
 NAMES = [defect.name for defect in DEFECTS]

@@ -1,0 +1,301 @@
+"""Defects of the desk: creating orders, showing them, and paying them once."""
+
+from __future__ import annotations
+
+from .defect import Defect
+
+CREATING = (
+    Defect(
+        "create-posted-again",
+        "A create whose answer was lost becomes two orders, and both may be paid.",
+        "swapdesk/flows/creation/exchange.py",
+        "            return await self._look_for(intent, sent_at, known, error, on_waiting)\n"
+        "        except ApiError as error:",
+        "            log.warning('no answer: %s', error)\n"
+        "            receipt = await self._post(body, intent.valid_until - LAST_MOMENT)\n"
+        "        except ApiError as error:",
+        ("tests/flows/test_exchange.py::test_a_lost_answer_is_looked_up_and_never_posted_again",),
+    ),
+    Defect(
+        "write-retried",
+        "Every write that failed is sent a second time, so that an order is created twice.",
+        "swapdesk/client/retry.py",
+        "return told if isinstance(error, RateLimited) and attempt == 1 else None",
+        "return told or 0.0 if attempt == 1 else None",
+        (
+            "tests/client/test_transport.py"
+            "::test_a_lost_answer_leaves_a_write_unknown_and_is_never_sent_twice",
+        ),
+    ),
+    Defect(
+        "gateway-error-taken-for-refusal",
+        "An order that exists is told as not created, and the trader creates another one.",
+        "swapdesk/client/outcomes.py",
+        "unsure = isinstance(error, AnswerRefused | ServiceFailed)",
+        "unsure = isinstance(error, AnswerRefused)",
+        ("tests/flows/test_exchange.py::test_a_gateway_error_after_the_create_is_looked_up",),
+    ),
+    Defect(
+        "sent-create-taken-for-unsent",
+        "After a crash an order that was created is forgotten, and is created again.",
+        "swapdesk/flows/creation/resume.py",
+        "step.state is StepState.PREPARED or step.sent_at is None",
+        "step.state in (StepState.PREPARED, StepState.SENT) or step.sent_at is None",
+        (
+            "tests/flows/test_exchange.py"
+            "::test_a_kill_after_sending_is_resumed_without_a_second_post",
+        ),
+    ),
+    Defect(
+        "unknown-twin-allowed",
+        "The same payment is created again while nobody knows whether the first one exists.",
+        "swapdesk/flows/journal/intent_log.py",
+        "                (intent.fingerprint, IntentState.OPEN, IntentState.UNKNOWN),",
+        "                (intent.fingerprint, IntentState.OPEN, IntentState.OPEN),",
+        ("tests/flows/test_journal.py::test_a_payment_of_unknown_outcome_blocks_its_twin_only",),
+    ),
+    Defect(
+        "older-order-adopted",
+        "An order of another payment is taken for the one that was lost.",
+        "swapdesk/flows/creation/reconciliation.py",
+        "fresh = [order for order in listed if order.service_id not in known]",
+        "fresh = listed",
+        ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
+    ),
+    Defect(
+        "expired-quote-created",
+        "An order is created on a quote that ended, at whatever rate holds then.",
+        "swapdesk/flows/creation/exchange.py",
+        "if intent.valid_until - self._clock.now() <= LAST_MOMENT:",
+        "if intent.valid_until - intent.frozen_at <= LAST_MOMENT:",
+        ("tests/flows/test_exchange.py::test_an_expired_quote_is_not_sent",),
+    ),
+    Defect(
+        "answer-about-another-id",
+        "The deposit address of another order is shown for the one that was asked for.",
+        "swapdesk/client/api_connection.py",
+        "        if _of_another(result, path or {}):",
+        "        if operation.writes and _of_another(result, path or {}):",
+        ("tests/client/test_api.py::test_an_answer_about_another_id_is_of_no_use",),
+    ),
+)
+
+CONFIRMED = (
+    Defect(
+        "swapped-deposit-address",
+        "A deposit address that changed between two answers is shown and paid.",
+        "swapdesk/flows/creation/order_check.py",
+        "if created.deposit_address not in (None, read.deposit_address):",
+        "if created.deposit_address is not None and read.deposit_address is None:",
+        ("tests/flows/test_order_check.py",),
+    ),
+    Defect(
+        "recipient-of-order-unchecked",
+        "An order that pays somebody else is released for payment.",
+        "swapdesk/flows/creation/order_check.py",
+        "        intent.token_out.kind, order.receiver_address, intent.recipient\n    ):",
+        "        intent.token_out.kind, order.receiver_address, order.receiver_address\n    ):",
+        ("tests/flows/test_order_check.py::test_a_hard_difference_hides_the_address",),
+    ),
+    Defect(
+        "middle-refund-unchecked",
+        "A private swap that fails between its legs returns the money to somebody else.",
+        "swapdesk/flows/creation/order_check.py",
+        "        None,\n        intent.intermediate_refund,\n    ):",
+        "        None,\n        order.intermediate_refund_address,\n    ):",
+        (
+            "tests/flows/test_order_check.py"
+            "::test_another_refund_address_in_the_middle_is_a_hard_difference",
+        ),
+    ),
+    Defect(
+        "foreign-order-released",
+        "The deposit address of an order that nobody confirmed here is shown as one's own.",
+        "swapdesk/flows/intents/standing.py",
+        "frozenset({Standing.UNREPEATED, Standing.DIFFERS, Standing.CONTRADICTS}),",
+        "frozenset({*Standing}),",
+        (
+            "tests/flows/test_journal.py"
+            "::test_an_order_seen_before_it_was_confirmed_here_stays_hidden",
+        ),
+    ),
+    Defect(
+        "hidden-order-released",
+        "An order that was found to differ is released by a later look.",
+        "swapdesk/flows/journal/order_log.py",
+        "        if verdict.standing not in MAY_FOLLOW[stands.standing]:\n"
+        "            return stands\n",
+        "",
+        ("tests/flows/test_journal.py",),
+    ),
+    Defect(
+        "unknown-status-taken-for-waiting",
+        "An order in a state that nobody knows is shown as waiting for money.",
+        "swapdesk/flows/journal/folding.py",
+        "return _BY_STATUS.get(status)",
+        "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
+        ("tests/flows/test_folding.py",),
+    ),
+    Defect(
+        "expired-order-payable",
+        "The address of an order is shown after its deadline, and the deposit is lost or held.",
+        "swapdesk/flows/deposits/deposit_phase.py",
+        'over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)',
+        "over = state.ended and state.deadline is not None and state.deadline <= now",
+        ("tests/flows/test_deposit_money.py", "tests/tui/test_deposit.py"),
+    ),
+    Defect(
+        "gross-instead-of-net",
+        "The route that is called the best pays less than another one.",
+        "swapdesk/flows/quotes/ranking.py",
+        "return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out",
+        "return quote.amount_out if quote.amount_out is not None else quote.net_amount_out",
+        ("tests/flows/test_ranking.py",),
+    ),
+)
+
+PAYING = (
+    Defect(
+        "deposit-rounded-down",
+        "What is sent is a little less than the order asks for, and the deposit is held back.",
+        "swapdesk/flows/orders/payable_amount.py",
+        "quantize(amount, decimals, up=True)",
+        "quantize(amount, decimals, up=False)",
+        ("tests/flows/test_payable_amount.py",),
+    ),
+    Defect(
+        "memo-not-on-the-card",
+        "A deposit on a chain with memos is sent without one and credited to nobody.",
+        "swapdesk/tui/screens/deposit_facts.py",
+        "        memo=order.deposit_tag or None,",
+        "        memo=order.receiver_tag or None,",
+        ("tests/tui/test_deposit.py::test_the_card_of_a_chain_with_tags",),
+    ),
+    Defect(
+        "memo-not-in-the-code",
+        "Who scans the code pays without the destination tag, and nobody is credited.",
+        "swapdesk/chain/addresses/payment_uri.py",
+        '("dt", payment.memo)',
+        '("dt", None)',
+        ("tests/chain/test_payment_uri.py::test_memos_in_the_code",),
+    ),
+    Defect(
+        "memo-not-promised",
+        "The wallet signs a deposit without the memo that the order asks for.",
+        "swapdesk/flows/deposits/deposit_promise.py",
+        "            order.deposit_tag or None,",
+        "            order.receiver_tag or None,",
+        ("tests/flows/test_deposit_transfer.py", "tests/wallet/test_solana_deposits.py"),
+    ),
+    Defect(
+        "lost-payment-made-again",
+        "A deposit whose answer was lost is paid a second time.",
+        "swapdesk/flows/journal/call_log.py",
+        "            if row is not None:\n                raise PaidBefore(_call_of(row))\n"
+        "            added",
+        '            if row is not None and row["state"] == StepState.ACKED:\n'
+        "                raise PaidBefore(_call_of(row))\n            added",
+        ("tests/flows/test_funding.py::test_a_lost_answer_is_never_followed_by_a_second_payment",),
+    ),
+    Defect(
+        "group-row-paid-twice",
+        "A row of a batch that was paid by itself is paid again by the bundle.",
+        "swapdesk/flows/journal/call_log.py",
+        '        if row is not None and row["path"] != BUNDLE_PAYMENT:\n'
+        "            raise PaidBefore(_call_of(row))\n",
+        "",
+        (
+            "tests/flows/batch/test_settling.py"
+            "::test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both",
+        ),
+    ),
+    Defect(
+        "bundle-submitted-twice",
+        "The signatures of a group leave a second time after an answer that was lost.",
+        "swapdesk/flows/journal/bundle_log.py",
+        "            (BundleState.SIGNED,),\n            sent_at=",
+        "            (BundleState.SIGNED, *UNDER_WAY),\n            sent_at=",
+        (
+            "tests/flows/batch/test_settling.py"
+            "::test_a_lost_answer_of_the_submit_is_looked_for_and_never_sent_again",
+        ),
+    ),
+    Defect(
+        "revocation-sent-twice",
+        "A revocation that is under way is signed and paid for once more.",
+        "swapdesk/flows/wallet/revoking.py",
+        'one.intent_id.rpartition("#")[0] == name',
+        "one.intent_id == name",
+        (
+            "tests/flows/test_revoking_on_solana.py"
+            "::test_a_delegate_is_told_and_its_right_ended_once",
+        ),
+    ),
+    Defect(
+        "decimal-comma-dropped",
+        "A batch file with 1,5 in it pays 15.",
+        "swapdesk/flows/batch/reading.py",
+        'return amount.replace(",", ".")',
+        'return amount.replace(",", "")',
+        ("tests/flows/batch/test_reading.py",),
+    ),
+    Defect(
+        "row-matched-to-another-recipient",
+        "An order that pays somebody else is taken for a row of the batch.",
+        "swapdesk/flows/batch/comparing.py",
+        "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
+        "order.receiver_address is None",
+        ("tests/flows/batch/test_creation.py::test_an_order_of_somebody_else_is_not_taken",),
+    ),
+)
+
+SHOWING = (
+    Defect(
+        "control-character-to-the-terminal",
+        "Text of a service moves the cursor and writes another address over the right one.",
+        "swapdesk/tui/terminal.py",
+        "return [Segment(filter_line(text), style, None) for text, style, _ in segments]",
+        "return [Segment(text, style, None) for text, style, _ in segments]",
+        ("tests/tui/test_terminal.py::test_the_filter_catches_what_a_foreign_widget_lets_through",),
+    ),
+    Defect(
+        "bidi-character-shown",
+        "An address or a name is drawn in another order than it is compared in.",
+        "swapdesk/wire/encoding/text.py",
+        '_UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})',
+        '_UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})',
+        ("tests/wire/test_text.py",),
+    ),
+    Defect(
+        "amount-as-a-float",
+        "Amounts lose their last digits, and a deposit is short or not exact.",
+        "swapdesk/wire/encoding/numbers.py",
+        "        amount = Decimal(value)\n        return bounded(amount) if",
+        "        amount = Decimal(repr(float(value)))\n        return bounded(amount) if",
+        ("tests/wire/test_numbers.py::test_wire_text_comes_back_digit_for_digit",),
+    ),
+    Defect(
+        "secret-in-the-request-log",
+        "The API secret stands in the log of requests, which is shown and copied.",
+        "swapdesk/client/exchange_log.py",
+        "        for secret in self._secrets:\n            text = text.replace(secret, MASK)\n",
+        "        for secret in self._secrets:\n            text.replace(secret, MASK)\n",
+        ("tests/client/test_bookkeeping.py::test_the_log_masks_when_it_writes",),
+    ),
+    Defect(
+        "credentials-to-another-port",
+        "The API secret is sent to another server of the same name.",
+        "swapdesk/client/credentials.py",
+        "if origin_of(request.url) == self._origin:",
+        "if request.url.host == self._origin[1]:",
+        ("tests/client/test_transport.py::test_credentials_are_told_to_their_origin_alone",),
+    ),
+    Defect(
+        "frame-with-other-tokens",
+        "An update of the stream keeps the token of an earlier one, and the wrong one is paid.",
+        "swapdesk/client/order_frames.py",
+        "        if at < 0 or not message.startswith(text, at + len(mark)):",
+        "        if at < 0:",
+        ("tests/client/test_order_frames.py",),
+    ),
+)

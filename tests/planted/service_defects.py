@@ -1,0 +1,123 @@
+"""Defects of the service and of the chains of the sandbox."""
+
+from __future__ import annotations
+
+from .defect import Defect
+
+SERVING = (
+    Defect(
+        "answer-before-the-commit",
+        "An order that was confirmed to the partner is gone after a crash or on a full disk.",
+        "swapdesk/service/store/writer.py",
+        '            connection.execute("COMMIT")\n',
+        '            self._resolve(batch)\n            connection.execute("COMMIT")\n',
+        ("tests/service/test_store.py",),
+    ),
+    Defect(
+        "order-state-overwritten",
+        "Two workers move one order, and the later one takes the state of the first back.",
+        "swapdesk/service/store/statements.py",
+        '" WHERE service_id = :service_id AND version = :expected AND rank <= :rank"',
+        '" WHERE service_id = :service_id AND rank <= :rank"',
+        ("tests/service/test_store.py::test_a_state_moves_by_compare_and_set_and_never_back",),
+    ),
+    Defect(
+        "quote-used-twice",
+        "A create that is repeated by a retry opens a second exchange on one quote.",
+        "swapdesk/service/store/sqlite.py",
+        '                " AND partner_id = :partner_id AND consumed_by IS NULL",\n',
+        '                " AND partner_id = :partner_id",\n',
+        ("tests/service/test_store.py",),
+    ),
+    Defect(
+        "replay-with-another-body",
+        "A create for another recipient is answered with the order of the first recipient.",
+        "swapdesk/service/orders/creation.py",
+        "        if order.request_digest != digest:",
+        "        if not order.request_digest:",
+        ("tests/service/test_creation.py::test_a_used_quote_takes_no_other_body",),
+    ),
+    Defect(
+        "order-of-another-partner",
+        "Every partner may read the orders of all others by their id.",
+        "swapdesk/service/store/sqlite.py",
+        'self._one_order("partner_id = ? AND service_id = ?"',
+        'self._one_order("service_id = ?2"',
+        ("tests/service/test_isolation.py",),
+    ),
+    Defect(
+        "written-order-of-another-partner",
+        "An order whose answer is kept is given to every partner who asks.",
+        "swapdesk/service/store/statements.py",
+        '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"',
+        '"SELECT version, created FROM orders WHERE service_id = ?2"',
+        ("tests/service/test_written_orders.py::test_nobody_else_reads_what_was_written",),
+    ),
+    Defect(
+        "private-route-names-its-venue",
+        "A private order tells which exchange carries it.",
+        "swapdesk/service/orders/presentation.py",
+        "in_=row.legs[0] if assigned and not private else None,",
+        "in_=row.legs[0] if assigned else None,",
+        ("tests/service/test_creation.py::test_a_private_order_hides_its_venues_and_hops",),
+    ),
+    Defect(
+        "expired-floating-quote-used",
+        "The service opens an exchange on a quote that ended, at another rate.",
+        "swapdesk/service/orders/quote_use.py",
+        "    if quote.expires <= now:\n",
+        "    if quote.expires <= now and quote.fixed:\n",
+        ("tests/service/test_creation.py::test_quotes_that_cannot_be_used_are_refused_alike",),
+    ),
+    Defect(
+        "read-key-writes",
+        "A key that was given away for reading creates orders.",
+        "swapdesk/service/access.py",
+        'if writes and caller.key is not None and caller.key.scope == "read":',
+        'if writes and caller.key is not None and caller.key.scope == "readonly":',
+        ("tests/service/test_access.py",),
+    ),
+    Defect(
+        "deposit-in-time-expired",
+        "An order expires although its deposit arrived in time.",
+        "swapdesk/service/orders/progress.py",
+        "    if waits and not arrived and (asked or now) >= row.expires:",
+        "    if waits and (asked or now) >= row.expires:",
+        ("tests/service/test_lifecycle.py::test_a_deposit_seen_in_time_is_not_expired",),
+    ),
+)
+
+CHAINS = (
+    Defect(
+        "ledger-pays-what-is-not-there",
+        "A chain of the sandbox moves money that its sender does not have.",
+        "swapdesk/sandbox/node/ledger.py",
+        "        if held < units:\n",
+        "        if held <= 0:\n",
+        ("tests/sandbox/test_node.py",),
+    ),
+    Defect(
+        "deposit-of-another-token-credited",
+        "A worthless token on the deposit address counts as the deposit.",
+        "swapdesk/sandbox/node/crediting.py",
+        '        if row is None or row["token_in"] != transfer.token:',
+        "        if row is None:",
+        ("tests/sandbox/test_node.py::test_another_token_on_the_address_is_not_credited",),
+    ),
+    Defect(
+        "transaction-executed-twice",
+        "The same signed bytes pay twice on the Solana chain of the sandbox.",
+        "swapdesk/sandbox/node/solana/chain.py",
+        "            return REPEATED\n",
+        "            pass\n",
+        ("tests/sandbox/solana/test_solana_chain.py",),
+    ),
+    Defect(
+        "replacement-for-the-same-fee",
+        "Anybody's later transaction of a nonce takes the place of the first one for nothing.",
+        "swapdesk/sandbox/node/evm/mempool.py",
+        "            _require_bump(before, candidate)\n",
+        "            pass\n",
+        ("tests/sandbox/evm/test_evm_chain.py", "tests/sandbox/evm/test_evm_pool.py"),
+    ),
+)

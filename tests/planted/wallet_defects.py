@@ -1,0 +1,114 @@
+"""Defects of the process with the keys: what it signs, and what it remembers."""
+
+from __future__ import annotations
+
+from .defect import Defect
+
+SIGNING = (
+    Defect(
+        "unlimited-approval",
+        "A contract may take every token of the account for ever.",
+        "swapdesk/agent/gate/rules/amounts.py",
+        "        consented = promise.unlimited and flow.units == claim.limitless",
+        "        consented = flow.units == claim.limitless",
+        (
+            "tests/agent/test_gate_rules.py"
+            "::test_unlimited_is_the_tokens_own_number_and_by_consent_alone",
+        ),
+    ),
+    Defect(
+        "chain-id-ignored",
+        "A signature for another chain is given, and money leaves there.",
+        "swapdesk/agent/gate/rules/chain.py",
+        "elif claim.chain_id is not None and claim.chain_id != promised:",
+        "elif claim.chain_id is None and claim.chain_id != promised:",
+        ("tests/agent/test_gate_rules.py",),
+    ),
+    Defect(
+        "recipient-of-the-payload",
+        "The recipient is compared with itself, so that a swap may pay anybody.",
+        "swapdesk/agent/gate/rules/recipient.py",
+        "        if receiver != case.promise.recipient:",
+        "        if receiver != receivers[0][1]:",
+        ("tests/agent/test_gate_rules.py",),
+    ),
+    Defect(
+        "sum-of-signatures-uncounted",
+        "Several signatures for one swap let more be taken than was confirmed.",
+        "swapdesk/agent/gate/rules/steps.py",
+        "    taken = most_taken([*earlier, (once, own)])\n",
+        "    taken = most_taken([(once, own)])\n",
+        ("tests/agent/test_gate_rules.py",),
+    ),
+    Defect(
+        "gas-bound-per-unit",
+        "A transaction is signed whose fee is far above what was confirmed.",
+        "swapdesk/agent/gate/rules/gas.py",
+        "    elif facts.gas.most > bound:",
+        "    elif facts.gas.fee > bound:",
+        ("tests/agent/test_gate_rules.py",),
+    ),
+    Defect(
+        "deposit-of-any-larger-amount",
+        "A deposit larger than the order asks for is signed, and the rest is held.",
+        "swapdesk/agent/gate/rules/deposit.py",
+        "        if units != deposit.units:",
+        "        if units < deposit.units:",
+        ("tests/agent/test_gate_rules.py",),
+    ),
+    Defect(
+        "nonce-given-twice",
+        "A node that is behind has a nonce signed twice: a payment replaces another one.",
+        "swapdesk/agent/transactions/admission.py",
+        "return of_node if last is None else max(of_node, last + 1)",
+        "return of_node",
+        (
+            "tests/agent/test_records.py"
+            "::test_nonces_follow_each_other_also_when_the_node_is_behind",
+        ),
+    ),
+    Defect(
+        "old-blockhash-signed",
+        "A transaction is signed that may end unexecuted, and its order expires unpaid.",
+        "swapdesk/agent/gate/rules/validity.py",
+        "    elif left < LEAST_BLOCKS:",
+        "    elif left < 0:",
+        ("tests/agent/test_gate_solana.py::test_a_blockhash_has_to_live_a_little_longer",),
+    ),
+    Defect(
+        "last-valid-height-ignored",
+        "A payment that may still be executed is given up, signed anew and paid twice.",
+        "swapdesk/agent/transactions/solana_delivery.py",
+        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired:",
+        (
+            "tests/wallet/test_solana_signing.py"
+            "::test_a_payment_that_expired_may_be_signed_anew_and_only_then",
+        ),
+    ),
+    Defect(
+        "signature-not-remembered",
+        "A permit leaves that no record counts, and more is signed beside it.",
+        "swapdesk/agent/process/signing.py",
+        "        # Written down before it leaves: what may be in the world is remembered.\n"
+        "        self._records.write_given(subject.promise.intent_id, given, self._clock.now())\n",
+        "",
+        ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill",),
+    ),
+    Defect(
+        "open-key-file",
+        "A key file that every user of the machine can read is used without a word.",
+        "swapdesk/paths.py",
+        'if os.name == "posix" and status.st_mode & _OTHERS:',
+        'if os.name == "posix" and directory and status.st_mode & _OTHERS:',
+        ("tests/wallet/test_agent_keys.py",),
+    ),
+    Defect(
+        "wallet-stays-unlocked",
+        "The keys stay open on a machine that nobody sits at.",
+        "swapdesk/agent/process/idle.py",
+        "return self._clock.monotonic() - self._last >= self._seconds",
+        "return self._clock.monotonic() - self._last >= MAX_SECONDS",
+        ("tests/agent/test_idle_lock.py",),
+    ),
+)
