@@ -52,6 +52,15 @@ def test_a_hidden_or_expired_address_is_not_to_be_paid() -> None:
     assert over.next == "nobody: do not send to its address any more"
 
 
+def test_an_address_is_drawn_until_its_deadline_and_no_longer() -> None:
+    assert WAITING.order.expires is not None
+    last = WAITING.order.expires - timedelta(milliseconds=1)
+    assert deposit_phase(WAITING, last) is DepositPhase.WAITING
+    assert deposit_phase(WAITING, WAITING.order.expires) is DepositPhase.EXPIRED
+    hidden = replace(WAITING, withheld="It differs.", standing=Standing.DIFFERS)
+    assert deposit_phase(hidden, last) is DepositPhase.HIDDEN
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [

@@ -87,7 +87,7 @@ CONFIRMED = (
         "swapdesk/flows/creation/order_check.py",
         "if created.deposit_address not in (None, read.deposit_address):",
         "if created.deposit_address is not None and read.deposit_address is None:",
-        ("tests/flows/test_order_check.py",),
+        ("tests/flows/test_order_check.py::test_the_repeated_order_must_repeat_what_is_paid",),
     ),
     Defect(
         "recipient-of-order-unchecked",
@@ -126,7 +126,7 @@ CONFIRMED = (
         "        if verdict.standing not in MAY_FOLLOW[stands.standing]:\n"
         "            return stands\n",
         "",
-        ("tests/flows/test_journal.py",),
+        ("tests/flows/test_journal.py::test_a_create_takes_a_sighting_over_and_alone_releases_it",),
     ),
     Defect(
         "unknown-status-taken-for-waiting",
@@ -134,7 +134,7 @@ CONFIRMED = (
         "swapdesk/flows/journal/folding.py",
         "return _BY_STATUS.get(status)",
         "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
-        ("tests/flows/test_folding.py",),
+        ("tests/flows/test_folding.py::test_a_display_status_without_a_word_hides_no_status",),
     ),
     Defect(
         "expired-order-payable",
@@ -142,7 +142,9 @@ CONFIRMED = (
         "swapdesk/flows/deposits/deposit_phase.py",
         'over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)',
         "over = state.ended and state.deadline is not None and state.deadline <= now",
-        ("tests/flows/test_deposit_money.py", "tests/tui/test_deposit.py"),
+        (
+            "tests/flows/test_deposit_money.py::test_an_address_is_drawn_until_its_deadline_and_no_longer",
+        ),
     ),
     Defect(
         "gross-instead-of-net",
@@ -150,7 +152,7 @@ CONFIRMED = (
         "swapdesk/flows/quotes/ranking.py",
         "return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out",
         "return quote.amount_out if quote.amount_out is not None else quote.net_amount_out",
-        ("tests/flows/test_ranking.py",),
+        ("tests/flows/test_ranking.py::test_what_a_route_pays_after_its_fees_decides",),
     ),
 )
 
@@ -185,7 +187,10 @@ PAYING = (
         "swapdesk/flows/deposits/deposit_promise.py",
         "            order.deposit_tag or None,",
         "            order.receiver_tag or None,",
-        ("tests/flows/test_deposit_transfer.py", "tests/wallet/test_solana_deposits.py"),
+        (
+            "tests/flows/test_deposit_promise.py"
+            "::test_the_memo_and_the_amount_of_the_order_are_promised",
+        ),
     ),
     Defect(
         "lost-payment-made-again",
@@ -205,8 +210,8 @@ PAYING = (
         "            raise PaidBefore(_call_of(row))\n",
         "",
         (
-            "tests/flows/batch/test_settling.py"
-            "::test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both",
+            "tests/flows/batch/test_bundle_log.py"
+            "::test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle",
         ),
     ),
     Defect(
@@ -215,10 +220,7 @@ PAYING = (
         "swapdesk/flows/journal/bundle_log.py",
         "            (BundleState.SIGNED,),\n            sent_at=",
         "            (BundleState.SIGNED, *UNDER_WAY),\n            sent_at=",
-        (
-            "tests/flows/batch/test_settling.py"
-            "::test_a_lost_answer_of_the_submit_is_looked_for_and_never_sent_again",
-        ),
+        ("tests/flows/batch/test_bundle_log.py::test_signatures_leave_once",),
     ),
     Defect(
         "revocation-sent-twice",
@@ -226,10 +228,7 @@ PAYING = (
         "swapdesk/flows/wallet/revoking.py",
         'one.intent_id.rpartition("#")[0] == name',
         "one.intent_id == name",
-        (
-            "tests/flows/test_revoking_on_solana.py"
-            "::test_a_delegate_is_told_and_its_right_ended_once",
-        ),
+        ("tests/flows/test_local_wallet.py::test_an_allowance_is_revoked_once_also_after_a_kill",),
     ),
     Defect(
         "decimal-comma-dropped",
@@ -245,7 +244,7 @@ PAYING = (
         "swapdesk/flows/batch/comparing.py",
         "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
         "order.receiver_address is None",
-        ("tests/flows/batch/test_creation.py::test_an_order_of_somebody_else_is_not_taken",),
+        ("tests/flows/batch/test_comparing.py::test_what_differs_from_the_row_is_named",),
     ),
 )
 

@@ -22,7 +22,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/chain.py",
         "elif claim.chain_id is not None and claim.chain_id != promised:",
         "elif claim.chain_id is None and claim.chain_id != promised:",
-        ("tests/agent/test_gate_rules.py",),
+        ("tests/agent/test_gate_rules.py::test_a_chain_that_is_not_the_same_everywhere_is_marked",),
     ),
     Defect(
         "recipient-of-the-payload",
@@ -30,7 +30,10 @@ SIGNING = (
         "swapdesk/agent/gate/rules/recipient.py",
         "        if receiver != case.promise.recipient:",
         "        if receiver != receivers[0][1]:",
-        ("tests/agent/test_gate_rules.py",),
+        (
+            "tests/agent/test_gate_rules.py"
+            "::test_a_rule_objects_on_one_side_of_its_bound_alone[RECIPIENT_DIFFERS]",
+        ),
     ),
     Defect(
         "sum-of-signatures-uncounted",
@@ -38,7 +41,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/steps.py",
         "    taken = most_taken([*earlier, (once, own)])\n",
         "    taken = most_taken([(once, own)])\n",
-        ("tests/agent/test_gate_rules.py",),
+        ("tests/agent/test_gate_rules.py::test_two_orders_of_one_swap_are_never_both_signed",),
     ),
     Defect(
         "gas-bound-per-unit",
@@ -46,7 +49,10 @@ SIGNING = (
         "swapdesk/agent/gate/rules/gas.py",
         "    elif facts.gas.most > bound:",
         "    elif facts.gas.fee > bound:",
-        ("tests/agent/test_gate_rules.py",),
+        (
+            "tests/agent/test_gate_rules.py"
+            "::test_a_rule_objects_on_one_side_of_its_bound_alone[GAS_ABOVE]",
+        ),
     ),
     Defect(
         "deposit-of-any-larger-amount",
@@ -54,7 +60,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/deposit.py",
         "        if units != deposit.units:",
         "        if units < deposit.units:",
-        ("tests/agent/test_gate_rules.py",),
+        ("tests/agent/test_gate_solana.py::test_no_dishonest_transaction_is_let_through",),
     ),
     Defect(
         "nonce-given-twice",
@@ -104,11 +110,11 @@ SIGNING = (
         ("tests/wallet/test_agent_keys.py",),
     ),
     Defect(
-        "wallet-stays-unlocked",
-        "The keys stay open on a machine that nobody sits at.",
-        "swapdesk/agent/process/idle.py",
-        "return self._clock.monotonic() - self._last >= self._seconds",
-        "return self._clock.monotonic() - self._last >= MAX_SECONDS",
-        ("tests/agent/test_idle_lock.py",),
+        "withdrawal-to-somebody-else",
+        "What is taken out of the smart account goes to whoever the payload names.",
+        "swapdesk/agent/gate/rules/withdrawal.py",
+        "        if payee != case.policy.account:",
+        "        if payee == case.claim.contract:",
+        ("tests/agent/test_gate_withdrawal.py::test_what_a_rule_objects_to",),
     ),
 )
