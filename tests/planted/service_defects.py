@@ -11,7 +11,7 @@ SERVING = (
         "swapdesk/service/store/writer.py",
         '            connection.execute("COMMIT")\n',
         '            self._resolve(batch)\n            connection.execute("COMMIT")\n',
-        ("tests/service/test_store.py",),
+        ("tests/service/test_store_writer.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
         "order-state-overwritten",
@@ -27,7 +27,7 @@ SERVING = (
         "swapdesk/service/store/sqlite.py",
         '                " AND partner_id = :partner_id AND consumed_by IS NULL",\n',
         '                " AND partner_id = :partner_id",\n',
-        ("tests/service/test_store.py",),
+        ("tests/service/test_store.py::test_a_quote_becomes_one_order",),
     ),
     Defect(
         "replay-with-another-body",
@@ -43,7 +43,7 @@ SERVING = (
         "swapdesk/service/store/sqlite.py",
         'self._one_order("partner_id = ? AND service_id = ?"',
         'self._one_order("service_id = ?2"',
-        ("tests/service/test_isolation.py",),
+        ("tests/service/test_store.py::test_an_order_is_read_by_its_partner_alone",),
     ),
     Defect(
         "written-order-of-another-partner",

@@ -137,6 +137,15 @@ async def test_a_quote_becomes_one_order(store: SqliteStore) -> None:
     assert await store.order_of_quote(ALICE.partner_id, first.quote_id) == first
 
 
+async def test_an_order_is_read_by_its_partner_alone(store: SqliteStore) -> None:
+    row = await begun(store, 1)
+    assert await store.get_order(ALICE.partner_id, row.service_id) == row
+    assert await store.get_order(BOB.partner_id, row.service_id) is None
+    assert await store.order_version(BOB.partner_id, row.service_id) is None
+    assert await store.order_of_quote(BOB.partner_id, row.quote_id) is None
+    assert await store.get_quote(BOB.partner_id, row.quote_id) is None
+
+
 async def test_foreign_and_unknown_quotes_are_gone_alike(store: SqliteStore) -> None:
     await store.save_quotes([quote(1, partner_id=BOB.partner_id)])
     for number in (1, 2):
