@@ -464,8 +464,8 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: order().after(given("PermitSingle")),
     ),
     "GAS_ABOVE": (
-        lambda: swap().facts(gas=GasPlan(1, GAS + 1)),
-        lambda: swap().facts(gas=GasPlan(1, GAS)),
+        lambda: swap().facts(gas=GasPlan(2, GAS // 2 + 1)),
+        lambda: swap().facts(gas=GasPlan(2, GAS // 2)),
     ),
     "GAS_UNFUNDED": (
         lambda: swap().on(native=150_000 * 10**9 - 1),

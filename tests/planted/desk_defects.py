@@ -200,7 +200,10 @@ PAYING = (
         "            added",
         '            if row is not None and row["state"] == StepState.ACKED:\n'
         "                raise PaidBefore(_call_of(row))\n            added",
-        ("tests/flows/test_funding.py::test_a_lost_answer_is_never_followed_by_a_second_payment",),
+        (
+            "tests/flows/test_funding.py::test_of_two_processes_one_pays",
+            "tests/flows/batch/test_bundle_log.py::test_a_deposit_that_a_bundle_pays_is_not_paid_by_itself",
+        ),
     ),
     Defect(
         "group-row-paid-twice",
@@ -295,6 +298,6 @@ SHOWING = (
         "swapdesk/client/order_frames.py",
         "        if at < 0 or not message.startswith(text, at + len(mark)):",
         "        if at < 0:",
-        ("tests/client/test_order_frames.py",),
+        ("tests/client/test_order_frames.py::test_one_character_otherwise",),
     ),
 )

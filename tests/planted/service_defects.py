@@ -75,7 +75,7 @@ SERVING = (
         "swapdesk/service/access.py",
         'if writes and caller.key is not None and caller.key.scope == "read":',
         'if writes and caller.key is not None and caller.key.scope == "readonly":',
-        ("tests/service/test_access.py",),
+        ("tests/service/test_access.py::test_access[create_exchange-read key]",),
     ),
     Defect(
         "deposit-in-time-expired",
@@ -94,7 +94,7 @@ CHAINS = (
         "swapdesk/sandbox/node/ledger.py",
         "        if held < units:\n",
         "        if held <= 0:\n",
-        ("tests/sandbox/test_node.py",),
+        ("tests/sandbox/test_node.py::test_nobody_pays_more_than_they_hold",),
     ),
     Defect(
         "deposit-of-another-token-credited",
@@ -118,6 +118,8 @@ CHAINS = (
         "swapdesk/sandbox/node/evm/mempool.py",
         "            _require_bump(before, candidate)\n",
         "            pass\n",
-        ("tests/sandbox/evm/test_evm_chain.py", "tests/sandbox/evm/test_evm_pool.py"),
+        (
+            "tests/sandbox/evm/test_evm_pool.py::test_a_transaction_gives_way_to_one_that_pays_a_tenth_more",
+        ),
     ),
 )

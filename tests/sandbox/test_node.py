@@ -465,6 +465,18 @@ def test_the_audit_sees_a_single_unit(node: Node) -> None:
     assert [row["token"] for row in audit(node)] == [BTC.token_id]
 
 
+def test_nobody_pays_more_than_they_hold(node: Node) -> None:
+    _, to = open_leg(node)
+    faucet = node.ledger.faucet(BTC.chain)
+    held = balance(node, BTC, faucet)
+    with pytest.raises(LedgerRefusal, match="holds too little"):
+        pay(node, BTC, to, held + 1)
+    assert (balance(node, BTC, faucet), balance(node, BTC, to["address"])) == (held, 0)
+    pay(node, BTC, to, held)
+    assert (balance(node, BTC, faucet), balance(node, BTC, to["address"])) == (0, held)
+    assert audit(node) == []
+
+
 def test_a_step_that_breaks_leaves_nothing_behind(node: Node) -> None:
     leg, to = open_leg(node)
     pay(node, BTC, to, 50_000_000)
