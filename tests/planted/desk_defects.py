@@ -163,7 +163,7 @@ PAYING = (
         "swapdesk/flows/orders/payable_amount.py",
         "quantize(amount, decimals, up=True)",
         "quantize(amount, decimals, up=False)",
-        ("tests/flows/test_payable_amount.py",),
+        ("tests/flows/test_payable_amount.py::test_more_digits_than_the_token_has",),
     ),
     Defect(
         "memo-not-on-the-card",
@@ -171,7 +171,7 @@ PAYING = (
         "swapdesk/tui/screens/deposit_facts.py",
         "        memo=order.deposit_tag or None,",
         "        memo=order.receiver_tag or None,",
-        ("tests/tui/test_deposit.py::test_the_card_of_a_chain_with_tags",),
+        ("tests/tui/test_deposit.py::test_the_card_of_a_chain_with_tags[size0]",),
     ),
     Defect(
         "memo-not-in-the-code",
@@ -239,7 +239,9 @@ PAYING = (
         "swapdesk/flows/batch/reading.py",
         'return amount.replace(",", ".")',
         'return amount.replace(",", "")',
-        ("tests/flows/batch/test_reading.py",),
+        (
+            "tests/flows/batch/test_reading.py::test_decimal_commas_are_read_as_points_only_when_asked_for",
+        ),
     ),
     Defect(
         "row-matched-to-another-recipient",
@@ -266,7 +268,7 @@ SHOWING = (
         "swapdesk/wire/encoding/text.py",
         '_UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})',
         '_UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})',
-        ("tests/wire/test_text.py",),
+        ("tests/wire/test_text.py::test_hostile_text_is_shown_spelled_out",),
     ),
     Defect(
         "amount-as-a-float",

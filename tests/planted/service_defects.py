@@ -110,7 +110,10 @@ CHAINS = (
         "swapdesk/sandbox/node/solana/chain.py",
         "            return REPEATED\n",
         "            pass\n",
-        ("tests/sandbox/solana/test_solana_chain.py",),
+        (
+            "tests/sandbox/solana/test_solana_chain.py::test_a_transfer_is_executed_kept_over_a_restart_and_never_repeated",
+            "tests/sandbox/solana/test_solana_chain.py::test_the_same_message_under_another_signature_is_a_repeat",
+        ),
     ),
     Defect(
         "replacement-for-the-same-fee",

@@ -87,10 +87,7 @@ SIGNING = (
         "swapdesk/agent/transactions/solana_delivery.py",
         "        if expired and height > (one.last_valid_height or 0):",
         "        if expired:",
-        (
-            "tests/wallet/test_solana_signing.py"
-            "::test_a_payment_that_expired_may_be_signed_anew_and_only_then",
-        ),
+        ("tests/agent/test_solana_delivery.py::test_what_may_still_be_executed_is_not_lost",),
     ),
     Defect(
         "signature-not-remembered",
@@ -99,7 +96,7 @@ SIGNING = (
         "        # Written down before it leaves: what may be in the world is remembered.\n"
         "        self._records.write_given(subject.promise.intent_id, given, self._clock.now())\n",
         "",
-        ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill",),
+        ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill[_insert_given]",),
     ),
     Defect(
         "open-key-file",
@@ -107,7 +104,7 @@ SIGNING = (
         "swapdesk/paths.py",
         'if os.name == "posix" and status.st_mode & _OTHERS:',
         'if os.name == "posix" and directory and status.st_mode & _OTHERS:',
-        ("tests/wallet/test_agent_keys.py",),
+        ("tests/wallet/test_agent_keys.py::test_loose_files_links_and_strangers_are_not_opened",),
     ),
     Defect(
         "withdrawal-to-somebody-else",

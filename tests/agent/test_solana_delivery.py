@@ -1,0 +1,88 @@
+"""A payment on Solana may be executed until its blockhash has expired: only then is it lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from swapdesk.agent.transactions.entries import Draft, Given
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.records import Records
+from swapdesk.agent.transactions.solana_delivery import SolanaDelivery
+from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+
+State = TransactionState
+LAST_VALID = 1_150
+
+
+class Node:
+    """Answers at a height, with the status of the one transaction."""
+
+    def __init__(self, height: int, status: dict[str, Any] | None) -> None:
+        self._results = {"getBlockHeight": height, "getSignatureStatuses": {"value": [status]}}
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        result = self._results[asked["method"]]
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+        # The client reads the stream itself, to bound it.
+        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(answer).encode()))
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[Records]:
+    made = Records(RecordsFile(tmp_path, writable=True))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def sent(records: Records) -> SignedTransaction:
+    draft = Draft(
+        hash="signature",
+        intent_id="intent",
+        purpose=Purpose.DEPOSIT,
+        chain="solana",
+        account="me",
+        content=b"message",
+        raw=b"bytes",
+        last_valid=LAST_VALID,
+    )
+    given = Given(draft.content, "pay", None, None, "me", None, None, hash=draft.hash)
+    records.write(draft, given, None, datetime(2026, 11, 22, tzinfo=UTC))
+    assert records.move(draft.hash, State.SENT, among=frozenset({State.SIGNED}))
+    found = records.find(draft.hash)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("height", "status", "state"),
+    [
+        (1_000, None, State.SENT),
+        (LAST_VALID, None, State.SENT),
+        (LAST_VALID + 1, None, State.LOST),
+        (LAST_VALID + 1, {"slot": 9, "confirmationStatus": "confirmed", "err": None}, State.MINED),
+        (1_000, {"slot": 9, "confirmationStatus": "finalized", "err": None}, State.SUCCEEDED),
+        (1_000, {"slot": 9, "confirmationStatus": "finalized", "err": {}}, State.FAILED),
+    ],
+)
+async def test_what_may_still_be_executed_is_not_lost(
+    records: Records,
+    sent: SignedTransaction,
+    height: int,
+    status: dict[str, Any] | None,
+    state: State,
+) -> None:
+    transport = httpx.MockTransport(Node(height, status))
+    async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
+        found = await SolanaDelivery(client, records).resolve(sent, resend=False)
+    assert found.state is state
