@@ -19,7 +19,7 @@ from service.dex.solana_floor import LookedTime
 from swapdesk.chain.solana.programs import TOKEN, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.revoking import Proposed, Revoked, Revoking
+from swapdesk.flows.wallet.revoking import Open, Proposed, Revoked, Revoking
 from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings
@@ -29,6 +29,7 @@ from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
+from swapdesk.wallet.transactions import SignedTransaction
 from wallet.agents import CHEAP
 
 DOLLAR = Asset("USDC", 6, str(USDC))
@@ -106,13 +107,18 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
         assert review.findings == ()
         assert review.title == "An approval of nothing: the allowance ends"
         assert all(line.match is not Match.DIFFERS for line in review.lines)
-        ended = await revoking.revoke(proposed)
-        assert isinstance(ended, Revoked), ended
+        # Signed and not sent, as a desk leaves it that ends here: the next one goes on with it.
+        written = await (await someone.wallet.client()).sign(review)
+        assert isinstance(written, SignedTransaction)
+        again = await revoking.propose(someone.account, someone.link, one)
+        assert isinstance(again, Open)
+        ended = await revoking.revoke(again)
+        assert ended == Revoked(written.hash)
         assert await someone.allowed() == ()
         (held,) = await someone.world.client.holdings(someone.account.address, str(USDC))
         assert held.units == 100 * 10**6
         signed = await (await someone.wallet.client()).transactions()
-        assert [each.hash for each in signed] == [ended.hash]
+        assert [each.hash for each in signed] == [written.hash]
 
 
 async def test_what_cannot_be_revoked_is_refused(tmp_path: Path) -> None:

@@ -76,7 +76,15 @@ class Project:
 
     def test(self, tests: Sequence[str], *options: str) -> subprocess.CompletedProcess[str]:
         """Run pytest on ``tests`` in the copy."""
-        command = [self._python, "-m", "pytest", "-p", "no:cacheprovider", "-rfE", "--tb=no"]
+        command: list[str | Path] = [
+            self._python,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-rfE",
+            "--tb=no",
+        ]
         return subprocess.run(
             [*command, *options, *tests],
             cwd=self.root,

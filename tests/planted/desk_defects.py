@@ -231,7 +231,9 @@ PAYING = (
         "swapdesk/flows/wallet/revoking.py",
         'one.intent_id.rpartition("#")[0] == name',
         "one.intent_id == name",
-        ("tests/flows/test_local_wallet.py::test_an_allowance_is_revoked_once_also_after_a_kill",),
+        (
+            "tests/flows/test_revoking_on_solana.py::test_a_delegate_is_told_and_its_right_ended_once",
+        ),
     ),
     Defect(
         "decimal-comma-dropped",
