@@ -1,5 +1,7 @@
 """What the desk does, without a screen: both front ends, ``tui`` and ``cli``, are built on it.
 
-``desk`` is the bundle they use, ``link`` its connected half. The rooms and which of them uses
-which stand in docs/architecture.md.
+``desk`` is the bundle they use and works from disk. ``link`` is its connected half, loaded when
+the desk connects; ``connection`` says where to. ``wording`` says what a refusal or a failure of
+the service means. docs/architecture.md shows the rooms and which of them may use which. Below
+``desk`` and ``link`` the whole desk is known as a type alone and is handed to whom it concerns.
 """

@@ -1,19 +1,37 @@
-"""The desk in the terminal, on Textual.
+"""The desk in the terminal, on Textual: ``app`` is the application, a ``Page`` each of its screens.
 
-How a screen is put together:
+How a page is made (``screens/raw_payload`` is the smallest one, ``screens/raw_order`` the smallest
+that reads the desk, ``screens/order_history`` one that follows an order):
 
-1. Subclass ``base_screen.DeskScreen``; construct it with a ``FrameState`` and a ``Clock``.
-2. List the screen's verbs in ``VERBS`` (one ``commands.command.Command`` class each) and write
-   ``do_<verb>`` for every one; ``verb_standing`` says what a verb costs or why it is locked.
-   Verbs of everywhere without a ``do_`` reach the application as ``Go`` (``verb_screen``).
-3. Yield widgets in ``compose_body`` (and a side panel in ``compose_side``). They take plain data
-   objects, keep the margin of two cells themselves, and are changed by ``show(...)``.
-4. Say where the money is with ``set_money(where, next_)``; ``set_frame`` for badge and budget.
-5. Call ``step_changed(name)`` whenever the thing a money key acts on changes, ``refresh_keys()``
-   when a standing changes, ``show_notice(text)`` for one sentence, ``app.copy_value`` to copy.
-6. Text is built of ``spans.Span(text, role)``; roles are those of ``themes/README.md``. No colour,
-   no markup. ``LineTable.Chosen`` and ``TextField.Submitted`` are ``enter`` in a widget.
+1. Its verbs are classes in ``commands/NAME``: docstring (the help sentence), ``KEY``, ``VERB``, and
+   ``MONEY`` where the key moves money. Binding, footer, help and palette come from them.
+2. Subclass ``page.Page`` with ``NAME``, ``SPENDS`` (the budget in the frame) and ``VERBS``; hand
+   the ``Session`` on to it. Write ``do_<verb>`` for every verb. ``verb_standing`` says what a verb
+   costs, why it is locked, or hides it.
+3. Yield widgets in ``compose_body`` (a side panel in ``compose_side``). They take plain data by
+   ``show(...)`` and keep the margin of two cells themselves. Text is built of ``spans.Span(text,
+   role)``; roles are those of ``themes/README.md``. No colour, no markup.
+4. Say where the money is with ``set_money(where, next_)``. Call ``step_is(name)`` whenever what a
+   money key would do may have changed, ``refresh_keys()`` when a standing changed,
+   ``show_notice(text)`` for one sentence, ``app.copy_value`` to copy.
+5. Read ``self.desk`` once ``session.opened``; ``self.link`` is None while nothing is connected. The
+   application calls ``session_changed`` when that changes and when the page comes back into view,
+   ``orders_changed`` and ``swaps_changed`` when those did, ``on_tick`` once a second, all on the
+   page in view only; and ``balances_changed``.
+6. Who waits for something asks in a worker: ``run_worker(work, group=..., exclusive=True,
+   exit_on_error=False)``. The worker posts a message (``messages``, or a class of the page), and
+   only its ``@on`` handler touches widgets. ``work_failed(group)`` is called on the page in view
+   when a worker stopped by a defect: there the page stops waiting. ``screens/token_asking`` is the
+   model. Work that must outlive the page belongs to the application (``creating``, ``signing``).
+7. Another page opens it: ``self.app.push_screen(NewScreen(self.session, ...))``, with the import
+   inside the method. For a key of every page add a class and its entry in ``EVERYWHERE``
+   (``commands/everywhere``) and its branch in ``Places.go_to`` (``places``): a verb that the page
+   has no ``do_`` for reaches the application as ``Go`` (``verb_screen``).
 
-Everything a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so
-a golden needs no terminal. The application is a ``terminal.SafeApp``.
+A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_facts`` is pure. All
+that a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden
+needs no terminal. ``base_screen.DeskScreen`` under ``Page`` holds the places of a screen and its
+notices; it knows no desk. ``terminal.SafeApp`` filters what reaches the terminal, ``keys_in_turn``
+gives keys out one after the other, ``loading`` imports models, journal and client after the first
+frame.
 """

@@ -1,1 +1,6 @@
-"""Paying the deposit of an order: what is shown, and how the wallet or the faucet pays it."""
+"""Paying the deposit of an order: what is shown, and how the wallet or the faucet pays it.
+
+``deposit_phase`` decides whether it may be shown and sent, ``deposit_ways`` who can pay it.
+``wallet_funding`` pays from the wallet and ``funding`` from the sandbox's faucet;
+``payment_entry`` is written before anything is signed.
+"""

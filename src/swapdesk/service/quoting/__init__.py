@@ -1,4 +1,12 @@
 """Quotes: a question (``asking``), its price over all routes (``pricing``), its rows (``rows``).
 
-``engine`` leads from one to the other; ``fanout`` is how long the venues are waited for.
+``engine`` leads from one to the other and stores the quotes before they are answered. A standard
+route is one leg, a private one two legs on different venues; the leg whose amount is known is
+priced first. ``fanout`` is how long the venues are waited for. Markup is taken once, from the leg
+that pays the receiver.
+
+``private_bounds`` finds the amounts a private route takes, which ``GET /minMax`` states and quotes
+keep (``amount_rule``). ``rotation`` draws the payout wallet of a private route from those that
+did not pay the partner's recent orders. ``reach`` tries the figure of a refusal on whole routes
+before it is told.
 """
