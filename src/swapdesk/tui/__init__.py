@@ -28,8 +28,8 @@ that reads the desk, ``screens/order_history`` one that follows an order):
    (``commands/everywhere``) and its branch in ``Places.go_to`` (``places``): a verb that the page
    has no ``do_`` for reaches the application as ``Go`` (``verb_screen``).
 
-A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_facts`` is pure. All
-that a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden
+A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_facts`` is pure. What
+a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden
 needs no terminal. ``base_screen.DeskScreen`` under ``Page`` holds the places of a screen and its
 notices; it knows no desk. ``terminal.SafeApp`` filters what reaches the terminal, ``keys_in_turn``
 gives keys out one after the other, ``loading`` imports models, journal and client after the first
