@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,10 @@ from swapdesk.wire.operations import OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "swapdesk"
+GUIDES = tuple(f"docs/guide/{path.name}" for path in sorted(ROOT.glob("docs/guide/*.md")))
 DOCUMENTS = (
     "README.md",
+    *GUIDES,
     "CONTRIBUTING.md",
     "docs/architecture.md",
     "docs/contract.md",
@@ -28,6 +31,8 @@ DOCUMENTS = (
     "benchmarks/README.md",
     "themes/README.md",
 )
+COMMANDED = ("README.md", *GUIDES, "docs/interfaces.md")
+"""Documents that say how commands are given."""
 SPAN = re.compile(r"`([^`\n]+)`")
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -90,6 +95,23 @@ def test_every_file_is_there(document: str) -> None:
     assert missing == []
 
 
+def anchors(document: Path) -> set[str]:
+    """Where a link into the document may lead, as the forge names headings."""
+    heads = re.findall(r"^#+ (.+)$", BLOCK.sub("", document.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("document", ["README.md", *GUIDES])
+def test_every_link_leads_somewhere(document: str) -> None:
+    found = re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", text(document)))
+    assert found
+    for link in found:
+        name, _, anchor = link.partition("#")
+        target = (ROOT / document).parent / name if name else ROOT / document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
 def rooms() -> Iterator[tuple[list[str], str]]:
     """Of the tables of rooms in the map: the rooms of a row, and what it says they hold."""
     for line in text("docs/architecture.md").splitlines():
@@ -123,6 +145,30 @@ def test_every_room_is_on_the_map() -> None:
     tops = {one.partition("/")[0] for one in named}
     for place in (SOURCES, SOURCES / "flows"):
         assert {path.parent.name for path in place.glob("*/__init__.py")} - tops == set()
+
+
+# the guides
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_screens_of_a_guide_are_the_goldens(guide: str) -> None:
+    with_screens = runpy.run_path(str(ROOT / "docs" / "copy_screens.py"))["with_screens"]
+    assert with_screens(text(guide)) == text(guide), "run docs/copy_screens.py"
+
+
+def test_every_program_of_a_guide_is_python() -> None:
+    programs = [
+        (guide, program)
+        for guide in GUIDES
+        for program in re.findall(r"^```python\n(.*?)^```", text(guide), re.MULTILINE | re.DOTALL)
+    ]
+    assert programs
+    for guide, program in programs:
+        compile(program, guide, "exec")
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text("README.md").split()) <= 900
 
 
 # commands
@@ -166,10 +212,10 @@ def calls(document: str) -> Iterator[str]:
             yield " ".join(words)
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/interfaces.md"])
+@pytest.mark.parametrize("document", COMMANDED)
 def test_every_command_takes_what_is_said(document: str) -> None:
     read = [call for call in calls(document) if not call.startswith("COMMAND")]
-    assert len(read) > 10
+    assert len(read) > 4
     for call in read:
         # Of "list|export" the first counts.
         words = [one.partition("|")[0] for one in re.sub(r"[\[\]]", " ", call).split()]
@@ -185,7 +231,7 @@ def test_every_command_takes_what_is_said(document: str) -> None:
 def test_every_option_is_one_of_some_command() -> None:
     named = {
         one
-        for document in ("README.md", "docs/interfaces.md")
+        for document in COMMANDED
         for span in spans(document)
         for one in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)
     }
@@ -200,7 +246,8 @@ def test_every_code_is_one_of_the_code() -> None:
     }
     named = {
         one
-        for span in spans("docs/interfaces.md")
+        for document in COMMANDED
+        for span in spans(document)
         for one in re.findall(r"(?<!\w)[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+(?!\w)", span)
     }
     assert len(named) > 60
