@@ -71,22 +71,31 @@ class Settings:
 
     home: Home
     profile: Value[str]
+    """Name of the profile that is used."""
     live: bool
     places: ProfilePlaces
     url: Value[str | None]
+    """Address of the API of a live profile."""
     key: Value[str | None]
+    """API key; it needs a secret."""
     secret: Value[Secret | None]
+    """Secret of the API key. ``secret_file`` names a file (0600) that holds it."""
     partner_id: Value[str | None]
+    """Partner id, for reading without a key."""
     rpc: Value[Mapping[str, str]]
+    """Node of each chain of a live wallet, by the short name of the chain."""
     theme: Value[str]
+    """Palette of the desk."""
     glyphs: Value[str]
-    """auto, unicode or ascii."""
+    """Which characters the desk draws with: auto, unicode or ascii."""
     notify: Value[str]
     """When the terminal is told that an order ended: away, always or off."""
     output_tolerance: Value[Decimal]
     """Percent by which a created order's output may be lower than confirmed."""
     control_url: Value[str | None]
+    """Control of a sandbox that was started elsewhere, for its faucet."""
     control_token: Value[Secret | None]
+    """Token of that control."""
     problems: tuple[ConfigProblem, ...] = field(default=())
     config: ConfigFile | None = None
     """The file as it was read, for what only the desk can check in it."""

@@ -11,7 +11,13 @@ from swapdesk.cli.call import Call, desk_command
 @click.argument("term", required=False, default="")
 @click.option("--chain", metavar="NAME", help="Short name of a chain, as in USDC.base.")
 @click.option("--symbol", metavar="SYMBOL", help="Only tokens of exactly this symbol.")
-@click.option("--limit", type=click.IntRange(1, 20_000), default=20, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 20_000),
+    default=20,
+    show_default=True,
+    help="How many tokens are listed at most.",
+)
 @desk_command
 def tokens(call: Call, term: str, chain: str | None, symbol: str | None, limit: int) -> int:
     """Search tokens by symbol, name, chain or contract.

@@ -67,7 +67,13 @@ def list_wallet(call: Call) -> int:
 
 
 @wallet.command()
-@click.option("--kind", type=click.Choice(KINDS), default="evm", show_default=True)
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="evm",
+    show_default=True,
+    help="Chains that the account is for.",
+)
 @click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
 @passphrase_option
 @desk_command

@@ -12,11 +12,11 @@ class BundleFault(StrEnum):
     """What happens to a bundle of a group once it is submitted, before it is sent."""
 
     BUNDLE_FAIL = "bundle_fail"
-    """It is given up. What the smart account holds stays there."""
+    """The bundle is given up. What the smart account holds stays there."""
     BUNDLE_WITHDRAW = "bundle_withdraw"
-    """It is called off; the money is its owner's as before."""
+    """The bundle is called off; the money is its owner's as before."""
     BUNDLE_STUCK = "bundle_stuck"
-    """It stays submitted until faults are cleared."""
+    """The bundle stays submitted until faults are cleared."""
 
 
 _DONE: dict[BundleFault, Intervention] = {

@@ -121,6 +121,7 @@ class Control:
             return _error(_Refused(503, "NODE_UNAVAILABLE", str(error)))
 
     async def _state(self, _: Request) -> dict[str, Any]:
+        """Clock, speed, heights, prices and active faults."""
         waiting = await self._ledger.call(Method.FAULT_LIST)
         return {
             **await self._time(),
@@ -146,6 +147,7 @@ class Control:
         }
 
     async def _move_clock(self, request: Request) -> dict[str, Any]:
+        """Moves the clock on, or changes the speed; answers with the clock."""
         body = await _body(ClockBody, request)
         if body.advance is None and body.speed is None:
             raise _invalid("advance", "give advance in seconds, or speed")
@@ -156,6 +158,7 @@ class Control:
         return await self._time()
 
     async def _deposit(self, request: Request) -> dict[str, Any]:
+        """Pays the deposit of an order from the faucet; answers with the ``hash``."""
         body = await _body(DepositBody, request)
         order = await self._faucet.find(body.service_id)
         if order is None:
@@ -167,6 +170,8 @@ class Control:
         return {"hash": paid}
 
     async def _give(self, request: Request) -> dict[str, Any]:
+        """Gives coins or tokens of an embedded chain; answers with the ``hash``, on Solana with
+        the ``signature``."""
         body = await _body(GiftBody, request)
         try:
             gift = gift_of(body.chain, body.address, body.token, body.amount)
@@ -175,6 +180,7 @@ class Control:
         return dict(await self._ledger.call(gift.method, **gift.params))
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
+        """Sets a fault."""
         body = await _body(FaultBody, request)
         if body.service_id is not None and await self._faucet.find(body.service_id) is None:
             raise _Refused(404, "NOT_FOUND", "There is no such order.")
@@ -205,6 +211,7 @@ class Control:
             raise _invalid("serviceId", "an order that is being carried out is not deleted")
 
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
+        """Clears every fault, and ends holds."""
         self._faults.clear()
         self._venue_faults.clear()
         self._bundle_faults.clear()

@@ -24,6 +24,7 @@ from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import chains_by_name
 
 DELETE = "delete"
+"""The order is deleted, unless it is being carried out."""
 _ORDER_FAULTS: tuple[str, ...] = get_args(OrderFault)
 _NODE_FAULTS: tuple[str, ...] = get_args(NodeFault)
 KNOWN = (*AnswerFault, *_ORDER_FAULTS, DELETE, *VenueFault, *_NODE_FAULTS, *BundleFault)

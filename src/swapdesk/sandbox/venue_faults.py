@@ -28,9 +28,9 @@ class VenueFault(StrEnum):
     """What happens to every call to an exchange."""
 
     VENUE_DOWN = "venue_down"
-    """It cannot be reached; nothing happens there."""
+    """The exchange cannot be reached; nothing happens there."""
     VENUE_SLOW = "venue_slow"
-    """It takes ``seconds`` longer."""
+    """Each call to the exchange takes ``seconds`` longer."""
 
 
 @dataclass

@@ -34,6 +34,20 @@ OrderFault = Literal[
     "fail_after_deposit", "refund", "hold", "release", "fallback", "reroute", "expire"
 ]
 NodeFault = Literal["node_down", "reorg", "forged_receipt", "drop_transaction"]
+FAULT_HELP: dict[str, str] = {
+    "fail_after_deposit": "The exchange fails and keeps the deposit.",
+    "refund": "The exchange sends the deposit back.",
+    "hold": "The exchange holds the deposit until a release.",
+    "release": "Ends the holds of an order or of an exchange.",
+    "fallback": "Another hot wallet of the exchange pays out.",
+    "reroute": "The exchange declines the deposit, and another exchange carries the order out.",
+    "expire": "The leg expires now. Only before its deposit has arrived.",
+    "node_down": "Calls that need the chain fail. Nothing on it is lost.",
+    "reorg": "``depth`` blocks are unwound at once, and their transactions wait again.",
+    "forged_receipt": "A receipt tells the opposite of what happened.",
+    "drop_transaction": "A transaction is taken and forgotten.",
+}
+"""What a fault of orders or of nodes does."""
 
 
 class NoParams(RequestModel):

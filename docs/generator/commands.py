@@ -1,0 +1,114 @@
+"""Commands with their arguments and options, from click."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import click
+
+from generator.markdown import cell, code, page, section, sentence, table
+from swapdesk.cli.listed_help import WithExchanges, WithOperations, WithVenues
+from swapdesk.cli.main import swapdesk
+
+OF_ALL = ("profile", "as_json", "plain")
+"""Options that every command has, told once."""
+
+
+def commands_page() -> str:
+    found = list(every_command())
+    whole = dict(found)["swapdesk"]
+    listed = [
+        (f"[`{name}`](#{name.replace(' ', '-')})", sentence(_paragraphs(one)[0]))
+        for name, one in found
+        if not isinstance(one, click.Group)
+    ]
+    return page(
+        "Commands",
+        "Every command with its arguments and options, as `swapdesk COMMAND --help` states them."
+        " [errors.md](errors.md) has the exit codes, [json.md](json.md) what `--json` prints.",
+        table(("Command", "Does"), listed),
+        section(
+            "Options of every command",
+            "They stand before or after the name of the command; what is said later wins.",
+            _options(one for one in whole.params if one.name in OF_ALL),
+        ),
+        *(_command(name, one) for name, one in found),
+    )
+
+
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    """The desk itself, every command and every command of a group, by the whole name."""
+    return _below("swapdesk", swapdesk)
+
+
+def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _below(f"{name} {inner}", found)
+
+
+def _command(name: str, command: click.Command) -> str:
+    return section(
+        name,
+        code(" ".join([name, *command.collect_usage_pieces(click.Context(command))])),
+        *_paragraphs(command),
+        _options(
+            one
+            for one in command.params
+            if isinstance(one, click.Option) and one.name not in OF_ALL
+        ),
+        *_lists(command),
+    )
+
+
+def _paragraphs(command: click.Command) -> list[str]:
+    said = inspect.cleandoc(command.help or "").split("\n\n")
+    assert said[0], f"{command.name} has no help"
+    return [" ".join(one.split()) for one in said]
+
+
+def _lists(command: click.Command) -> Iterator[str]:
+    if isinstance(command, WithOperations):
+        yield "METHOD and PATH are those of [api.md](api.md)."
+    elif isinstance(command, WithVenues):
+        yield "CODE is an exchange or an on-chain venue: [sandbox.md](sandbox.md#exchanges)."
+    elif isinstance(command, WithExchanges):
+        yield "CODE is an exchange: [sandbox.md](sandbox.md#exchanges)."
+
+
+def _options(found: Iterator[click.Parameter]) -> str:
+    rows = []
+    for one in found:
+        assert isinstance(one, click.Option)
+        if one.hidden:
+            continue
+        assert one.help, f"{one.opts[0]} has no help"
+        rows.append((_names(one), _default(one), _meaning(one)))
+    return table(("Option", "Default", "Meaning"), rows)
+
+
+def _names(option: click.Option) -> str:
+    value = "" if option.is_flag else f" {option.make_metavar(click.Context(swapdesk))}"
+    return ", ".join(code(f"{one}{value}") for one in (*option.opts, *option.secondary_opts))
+
+
+def _default(option: click.Option) -> str:
+    value = option.to_info_dict()["default"]
+    return code(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
+
+
+def _meaning(option: click.Option) -> str:
+    said = [sentence(option.help or "")]
+    if isinstance(option.type, click.IntRange):
+        low, high = option.type.min, option.type.max
+        said.append(f"{low} to {high}." if high is not None else f"At least {low}.")
+    if option.required:
+        said.append("Must be given.")
+    if option.multiple:
+        said.append("May be repeated.")
+    return cell(" ".join(said))

@@ -1,0 +1,102 @@
+"""Settings, from the tables of ``config.toml`` and from what reading the environment gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from generator.markdown import code, codes, page, section, sentence, table
+from generator.source import ROOT, said_of
+from swapdesk import config_file
+from swapdesk.paths import Home
+from swapdesk.settings import Options, Settings, Value, load_settings
+
+HOME = "SWAPDESK_HOME"
+NOWHERE = Home.at(Path("/nonexistent"))
+"""A home without a file."""
+OF_TABLES = {
+    "keys": "Keys of commands, by the name of the command: [keys.md](keys.md).",
+    "profiles": "A table for each profile: `[profiles.NAME]`.",
+    "secret_file": "File (0600) that holds the secret of the key.",
+}
+"""Keys of the file that are no value of the settings by themselves."""
+
+
+def configuration_page() -> str:
+    said = {name: sentence(text) for name, text in said_of(Settings).items()} | OF_TABLES
+    given = load_settings({}, NOWHERE)
+    options = load_settings({}, NOWHERE, Options(profile="sandbox", theme="ink"))
+    return page(
+        "Configuration",
+        "Values of `config.toml`, of the environment and of the command line. `swapdesk config"
+        " show` prints each with its origin. [interfaces.md](../interfaces.md) has the rules:"
+        " precedence, places of files, what is refused.",
+        section(
+            "Keys of config.toml",
+            "An unknown key is reported with its line and the nearest name.",
+            _keys(config_file.TOP_KEYS, given, said),
+        ),
+        section(
+            "Keys of a profile",
+            "They stand under `[profiles.NAME]`. `[profiles.sandbox]` takes"
+            f" {codes(_shared())} alone.",
+            _keys(config_file.PROFILE_KEYS, given, said),
+        ),
+        section(
+            "Environment",
+            "A variable that is empty counts as absent.",
+            table(("Variable", "Sets", "Meaning"), sorted(_variables(said))),
+        ),
+        section(
+            "Options",
+            table(
+                ("Option", "Sets"),
+                ((code(one.name), code(name)) for name, one in _values(options) if one.name),
+            ),
+        ),
+    )
+
+
+def _shared() -> list[str]:
+    """Keys that stand at the top and in every profile."""
+    return [one for one in config_file.TOP_KEYS if one in config_file.PROFILE_KEYS]
+
+
+def _keys(known: Mapping[str, str], given: Settings, said: Mapping[str, str]) -> str:
+    values = dict(_values(given))
+    rows = []
+    for name, kind in known.items():
+        default = str(values[name]) if name in values and name != "rpc" else ""
+        rows.append((code(name), _value_of(kind), code(default), said[name]))
+    return table(("Key", "Value", "Default", "Meaning"), rows)
+
+
+def _value_of(kind: str) -> str:
+    """What a key takes, in the words of the refusal of anything else."""
+    return config_file._SAID[kind].removeprefix("must be ")
+
+
+def _values(settings: Settings) -> Iterator[tuple[str, Value[object]]]:
+    for name, one in vars(settings).items():
+        if isinstance(one, Value):
+            yield name, one
+
+
+def _variables(said: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Every variable that the code reads, with what it sets when nothing else is said."""
+    named = set(re.findall(r'"(SWAPDESK_[A-Z_]+)"', (ROOT / "settings.py").read_text()))
+    others = named - {"SWAPDESK_PROFILE"}
+    found = {
+        one.name: name
+        for environ in (
+            {"SWAPDESK_PROFILE": "sandbox"},
+            dict.fromkeys(others, "https://example.com"),
+        )
+        for name, one in _values(load_settings(environ, NOWHERE))
+        if one.name in named and (one.name, name) != ("SWAPDESK_API_URL", "profile")
+    }
+    assert found.keys() == named, f"not read alone: {sorted(named - found.keys())}"
+    for variable, name in found.items():
+        yield code(variable), code(name), said[name]
+    yield code(HOME), code("home"), "Directory of everything that the desk keeps."

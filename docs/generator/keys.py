@@ -1,0 +1,135 @@
+"""Keys of every page of the desk, from the command classes that the page lists."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterable, Iterator
+
+from generator.markdown import code, page, plain, section, table
+from generator.source import defined, imports, module, modules, path_of
+from swapdesk.tui.commands import all_commands
+from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.everywhere import EVERYWHERE
+from swapdesk.tui.commands.key_names import FORBIDDEN, TAKEN, shown_key, split_keys
+
+Verbs = list[type[Command]]
+SCREENS = "tui/screens"
+OPTIONS = "tui/commands/quote_options.py"
+HEADS = ("Key", "Verb", "Does", "Name in `[keys]`", "Money")
+
+
+def keys_page() -> str:
+    pages = list(pages_of_the_desk())
+    left = set(all_commands()) - {verb for *_, verbs in pages for verb in verbs} - set(EVERYWHERE)
+    assert not left, f"on no page: {sorted(one.__qualname__ for one in left)}"
+    return page(
+        "Keys of the desk",
+        "Every key by page, from the commands that the page lists. `?` shows those that work at"
+        " the moment. A key of a page that is marked under Money counts only when the screen has"
+        " been still for 300 ms and the step did not change.",
+        section("Everywhere", "Outside text fields.", _table(EVERYWHERE)),
+        *(section(title, said, _table(verbs)) for title, said, verbs in pages),
+        section("Options of quotes", "", _hints()),
+        section(
+            "Other keys",
+            "`[keys]` of `config.toml` gives a command other keys, by the name in the tables:"
+            ' `orders = "z"` or `refresh = ["ctrl+r", "f5"]`. A name stands for the verb on every'
+            " page that has it. These keys cannot be taken, except by a command that has one"
+            " already:",
+            table(("Key", "Needed by"), _taken()),
+            "A terminal sends these keys as another one, so they are refused:",
+            table(("Key", "Arrives as"), ((code(shown_key(k)), v) for k, v in FORBIDDEN.items())),
+        ),
+    )
+
+
+def pages_of_the_desk() -> Iterator[tuple[str, str, Verbs]]:
+    """Of every page: its title, what its module says it is, and its verbs."""
+    for path, tree in modules(SCREENS):
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and (listed := _listed(node)) is not None:
+                title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", node.name.removesuffix("Screen"))
+                said = plain((ast.get_docstring(tree) or "").split("\n\n")[0])
+                yield title[:1] + title[1:].lower(), said, list(_verbs(path, listed))
+
+
+def _listed(node: ast.ClassDef) -> ast.expr | None:
+    """What is assigned to ``VERBS`` in a class."""
+    for one in node.body:
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        if isinstance(one, ast.AnnAssign):
+            target = one.target
+        if isinstance(target, ast.Name) and target.id == "VERBS":
+            assert isinstance(one, (ast.Assign, ast.AnnAssign))
+            return one.value
+    return None
+
+
+def _verbs(path: str, listed: ast.expr) -> Iterator[type[Command]]:
+    """The classes that a tuple names, also over the names of other tuples."""
+    if isinstance(listed, ast.Starred):
+        listed = listed.value
+    if isinstance(listed, ast.Tuple):
+        for one in listed.elts:
+            yield from _verbs(path, one)
+    elif isinstance(listed, ast.BinOp):
+        yield from _verbs(path, listed.left)
+        yield from _verbs(path, listed.right)
+    elif isinstance(listed, ast.Attribute) and isinstance(listed.value, ast.Name):
+        place, name = imports(path)[listed.value.id]
+        place = f"{place.removesuffix('/__init__.py')}/{name}.py"
+        yield from _named(place, listed.attr)
+    else:
+        assert isinstance(listed, ast.Name), ast.dump(listed)
+        yield from _named(path, listed.id)
+
+
+def _named(path: str, name: str) -> Iterator[type[Command]]:
+    found = defined(path, name)
+    if isinstance(found, ast.ClassDef):
+        yield getattr(importlib.import_module(_module(path)), name)
+    elif isinstance(found, ast.expr):
+        yield from _verbs(path, found)
+    else:
+        place, there = imports(path)[name]
+        yield from _named(place, there)
+
+
+def _module(path: str) -> str:
+    found = f"swapdesk.{path.removesuffix('.py').replace('/', '.')}"
+    assert path_of(found) == path
+    return found
+
+
+def _table(verbs: Iterable[type[Command]]) -> str:
+    return table(
+        HEADS,
+        (
+            (_keys(one), one.VERB, one.help(), code(one.id()), "yes" if one.MONEY else "")
+            for one in verbs
+        ),
+    )
+
+
+def _keys(verb: type[Command]) -> str:
+    shown = [code(shown_key(one)) for one in split_keys(verb.KEY)]
+    return ", ".join(dict.fromkeys(shown))
+
+
+def _hints() -> str:
+    """The keys of the form, which has verbs of its own."""
+    found = []
+    for node in ast.walk(module(OPTIONS)):
+        if isinstance(node, ast.Call) and len(node.args) == 2:
+            found.append([str(ast.literal_eval(one)) for one in node.args])
+    assert found
+    return table(("Key", "Verb"), ((code(key), verb) for key, verb in found))
+
+
+def _taken() -> list[tuple[str, str]]:
+    by_place: dict[str, list[str]] = {}
+    for key, place in TAKEN.items():
+        by_place.setdefault(place, []).append(code(shown_key(key)))
+    return [(", ".join(keys), place) for place, keys in by_place.items()]

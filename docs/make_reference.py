@@ -1,0 +1,39 @@
+"""Writes the pages of ``docs/reference`` from the tables of the program.
+
+Run it with ``.venv/bin/python docs/make_reference.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from generator.api import api_page
+from generator.commands import commands_page
+from generator.configuration import configuration_page
+from generator.errors import errors_page
+from generator.json_documents import json_page
+from generator.keys import keys_page
+from generator.sandbox import sandbox_page
+
+TARGET = Path(__file__).parent / "reference"
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "api.md": api_page,
+    "commands.md": commands_page,
+    "configuration.md": configuration_page,
+    "errors.md": errors_page,
+    "json.md": json_page,
+    "keys.md": keys_page,
+    "sandbox.md": sandbox_page,
+}
+
+
+def main() -> None:
+    TARGET.mkdir(exist_ok=True)
+    for name, make in PAGES.items():
+        (TARGET / name).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
