@@ -1,9 +1,8 @@
-"""Codes and operations stand where a user looks for them: in the help and in the document."""
+"""Codes and operations stand where a user looks for them: in the help."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -11,8 +10,6 @@ from click.testing import CliRunner
 from swapdesk.cli.main import swapdesk
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS
 from swapdesk.wire.operations import OPERATIONS
-
-INTERFACES = Path(__file__).parents[2] / "docs" / "interfaces.md"
 
 
 def words(*command: str) -> str:
@@ -41,14 +38,3 @@ def test_every_operation_stands_in_the_help_of_api() -> None:
     said = words("api")
     for one in OPERATIONS:
         assert f"{one.method} {one.path} {one.name}: {one.summary}." in said
-
-
-def test_the_document_lists_the_same() -> None:
-    said = INTERFACES.read_text(encoding="utf-8")
-    for row in VENUE_ROWS:
-        assert f"`{row.code}` {row.name}" in said
-        assert row.enabled or f"`{row.code}` {row.name} (not enabled)" in said
-    for code, name in ON_CHAIN_NAMES.items():
-        assert f"`{code}` {name}" in said
-    for one in OPERATIONS:
-        assert f"`{one.method} {one.path}` | `{one.name}`" in said
