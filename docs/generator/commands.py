@@ -93,8 +93,18 @@ def _options(found: Iterator[click.Parameter]) -> str:
 
 
 def _names(option: click.Option) -> str:
-    value = "" if option.is_flag else f" {option.make_metavar(click.Context(swapdesk))}"
+    value = "" if option.is_flag else f" {_value(option)}"
     return ", ".join(code(f"{one}{value}") for one in (*option.opts, *option.secondary_opts))
+
+
+def _value(option: click.Option) -> str:
+    if option.metavar is not None:
+        return option.metavar
+    if isinstance(option.type, click.Choice):
+        return "|".join(map(str, option.type.choices))
+    if isinstance(option.type, click.types.IntParamType):
+        return "N"
+    return option.type.name.upper()
 
 
 def _default(option: click.Option) -> str:
@@ -106,9 +116,12 @@ def _meaning(option: click.Option) -> str:
     said = [sentence(option.help or "")]
     if isinstance(option.type, click.IntRange):
         low, high = option.type.min, option.type.max
-        said.append(f"{low} to {high}." if high is not None else f"At least {low}.")
+        if high is not None:
+            said.append(f"{low:,} to {high:,}.")
+        elif low:
+            said.append(f"At least {low:,}.")
     if option.required:
         said.append("Must be given.")
-    if option.multiple:
+    if option.multiple and "repeatable" not in said[0]:
         said.append("May be repeated.")
     return cell(" ".join(said))

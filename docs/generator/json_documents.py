@@ -69,10 +69,11 @@ def json_page() -> str:
     return page(
         "JSON documents",
         "The fields of what commands print with `--json`, read from the source. Most commands print"
-        " one document; `orders watch` prints one for each change. `[...]` is a list. `Order` and"
-        " `Quote` are objects of the API ([api.md](api.md)), `**Quote` stands for all fields of"
-        " one. Errors are in [errors.md](errors.md#errors-as-json). What fields mean, where a name"
-        " does not say it, is in [interfaces.md](../interfaces.md#6-commands).",
+        " one document; `orders watch` prints one for each change. `[...]` is a list, and an"
+        " object may be null. `Order` and `Quote` are objects of the API ([api.md](api.md));"
+        " `**Quote` stands for all fields of one. Errors are in"
+        " [errors.md](errors.md#errors-as-json). What fields mean, where a name does not say it, is"
+        " in [interfaces.md](../interfaces.md#6-commands).",
         *(_printed(place, commands, found[place]) for place, commands in PRINTED.items()),
         *(_named(function, name) for function, name in NAMED.items()),
         section(

@@ -78,7 +78,8 @@ def sandbox_page() -> str:
         ),
         section(
             "Exchanges",
-            "`CODE` of options, and `venue` of faults. Amounts are in US dollars.",
+            "`CODE` of options, and `venue` of faults. Amounts are in US dollars. A live service"
+            " lists its own: `swapdesk api GET /swaps`.",
             table(
                 ("Code", "Name", "Least", "Most", "Fixed rates", "Notes"),
                 map(_exchange, VENUE_ROWS),
