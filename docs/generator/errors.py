@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from generator.markdown import code, codes, page, plain, section, sentence, table
 from generator.source import assigned, assignments, calls, constant, modules, said_of, words
 from swapdesk.cli.command_error import CommandError, of_client_error
-from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit
+from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.wallet_session import of_wallet_error
 from swapdesk.client import errors as client
 from swapdesk.flows import wording
@@ -81,9 +81,9 @@ def errors_page() -> str:
         ),
         section(
             "Codes of creating and paying",
-            "Ends of the work of `swap`, `send`, `fund` and `batch`. Exit 9 unless a row says"
-            " otherwise; 8 also while something of a batch is open. `fund` also ends with the state"
-            f" of its transaction as a code, as {codes(_states())}.",
+            "Ends of the work of `swap`, `send`, `fund` and `batch`. The exit is 8 whatever the code"
+            " while something of a batch is on its way. `fund` also ends with the state of its"
+            f" transaction as a code, as {codes(_states())}: exit 9.",
             table(("Code", "Exit", "Told by", "Message"), _of_work()),
         ),
         section(
@@ -214,7 +214,7 @@ def _exits_of(node: ast.expr | None, within: ast.AST) -> Iterator[Exit]:
 
 
 def _of_work() -> Iterator[tuple[str, ...]]:
-    found: dict[str, tuple[set[str], list[str], set[str]]] = {}
+    found: dict[str, tuple[set[int], list[str], set[str]]] = {}
     for path, tree in modules("flows", *ENDED):
         for name, call, within in calls(tree):
             if name not in ENDED or (name in ("end", "open") and "/dex/" not in f"/{path}"):
@@ -226,15 +226,25 @@ def _of_work() -> Iterator[tuple[str, ...]]:
                 told = _said(rest, call, within) or _failure(rest)
                 said += [told] if told and told not in said else []
                 by |= {"batch" if "/batch/" in path else ENDED[name]}
-                ends |= {"8"} if name in OPEN else set()
-    batch = _ends_of_batch()
+                ends.add(_end_of_work(name, ended, call, path))
     for ended, (ends, said, by) in sorted(found.items()):
-        if by & {"batch"} and ended in batch:
-            ends.add(str(batch[ended].value))
-        if by - {"batch", "fund"} and ended in NOT_CREATED:
-            ends.add(str(NOT_CREATED[ended].value))
         text = next((one for one in said if one.strip("… ")), "")
-        yield code(ended), ", ".join(sorted(ends, key=int)), ", ".join(sorted(by)), text
+        shown = " or ".join(str(end) for end in sorted(ends))
+        yield code(ended), shown, ", ".join(sorted(by)), text
+
+
+def _end_of_work(name: str, ended: str, call: ast.Call, path: str) -> int:
+    """What a command ends with, by the rule of the commands that tell such an end."""
+    if "/batch/" in path:
+        fails = any(one.arg == "error" for one in call.keywords)
+        return _ends_of_batch().get(ended, NOT_CREATED[ended] if fails else Exit.OWN_REFUSAL).value
+    if name in OPEN:
+        return Exit.UNKNOWN.value
+    if name == "NotCreated":
+        return exit_of_refused_create(ended, None).value
+    if name in ("SwapEnded", "end"):
+        return NOT_CREATED.get(ended, Exit.OWN_REFUSAL).value
+    return Exit.OWN_REFUSAL.value
 
 
 def _ends_of_batch() -> dict[str, Exit]:

@@ -13,6 +13,7 @@ from swapdesk.tui.commands import all_commands
 from swapdesk.tui.commands.command import Command
 from swapdesk.tui.commands.everywhere import EVERYWHERE
 from swapdesk.tui.commands.key_names import FORBIDDEN, TAKEN, shown_key, split_keys
+from swapdesk.tui.stillness import STILL_SECONDS
 
 Verbs = list[type[Command]]
 SCREENS = "tui/screens"
@@ -27,8 +28,8 @@ def keys_page() -> str:
     return page(
         "Keys of the desk",
         "Every key by page, from the commands that the page lists. `?` shows those that work at"
-        " the moment. A key of a page that is marked under Money counts only when the screen has"
-        " been still for 300 ms and the step did not change.",
+        " the moment. A key that is marked under Money counts only when the screen has been still"
+        f" for {STILL_SECONDS * 1000:g} ms and the step did not change.",
         section("Everywhere", "Outside text fields.", _table(EVERYWHERE)),
         *(section(title, said, _table(verbs)) for title, said, verbs in pages),
         section("Options of quotes", "", _hints()),
