@@ -81,8 +81,8 @@ def errors_page() -> str:
         ),
         section(
             "Codes of creating and paying",
-            "Ends of the work of `swap`, `send`, `fund` and `batch`. While something of a batch is on"
-            " its way the exit is 8, whatever the code. `fund` also ends with the state of its"
+            "Ends of the work of `swap`, `send`, `fund` and `batch`. While something of a batch is"
+            " on its way the exit is 8, whatever the code. `fund` also ends with the state of its"
             f" transaction as a code, as {codes(_states())}: exit 9.",
             table(("Code", "Exit", "Told by", "Message"), _of_work()),
         ),

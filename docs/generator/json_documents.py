@@ -73,7 +73,7 @@ def json_page() -> str:
         " object may be null. `Order` and `Quote` are objects of the API ([api.md](api.md));"
         " `**Quote` stands for all fields of one. Errors are in"
         " [errors.md](errors.md#errors-as-json). What fields mean, where a name does not say it, is"
-        " in [interfaces.md](../interfaces.md#6-commands).",
+        " in [behaviour.md](behaviour.md).",
         *(_printed(place, commands, found[place]) for place, commands in PRINTED.items()),
         *(_named(function, name) for function, name in NAMED.items()),
         section(

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from generator.api import shape_of
 from generator.markdown import code, codes, page, plain, section, sentence, table
-from generator.source import class_of, said_of
+from generator.source import class_of, said_in, said_of
 from swapdesk.sandbox import control_bodies, fault_choice
 from swapdesk.sandbox.bundle_faults import BundleFault
 from swapdesk.sandbox.control_bodies import FaultBody
@@ -40,7 +40,6 @@ SELECTORS = {
 """Every selector with something that it may select."""
 FURTHER = {"leg": "in", "times": 2, "seconds": 1, "part": Part.AMOUNT}
 """What a fault may take beside its selector; the depth of a reorganisation is not free."""
-DELETION = "The order is deleted, unless it is being carried out."
 
 
 def sandbox_page() -> str:
@@ -183,7 +182,8 @@ def _said(name: str) -> str:
             told = said_of(kind)
             assert kind(name).name in told, f"{name} has no line"
             return sentence(told[kind(name).name])
-    return sentence(DELETION if name == DELETE else FAULT_HELP[name])
+    deletion = said_in("sandbox/fault_choice.py")["DELETE"]
+    return sentence(deletion if name == DELETE else FAULT_HELP[name])
 
 
 def _wire(key: str) -> str:

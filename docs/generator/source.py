@@ -68,17 +68,22 @@ def class_of(path: str, name: str) -> ast.ClassDef:
 
 def said_of(kind: type) -> dict[str, str]:
     """The docstrings below the attributes of a class, by the attribute."""
-    body = class_of(path_of(kind.__module__), kind.__name__).body
+    return _said(class_of(path_of(kind.__module__), kind.__name__).body)
+
+
+def said_in(path: str) -> dict[str, str]:
+    """The docstrings below the names of a module, by the name."""
+    return _said(module(path).body)
+
+
+def _said(body: list[ast.stmt]) -> dict[str, str]:
     found = {}
     for node, after in pairwise(body):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            name = node.target.id
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-        else:
-            continue
-        if isinstance(after, ast.Expr) and isinstance(said := _constant(after.value), str):
-            found[name] = inspect.cleandoc(said)
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        target = node.target if isinstance(node, ast.AnnAssign) else next(iter(targets), None)
+        said = _constant(after.value) if isinstance(after, ast.Expr) else None
+        if isinstance(target, ast.Name) and isinstance(said, str):
+            found[target.id] = inspect.cleandoc(said)
     return found
 
 
