@@ -30,6 +30,22 @@ def test_version(here: InProcess) -> None:
     assert here("--version").stdout == f"swapdesk, version {__version__}\n"
 
 
+def tells_its_version(command: list[str], place: Path, env: dict[str, str], what: str) -> None:
+    """The command runs in ``place``, and says nothing else."""
+    ended = subprocess.run(
+        [*command, "--version"],
+        env=env,
+        cwd=place,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, ""), (what, ended)
+    assert ended.stdout.startswith("swapdesk, version"), what
+
+
 def test_no_code_is_loaded_from_elsewhere(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     shadow = tmp_path / "shadow"
@@ -38,18 +54,8 @@ def test_no_code_is_loaded_from_elsewhere(tmp_path: Path) -> None:
         (shadow / name).write_text(f"raise SystemExit('loaded {name}')")
     foreign = {"PYTHONPATH": str(shadow), "PYTHONSTARTUP": str(shadow / "startup.py")}
     for name, variables in (("foreign", foreign), ("inspected", {**foreign, "PYTHONINSPECT": "1"})):
-        ended = subprocess.run(
-            [sys.executable, str(root / "scripts" / "swapdesk"), "--version"],
-            env=environment(tmp_path, **variables),
-            cwd=shadow,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        assert (ended.returncode, ended.stderr) == (0, ""), (name, ended)
-        assert ended.stdout.startswith("swapdesk, version"), name
+        command = [sys.executable, str(root / "scripts" / "swapdesk")]
+        tells_its_version(command, shadow, environment(tmp_path, **variables), name)
     with (root / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)
     scripts = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-scripts"]
@@ -72,18 +78,8 @@ def test_the_command_starts_its_python_from_any_folder(tmp_path: Path, beside: b
             (place / "python3").write_text(f"#!/bin/sh\n{said}\n")
             (place / "python3").chmod(0o700)
     for command in (folder / "swapdesk", other / "swapdesk"):
-        ended = subprocess.run(
-            [command, "--version"],
-            env=environment(tmp_path, PATH=f"{other}{os.pathsep}{os.environ['PATH']}"),
-            cwd=other,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        assert (ended.returncode, ended.stderr) == (0, ""), (command, ended)
-        assert ended.stdout.startswith("swapdesk, version"), command
+        variables = {"PATH": f"{other}{os.pathsep}{os.environ['PATH']}"}
+        tells_its_version([str(command)], other, environment(tmp_path, **variables), str(command))
 
 
 def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
