@@ -188,13 +188,15 @@ def _of_commands() -> Iterator[tuple[str, ...]]:
         for name, call, within in calls(tree):
             if name in RAISED and getattr(within, "name", "") != "of_client_error":
                 at = _place_of_code(call, within, path)
-                for raised in _codes(call.args[at], within, path) if at is not None else ():
+                if at is None:
+                    continue
+                for raised in _codes(call.args[at], within, path):
                     ends = found.setdefault((raised, _exit(name, call, within)), [])
                     said = _said(call.args[at + 1 :], call, within)
                     if said and said not in ends:
                         ends.append(said)
-    for (raised, end), said in sorted(found.items()):
-        yield code(raised), end, said[0] if said else ""
+    for (raised, end), messages in sorted(found.items()):
+        yield code(raised), end, messages[0] if messages else ""
 
 
 def _exit(name: str, call: ast.Call, within: ast.AST) -> str:

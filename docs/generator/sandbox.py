@@ -168,7 +168,8 @@ def _fault(name: str) -> tuple[str, str, str, str]:
         allowed.append("none")
     assert allowed, f"{name} selects nothing"
     shown = [code(_wire(key)) if key != "none" else "none" for key in allowed]
-    chosen = next((_values(name, key, SELECTORS[key]) for key in allowed if key != "none"), [{}])
+    bodies = (_values(name, key, SELECTORS[key]) for key in allowed if key != "none")
+    chosen: list[dict[str, Any]] = next(bodies, [{}])
     base = next(one for one in chosen if _accepts(name, one))
     also = [key for key, value in FURTHER.items() if _accepts(name, base | {key: value})]
     if not _plain(base, name):
