@@ -13,7 +13,7 @@ from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.consent import consent, require_consent, says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
-from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.review import Finding, Match, Review, ReviewLine, Severity
 
 REVIEW = Review(

@@ -32,9 +32,9 @@ from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.journal.call_log import WALLET_PAYMENT
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.dex_payment import NotAgreed
 from swapdesk.flows.signing.flow_step import Mark
 from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Kind, Origin

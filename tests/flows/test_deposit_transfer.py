@@ -13,9 +13,8 @@ from sandbox.solana.solana_world import running
 from swapdesk.clock import SystemClock
 from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Agreed, NotAgreed, NotSignable
-from swapdesk.flows.signing.dex_watch import Watch
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, NotSignable, Watch
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import ChainLink, WalletPlace

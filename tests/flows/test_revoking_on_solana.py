@@ -18,8 +18,10 @@ from sandbox.solana.solana_world import USDC, World, running
 from service.dex.solana_floor import LookedTime
 from swapdesk.chain.solana.programs import TOKEN, token_account
 from swapdesk.clock import SystemClock
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.revoking import Open, Proposed, Revoked, Revoking
+from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings
@@ -102,7 +104,7 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
         # The chain goes on with every look, so nobody has to wait between two.
         revoking = Revoking(someone.wallet, EagerClock())
         proposed = await revoking.propose(someone.account, someone.link, one)
-        assert isinstance(proposed, Proposed)
+        assert isinstance(proposed, Proposal)
         review = proposed.review
         assert review.findings == ()
         assert review.title == "An approval of nothing: the allowance ends"
@@ -111,9 +113,9 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
         written = await (await someone.wallet.client()).sign(review)
         assert isinstance(written, SignedTransaction)
         again = await revoking.propose(someone.account, someone.link, one)
-        assert isinstance(again, Open)
+        assert isinstance(again, UnderWay)
         ended = await revoking.revoke(again)
-        assert ended == Revoked(written.hash)
+        assert ended == Outcome(hash=written.hash)
         assert await someone.allowed() == ()
         (held,) = await someone.world.client.holdings(someone.account.address, str(USDC))
         assert held.units == 100 * 10**6
@@ -130,5 +132,5 @@ async def test_what_cannot_be_revoked_is_refused(tmp_path: Path) -> None:
         # Without a token account there is nothing to end, and the chain says so.
         jupiter = Allowance(OTHER, "x", 1, unlimited=False)
         proposed = await revoking.propose(someone.account, someone.link, jupiter)
-        assert isinstance(proposed, Proposed)
+        assert isinstance(proposed, Proposal)
         assert {each.code for each in proposed.review.findings} == {"SIMULATION_FAILED"}

@@ -21,9 +21,9 @@ from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.transactions.transactor import Agreed, NotAgreed
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.promise import Purpose

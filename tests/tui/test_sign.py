@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from flows.signing import DIGEST, MOVES, ORDER, document, review
 from swapdesk.flows.dex.swap_signing import SwapSigning
-from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.secret import Secret
 from swapdesk.tui.commands.sign import Sign
 from swapdesk.tui.screens.sign import READ_FIRST, SignScreen

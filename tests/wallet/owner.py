@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.wallet.bumping import Bumping
-from swapdesk.flows.wallet.cancelling import Cancelling
+from swapdesk.flows.transactions.transactor import Proposal
+from swapdesk.flows.wallet.bumping import bumping
+from swapdesk.flows.wallet.cancelling import cancelling
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import Proposed
+from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account
@@ -31,8 +32,8 @@ class Owner:
     trader: Trader
     account: Account
     wallet: LocalWallet
-    bumping: Bumping
-    cancelling: Cancelling
+    bumping: Replacement
+    cancelling: Replacement
 
     async def signed(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
         """A payment that no node has seen."""
@@ -69,7 +70,7 @@ class Owner:
 
 
 async def contested(
-    wallet: LocalWallet, cancelling: Cancelling, trader: Trader, review: Review
+    wallet: LocalWallet, cancelling: Replacement, trader: Trader, review: Review
 ) -> tuple[SignedTransaction, SignedTransaction]:
     """Sign what was reviewed and then its cancellation; the chain forgets both."""
     client = await wallet.client()
@@ -78,7 +79,7 @@ async def contested(
     assert isinstance(first, SignedTransaction)
     first = await client.broadcast(first.hash)
     proposed = await cancelling.propose(first.hash)
-    assert isinstance(proposed, Proposed)
+    assert isinstance(proposed, Proposal)
     second = await client.sign(proposed.review)
     assert isinstance(second, SignedTransaction)
     second = await client.broadcast(second.hash)
@@ -98,6 +99,6 @@ async def owning(directory: Path) -> AsyncIterator[Owner]:
             (account,) = (
                 one for one in (await wallet.accounts()).accounts if one.address == someone.address
             )
-            yield Owner(someone, account, wallet, Bumping(wallet, clock), Cancelling(wallet, clock))
+            yield Owner(someone, account, wallet, bumping(wallet, clock), cancelling(wallet, clock))
         finally:
             await wallet.close()

@@ -16,7 +16,10 @@ from swapdesk.flows.dex.replacing import replace
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.signing.signing_session import Ending
-from swapdesk.flows.wallet.replacement import Done, Kept, Proposed, UnderWay
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Proposal, UnderWay
+from swapdesk.flows.wallet.bumping import WORDS
+from swapdesk.flows.wallet.cancelling import WORDS as OF_CANCELLING
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review
@@ -32,13 +35,12 @@ async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("bumped")
     proposed = await owner.bumping.propose(first.hash)
-    assert isinstance(proposed, Proposed)
+    assert isinstance(proposed, Proposal)
     assert not proposed.review.refused, proposed.review.findings
     assert proposed.review.agreed
     assert "MAY_BE_EITHER" in {one.code for one in proposed.review.findings}
     ended = await owner.bumping.replace(proposed)
-    assert isinstance(ended, Done)
-    assert not ended.failed
+    assert ended.done
     assert await owner.states("bumped") == {
         first.hash: State.REPLACED,
         ended.hash: State.SUCCEEDED,
@@ -46,11 +48,13 @@ async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
     assert await owner.trader.paid() == before + PAID
     # Sent again, asked again, bumped again, cancelled: it stays one payment.
     assert (await client.broadcast(first.hash)).state is State.REPLACED
-    assert await owner.bumping.propose(first.hash) == Done(first.hash, ended.hash)
+    assert await owner.bumping.propose(first.hash) == Outcome(hash=ended.hash)
     late = await owner.cancelling.propose(first.hash)
-    assert isinstance(late, Kept)
-    assert late.state is State.SUCCEEDED
-    assert ended.hash in late.reason
+    assert isinstance(late, Outcome)
+    assert late.code == OF_CANCELLING.kept_code
+    assert OF_CANCELLING.over[State.SUCCEEDED] in late.cause
+    assert ended.hash is not None
+    assert ended.hash in late.cause
     again = await client.review(owner.trader.payment(), owner.trader.deposit("bumped"))
     with pytest.raises(Refused) as refused:
         await client.sign(again)
@@ -63,7 +67,7 @@ async def test_the_first_may_be_executed_after_all(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("overtaken")
     proposed = await owner.bumping.propose(first.hash)
-    assert isinstance(proposed, Proposed)
+    assert isinstance(proposed, Proposal)
     await client.resolve(first.hash)
     await owner.mined(first.hash)
     ended: object
@@ -72,12 +76,12 @@ async def test_the_first_may_be_executed_after_all(owner: Owner) -> None:
     except Refused as refused:
         # The second look sees that the nonce is used; nothing was signed.
         ended = refused
-    if isinstance(ended, Done):
+    if isinstance(ended, Outcome) and ended.done:
         assert ended.hash == first.hash
     await owner.executed(first.hash)
     assert await owner.trader.paid() == before + PAID
     told = await owner.bumping.propose(first.hash)
-    assert told == Done(first.hash, first.hash)
+    assert told == Outcome(hash=first.hash)
 
 
 async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Owner) -> None:
@@ -89,11 +93,11 @@ async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner:
     await client.broadcast(one.hash)
     known = await owner.bumping.propose(first.hash)
     assert isinstance(known, UnderWay)
-    assert known.second.hash == one.hash
+    assert known.transaction.hash == one.hash
     dearer = await owner.bumping.propose(one.hash)
-    assert isinstance(dearer, Proposed)
+    assert isinstance(dearer, Proposal)
     ended = await owner.bumping.replace(dearer)
-    assert isinstance(ended, Done)
+    assert ended.done
     assert await owner.states("twice") == {
         first.hash: State.REPLACED,
         one.hash: State.REPLACED,
@@ -128,23 +132,25 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> 
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(dear.hash)
     proposed = await owner.cancelling.propose(first.hash)
-    assert isinstance(proposed, Proposed)
+    assert isinstance(proposed, Proposal)
     cancellation = await client.sign(proposed.review)
     assert isinstance(cancellation, SignedTransaction)
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(cancellation.hash)
     # What is being cancelled gets no higher fee; its cancellation does.
     refused = await owner.bumping.propose(dear.hash)
-    assert isinstance(refused, Kept)
-    assert cancellation.hash in refused.reason
+    assert isinstance(refused, Outcome)
+    assert refused.code == WORDS.kept_code
+    assert cancellation.hash in refused.cause
     faster = await owner.bumping.propose(cancellation.hash)
-    assert isinstance(faster, Proposed)
+    assert isinstance(faster, Proposal)
     ended = await owner.bumping.replace(faster)
-    assert isinstance(ended, Done)
-    assert await owner.cancelling.propose(first.hash) == Done(first.hash, ended.hash)
+    assert ended.done
+    assert await owner.cancelling.propose(first.hash) == Outcome(hash=ended.hash)
     done = await owner.bumping.propose(first.hash)
-    assert isinstance(done, Kept)
-    assert "cancelled" in done.reason
+    assert isinstance(done, Outcome)
+    assert done.code == WORDS.kept_code
+    assert "cancelled" in done.cause
     assert set((await owner.states("both")).values()) == {State.REPLACED, State.SUCCEEDED}
     assert await owner.trader.paid() == before
 
@@ -153,12 +159,14 @@ async def test_nothing_else_gets_a_higher_fee(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.signed("unsent")
     told = await owner.bumping.propose(first.hash)
-    assert isinstance(told, Kept)
-    assert told.state is State.SIGNED
+    assert isinstance(told, Outcome)
+    assert told.code == WORDS.kept_code
+    assert told.cause == "It was never sent, so it waits for no fee."
     await client.abandon(first.hash)
     told = await owner.bumping.propose(first.hash)
-    assert isinstance(told, Kept)
-    assert told.state is State.ABANDONED
+    assert isinstance(told, Outcome)
+    assert told.code == WORDS.kept_code
+    assert WORDS.over[State.ABANDONED] in told.cause
     with pytest.raises(Refused) as refused:
         await owner.bumping.propose("0x" + "00" * 32)
     assert refused.value.code is Code.NO_TRANSACTION

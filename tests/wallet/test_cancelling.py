@@ -12,10 +12,10 @@ from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.wallet_funding import NotPaid, WalletFunding
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.dex_payment import Agreed
-from swapdesk.flows.wallet import revoking as revocations
-from swapdesk.flows.wallet.replacement import Done, Kept, Proposed, UnderWay
-from swapdesk.flows.wallet.revoking import NotRevoked, Revoking
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
+from swapdesk.flows.wallet.cancelling import WORDS
+from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -32,12 +32,12 @@ async def test_a_payment_that_waits_is_taken_back_and_never_paid(owner: Owner) -
     before = await owner.trader.paid()
     client, first = await owner.waiting("taken back")
     proposed = await owner.cancelling.propose(first.hash)
-    assert isinstance(proposed, Proposed)
+    assert isinstance(proposed, Proposal)
     assert not proposed.review.refused, proposed.review.findings
     assert proposed.review.phrase is None
     assert "CANCEL_MAY_FAIL" in {one.code for one in proposed.review.findings}
     ended = await owner.cancelling.replace(proposed)
-    assert isinstance(ended, Done)
+    assert ended.done
     assert await owner.states("taken back") == {
         first.hash: State.REPLACED,
         ended.hash: State.SUCCEEDED,
@@ -57,8 +57,8 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_p
     before = await owner.trader.paid()
     client, first = await owner.waiting("an order's")
     proposed = await owner.cancelling.propose(first.hash)
-    assert isinstance(proposed, Proposed)
-    assert isinstance(await owner.cancelling.replace(proposed), Done)
+    assert isinstance(proposed, Proposal)
+    assert (await owner.cancelling.replace(proposed)).done
     confirmed = intent(id="an order's")
     tracked = TrackedOrder(order(confirmed), confirmed, None, False, NOW, "journal")
     account = owner.account
@@ -82,17 +82,19 @@ async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Owner) ->
     revoking = Revoking(owner.wallet, SystemClock())
     allowance = Allowance(USDC, ROUTER["fa"], 5, False, "fa")
     proposed = await revoking.propose(account, link, allowance)
-    assert isinstance(proposed, revocations.Proposed)
+    assert isinstance(proposed, Proposal)
     first, second = await owner.contested(proposed.review)
     again = await revoking.propose(account, link, allowance)
-    assert isinstance(again, revocations.Open)
+    assert isinstance(again, UnderWay)
     assert again.transaction.hash == first.hash
     under_way = await owner.cancelling.propose(first.hash)
     assert isinstance(under_way, UnderWay)
-    assert isinstance(await owner.cancelling.replace(under_way), Done)
+    assert (await owner.cancelling.replace(under_way)).done
     assert (await client.resolve(second.hash)).state is State.SUCCEEDED
-    assert await revoking.revoke(again) == NotRevoked("The transaction is replaced.", first.hash)
-    assert isinstance(await revoking.propose(account, link, allowance), revocations.Proposed)
+    ended = await revoking.revoke(again)
+    assert (ended.code, ended.hash) == ("NOT_REVOKED", first.hash)
+    assert ended.cause == "The allowance stands. The transaction is replaced."
+    assert isinstance(await revoking.propose(account, link, allowance), Proposal)
 
 
 async def test_what_was_executed_cannot_be_taken_back(owner: Owner) -> None:
@@ -101,8 +103,9 @@ async def test_what_was_executed_cannot_be_taken_back(owner: Owner) -> None:
     await client.broadcast(first.hash)
     await owner.mined(first.hash)
     ended = await owner.cancelling.propose(first.hash)
-    assert isinstance(ended, Kept)
-    assert ended.state in (State.MINED, State.SUCCEEDED)
+    assert isinstance(ended, Outcome)
+    assert ended.code == WORDS.kept_code
+    assert ended.cause.rstrip(".") in (WORDS.over[State.MINED], WORDS.over[State.SUCCEEDED])
     assert await owner.trader.paid() == before + PAID
     await owner.executed(first.hash)
 
@@ -112,7 +115,7 @@ async def test_one_that_wins_the_race_is_told_as_executed(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("race")
     proposed = await owner.cancelling.propose(first.hash)
-    assert isinstance(proposed, Proposed)
+    assert isinstance(proposed, Proposal)
     await client.resolve(first.hash)
     await owner.mined(first.hash)
     ended: object
@@ -121,7 +124,7 @@ async def test_one_that_wins_the_race_is_told_as_executed(owner: Owner) -> None:
     except Refused as refused:
         # The second look sees that the nonce is used; nothing was signed.
         ended = refused
-    assert not isinstance(ended, Done)
+    assert not (isinstance(ended, Outcome) and ended.done)
     assert await owner.trader.paid() == before + PAID
     await owner.executed(first.hash)
 
@@ -129,7 +132,7 @@ async def test_one_that_wins_the_race_is_told_as_executed(owner: Owner) -> None:
 async def test_one_that_was_never_sent_is_given_up(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.signed("unsent")
-    assert await owner.cancelling.propose(first.hash) == Done(first.hash, None)
+    assert await owner.cancelling.propose(first.hash) == Outcome()
     (told,) = await client.transactions("unsent")
     assert told.state is State.ABANDONED
     with pytest.raises(Refused) as refused:

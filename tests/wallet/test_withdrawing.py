@@ -19,20 +19,12 @@ from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
 from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
 from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.withdrawing import (
-    Deployed,
-    NeededByBundle,
-    Nothing,
-    NotWithdrawn,
-    Open,
-    Proposed,
-    Withdrawn,
-)
+from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal
 from swapdesk.flows.journal.bundle_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.transactions.delivery import OnItsWay
-from swapdesk.flows.wallet.cancelling import Cancelling
-from swapdesk.flows.wallet.replacement import Done, UnderWay
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import UnderWay
+from swapdesk.flows.wallet.cancelling import cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.errors import AgentGone, Refused
@@ -69,6 +61,10 @@ async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner
         await here.client.close()
 
 
+def nothing_held(step: object) -> bool:
+    return isinstance(step, Outcome) and step.code == NOTHING_HELD
+
+
 async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -> None:
     """The account does not stand yet: it is made first."""
     mine = account_address(owner.trader.address)
@@ -78,19 +74,21 @@ async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -
     account, flow = await owner.account(wallet), owner.flow(wallet)
     coins, dollars = await owner.here.coins(account.address), await owner.dollars(account.address)
     first = await flow.propose(account, owner.link)
-    assert isinstance(first, Proposed)
-    assert (first.purpose, first.sender) == (Purpose.DEPLOY, mine)
-    assert first.review.phrase is None
-    assert not first.review.findings
-    assert isinstance(await flow.send(first), Deployed)
+    assert isinstance(first, Withdrawal)
+    assert (first.proposal.action.purpose, first.sender) == (Purpose.DEPLOY, mine)
+    assert first.proposal.review.phrase is None
+    assert not first.proposal.review.findings
+    assert (await flow.send(first)).done
     assert owner.journal.withdrawals.open(account.address, CHAIN) == []
     second = await flow.propose(account, owner.link)
-    assert isinstance(second, Proposed)
-    assert second.purpose is Purpose.WITHDRAW
-    assert not second.review.findings
-    assert second.review.agreed is True
-    assert second.review.simulation is not None
-    moved = {(one.holder, one.symbol): one.units for one in second.review.simulation.changes}
+    assert isinstance(second, Withdrawal)
+    assert second.proposal.action.purpose is Purpose.WITHDRAW
+    assert not second.proposal.review.findings
+    assert second.proposal.review.agreed is True
+    assert second.proposal.review.simulation is not None
+    moved = {
+        (one.holder, one.symbol): one.units for one in second.proposal.review.simulation.changes
+    }
     assert moved == {
         (mine, "ETH"): -COINS,
         (mine, "USDC"): -DOLLARS,
@@ -98,8 +96,8 @@ async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -
         (account.address, "USDC"): DOLLARS,
     }
     ended = await flow.send(second)
-    assert isinstance(ended, Withdrawn)
-    assert [(one.symbol, one.units, one.prepaid) for one in ended.taken] == [
+    assert ended.done
+    assert [(one.symbol, one.units, one.prepaid) for one in flow.taken(second) or ()] == [
         ("ETH", COINS, False),
         ("USDC", DOLLARS, False),
     ]
@@ -107,10 +105,10 @@ async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -
     assert await owner.dollars(account.address) == dollars + DOLLARS
     spent = coins + COINS - await owner.here.coins(account.address)
     assert 0 < spent < 2 * 10**16, "gas alone"
-    entry = owner.journal.withdrawals.get(second.intent_id)
+    entry = owner.journal.withdrawals.get(second.proposal.action.intent_id)
     assert entry is not None
     assert (entry.state, entry.hash, entry.sender) == (StepState.ACKED, ended.hash, mine)
-    assert isinstance(await flow.propose(account, owner.link), Nothing)
+    assert nothing_held(await flow.propose(account, owner.link))
     await wallet.close()
 
 
@@ -120,16 +118,16 @@ async def test_one_token_is_taken_out_and_the_rest_stays(owner: Owner) -> None:
     owner.left_by_bundle(mine)
     wallet = await owner.wallet()
     account, flow = await owner.account(wallet), owner.flow(wallet)
-    assert isinstance(await flow.propose(account, owner.link, "DAI"), Nothing)
-    ended = await taken_out(flow, account, owner.link, "usdc")
-    assert isinstance(ended, Withdrawn)
-    assert [one.symbol for one in ended.taken] == ["USDC"]
+    assert nothing_held(await flow.propose(account, owner.link, "DAI"))
+    ended, taken = await taken_out(flow, account, owner.link, "usdc")
+    assert ended.done
+    assert [one.symbol for one in taken] == ["USDC"]
     assert (await owner.here.coins(mine), await owner.dollars(mine)) == (COINS, 0)
     assert USDC.contract is not None
-    assert isinstance(await flow.propose(account, owner.link, USDC.contract), Nothing)
-    rest = await taken_out(flow, account, owner.link)
-    assert isinstance(rest, Withdrawn)
-    assert [one.symbol for one in rest.taken] == ["ETH"]
+    assert nothing_held(await flow.propose(account, owner.link, USDC.contract))
+    rest, taken = await taken_out(flow, account, owner.link)
+    assert rest.done
+    assert [one.symbol for one in taken] == ["ETH"]
     await wallet.close()
 
 
@@ -141,25 +139,28 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(owner: Owner) -
     wallet = await owner.wallet()
     account, flow = await owner.account(wallet), owner.flow(wallet)
     step = await flow.propose(account, owner.link)
-    assert isinstance(step, Proposed)
-    if step.purpose is Purpose.DEPLOY:
-        assert isinstance(await flow.send(step), Deployed)
+    assert isinstance(step, Withdrawal)
+    if step.proposal.action.purpose is Purpose.DEPLOY:
+        assert (await flow.send(step)).done
         step = await flow.propose(account, owner.link)
-        assert isinstance(step, Proposed)
-    owner.journal.withdrawals.begin(step.intent_id, account.address, step.sender, CHAIN, step.taken)
-    cancelling = Cancelling(wallet, SystemClock())
-    first, _ = await contested(wallet, cancelling, owner.trader, step.review)
+        assert isinstance(step, Withdrawal)
+    owner.journal.withdrawals.begin(
+        step.proposal.action.intent_id, account.address, step.sender, CHAIN, step.taken
+    )
+    cancels = cancelling(wallet, SystemClock())
+    first, _ = await contested(wallet, cancels, owner.trader, step.proposal.review)
     again = await flow.propose(account, owner.link)
-    assert isinstance(again, Open)
+    assert isinstance(again, UnderWay)
     assert again.transaction.hash == first.hash
-    under_way = await cancelling.propose(first.hash)
+    under_way = await cancels.propose(first.hash)
     assert isinstance(under_way, UnderWay)
-    assert isinstance(await cancelling.replace(under_way), Done)
+    assert (await cancels.replace(under_way)).done
     ended = await flow.send(again)
-    assert ended == NotWithdrawn("The transaction is replaced.", first.hash)
+    assert (ended.code, ended.hash) == ("NOT_WITHDRAWN", first.hash)
+    assert ended.cause == "Nothing was taken out. The transaction is replaced."
     assert owner.journal.withdrawals.open(account.address, CHAIN) == []
     assert (await owner.here.coins(mine), await owner.dollars(mine)) == (COINS, DOLLARS)
-    assert isinstance(await taken_out(flow, account, owner.link), Withdrawn)
+    assert (await taken_out(flow, account, owner.link))[0].done
     await wallet.close()
 
 
@@ -187,9 +188,9 @@ async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
     kept = await prepaid()
     assert kept > 0
     before = await here.coins(account.address)
-    ended = await taken_out(flow, account, owner.link)
-    assert isinstance(ended, Withdrawn)
-    assert (ended.taken[-1].units, ended.taken[-1].prepaid) == (kept, True)
+    ended, taken = await taken_out(flow, account, owner.link)
+    assert ended.done
+    assert (taken[-1].units, taken[-1].prepaid) == (kept, True)
     assert await prepaid() == 0
     assert before < await here.coins(account.address) + 10**16
     await wallet.close()
@@ -202,11 +203,12 @@ async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(owner: Owner) ->
     wallet = await owner.wallet()
     account, flow = await owner.account(wallet), owner.flow(wallet)
     needed = await flow.propose(account, owner.link)
-    assert isinstance(needed, NeededByBundle)
-    assert needed.bundle.state is BundleState.SIGNED
+    assert isinstance(needed, Outcome)
+    assert needed.code == "NEEDED_BY_BUNDLE"
+    assert "is signed" in needed.cause
     step = await flow.propose(account, owner.link, despite_bundle=True)
-    assert isinstance(step, Proposed)
-    assert isinstance(await flow.send(step), Withdrawn)
+    assert isinstance(step, Withdrawal)
+    assert (await flow.send(step)).done
     assert await owner.here.coins(mine) == 0
     (bundle,) = [one for one in owner.journal.bundles.open() if one.batch_id == "batchsigned"]
     owner.journal.bundles.ended(bundle, BundleState.REFUSED)
@@ -273,7 +275,7 @@ async def test_a_desk_that_lies_obtains_no_signature(owner: Owner) -> None:
     with pytest.raises(Refused):
         await agent.withdrawal(replace(promise, withdrawal=None))
     assert await owner.here.coins(mine) == COINS
-    assert isinstance(await taken_out(owner.flow(wallet), account, owner.link), Withdrawn)
+    assert (await taken_out(owner.flow(wallet), account, owner.link))[0].done
     await wallet.close()
 
 
@@ -292,17 +294,17 @@ async def test_a_killed_agent_takes_out_everything_once(
     if purpose is Purpose.WITHDRAW:
         wallet = await own.wallet()
         step = await own.flow(wallet).propose(await own.account(wallet), own.link)
-        assert isinstance(step, Proposed)
-        assert isinstance(await own.flow(wallet).send(step), Deployed)
+        assert isinstance(step, Withdrawal)
+        assert (await own.flow(wallet).send(step)).done
         await wallet.close()
     dying = await own.wallet(dying_at(moment))
     client = await dying.client()
     step = await own.flow(dying).propose(await own.account(dying), own.link)
-    assert isinstance(step, Proposed)
-    assert step.purpose is purpose
+    assert isinstance(step, Withdrawal)
+    assert step.proposal.action.purpose is purpose
     try:
         said = await own.flow(dying).send(step)
-        assert isinstance(said, OnItsWay), said
+        assert said.open, said
         gone = await client.ended()
     except AgentGone as error:
         gone = error
@@ -313,9 +315,9 @@ async def test_a_killed_agent_takes_out_everything_once(
     known = [one for one in await (await again.client()).transactions() if one.purpose is purpose]
     assert len(known) == (0 if moment == "_insert_given" else 1)
     first = await own.flow(again).propose(account, own.link)
-    assert isinstance(first, Open if known else Proposed)
-    ended = await taken_out(own.flow(again), account, own.link)
-    assert isinstance(ended, Withdrawn), ended
+    assert isinstance(first, UnderWay if known else Withdrawal)
+    ended, _ = await taken_out(own.flow(again), account, own.link)
+    assert ended.done, ended
     signed = await (await again.client()).transactions()
     assert [(one.purpose, one.state) for one in signed] == [
         (Purpose.DEPLOY, TransactionState.SUCCEEDED),

@@ -11,9 +11,11 @@ from sandbox.evm.bundling import Bundling
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.withdrawing import Deployed, Ended, Open, Proposed, Withdrawing
+from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
 from swapdesk.flows.journal.bundle_records import Built, BundleDeposit, BundleItem, BundleState
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.withdrawal_log import Taken
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import Account
@@ -89,15 +91,16 @@ class Owner:
 
 async def taken_out(
     flow: Withdrawing, account: Account, link: ChainLink, token: str | None = None
-) -> Ended:
-    """The command: what made the account is gone on from."""
+) -> tuple[Outcome, tuple[Taken, ...]]:
+    """The command: what made the account is gone on from. How it ended, and what it took out."""
     while True:
         step = await flow.propose(account, link, token)
-        assert isinstance(step, Proposed | Open), step
-        assert isinstance(step, Open) or not step.review.refused, step.review.findings
-        ended = await flow.send(step)
-        if not isinstance(ended, Deployed):
-            return ended
+        assert not isinstance(step, Outcome), step
+        if isinstance(step, Withdrawal):
+            assert not step.proposal.review.refused, step.proposal.review.findings
+        ended, taken = await flow.send(step), flow.taken(step)
+        if not ended.done or taken is not None:
+            return ended, taken or ()
 
 
 def journal_of(directory: Path) -> Journal:

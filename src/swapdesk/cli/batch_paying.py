@@ -33,9 +33,9 @@ from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, 
 from swapdesk.flows.journal.batch_records import JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review

@@ -10,7 +10,11 @@ from __future__ import annotations
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, not_confirmed
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
-from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.cli.session import Session
+from swapdesk.cli.wallet_session import unlock
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.review import Match, Review, Severity
 
 _MATCHES = {Match.EQUAL: " ", Match.DIFFERS: "x", Match.UNMATCHED: "?"}
@@ -39,6 +43,34 @@ def require_consent(output: Output, review: Review, *, yes: bool, money: str = U
         raise refused_by_gate(review, money=money)
     if consent(output, review, yes=yes) is None:
         raise not_confirmed("Nothing was signed.", money=money)
+
+
+async def prepare(
+    session: Session,
+    wallet: LocalWallet,
+    step: Proposal | UnderWay,
+    *,
+    yes: bool,
+    descriptor: int | None,
+    before: str,
+    money: str = UNTOUCHED,
+) -> None:
+    """Ask for what was proposed and open the keys; only say ``before`` of what was signed by an
+    earlier run. ``money`` is where it is while nothing is signed. Raises CommandError."""
+    if isinstance(step, UnderWay):
+        session.call.output.talk(before)
+        return
+    require_consent(session.call.output, step.review, yes=yes, money=money)
+    await unlock(session.call, wallet, descriptor)
+
+
+def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
+    """Raises CommandError for any other end: exit 8 for what is open, ``refused`` for the rest."""
+    failure = outcome.failure
+    if outcome.done or failure is None:
+        return
+    end = Exit.UNKNOWN if outcome.open else refused
+    raise CommandError(end, outcome.code, failure.cause, failure.money, failure.next)
 
 
 def review_text(review: Review) -> list[str]:

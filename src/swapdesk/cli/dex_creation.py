@@ -28,8 +28,8 @@ from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.payees.recipients import check_recipient
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.flows.tracking.open_business import intent_words
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account

@@ -17,7 +17,7 @@ from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen, WalletFunding
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.consent import require_consent
+from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.held_table import HeldTable, unread_words
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
-from swapdesk.cli.wallet_session import account_named, unlock
+from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.batch.smart_accounts import smart_accounts
 from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.notation import exact_amount, grouped_address, iso
-from swapdesk.flows.transactions.delivery import OnItsWay
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.revoking import NotRevoked, Open, Revoked, Revoking
+from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.place import ChainLink
@@ -128,7 +128,6 @@ class Wanted:
 async def revoke_allowance(
     session: Session, wallet: LocalWallet, wanted: Wanted, descriptor: int | None, yes: bool
 ) -> int:
-    call, output = session.call, session.call.output
     link = wallet.link(wanted.chain)
     if link is None:
         known = ", ".join(one.name for one in wallet.links)
@@ -136,27 +135,12 @@ async def revoke_allowance(
         raise bad_input("NO_SUCH_CHAIN", message, field="chain")
     account, allowance = await _allowance(wallet, wanted, link)
     revoking = Revoking(wallet, session.desk.clock)
-    proposed = await revoking.propose(account, link, allowance)
-    if isinstance(proposed, Open):
-        output.talk("This revocation was signed before. The same transaction is sent again.")
-    else:
-        require_consent(output, proposed.review, yes=yes)
-        await unlock(call, wallet, descriptor)
-    ended = await revoking.revoke(proposed)
-    if isinstance(ended, NotRevoked):
-        raise CommandError(
-            Exit.OWN_REFUSAL, "NOT_REVOKED", f"The allowance stands. {ended.reason}",
-            money="in your wallet; gas may have been paid" if ended.hash else "in your wallet",
-            next="you: look at wallet allowances",
-        )  # fmt: skip
-    if isinstance(ended, OnItsWay):
-        raise CommandError(
-            Exit.UNKNOWN, "ON_ITS_WAY",
-            f"The transaction {ended.hash} is not confirmed yet. {ended.reason}".strip(),
-            money="in your wallet; the allowance stands until it is confirmed",
-            next="you: give the same command again; the same transaction is sent, never a new one",
-        )  # fmt: skip
-    return _told(output, account, allowance, link.name, ended)
+    step = await revoking.propose(account, link, allowance)
+    before = "This revocation was signed before. The same transaction is sent again."
+    await prepare(session, wallet, step, yes=yes, descriptor=descriptor, before=before)
+    outcome = await revoking.revoke(step)
+    require_done(outcome)
+    return _told(session.call.output, account, allowance, link.name, outcome)
 
 
 async def _allowance(
@@ -193,7 +177,7 @@ async def _account(wallet: LocalWallet, named: str | None) -> Account | None:
 
 
 def _told(
-    output: Output, account: Account, allowance: Allowance, chain: str, ended: Revoked
+    output: Output, account: Account, allowance: Allowance, chain: str, ended: Outcome
 ) -> int:
     if output.json:
         output.document(

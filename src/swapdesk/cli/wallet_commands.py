@@ -244,17 +244,16 @@ def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-    from swapdesk.cli.wallet_replacing import CANCELLED, replace_transaction
+    from swapdesk.cli.wallet_replacing import replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.flows.wallet.cancelling import Cancelling
+    from swapdesk.flows.wallet.cancelling import cancelling
 
     return run_on_chains(
         call,
         lambda session, wallet: replace_transaction(
-            session, wallet, Cancelling(wallet, session.desk.clock), CANCELLED, hash_, descriptor,
-            yes,
+            session, wallet, cancelling(wallet, session.desk.clock), hash_, descriptor, yes
         ),
-    )  # fmt: skip
+    )
 
 
 @wallet.command()
@@ -278,19 +277,18 @@ def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | N
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-    from swapdesk.cli.wallet_replacing import BUMPED, replace_transaction
+    from swapdesk.cli.wallet_replacing import replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.flows.wallet.bumping import Bumping
+    from swapdesk.flows.wallet.bumping import bumping
     from swapdesk.flows.wallet.replacement import GAS_UNITS
 
     units = GAS_UNITS if gas is None else gas
     return run_on_chains(
         call,
         lambda session, wallet: replace_transaction(
-            session, wallet, Bumping(wallet, session.desk.clock, units), BUMPED, hash_, descriptor,
-            yes,
+            session, wallet, bumping(wallet, session.desk.clock, units), hash_, descriptor, yes
         ),
-    )  # fmt: skip
+    )
 
 
 @wallet.command()

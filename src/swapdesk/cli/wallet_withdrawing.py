@@ -6,33 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.cli.command_error import CommandError, bad_input
-from swapdesk.cli.consent import require_consent
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input
+from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
-from swapdesk.cli.wallet_session import account_named, unlock
-from swapdesk.flows.batch.withdrawing import (
-    Deployed,
-    Ended,
-    NeededByBundle,
-    Nothing,
-    NotWithdrawn,
-    Open,
-    Proposed,
-    Withdrawing,
-    Withdrawn,
-)
+from swapdesk.cli.wallet_session import account_named
+from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.withdrawal_log import Taken
 from swapdesk.flows.notation import exact_amount, grouped_address
-from swapdesk.flows.transactions.delivery import OnItsWay
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Purpose
-
-_AGAIN = "you: give the same command again; the same transaction is sent, never a new one"
 
 
 @dataclass(frozen=True)
@@ -76,24 +64,27 @@ async def _withdrawn(
     yes: bool,
 ) -> int:
     output, deployment = session.call.output, None
+    before = "This was signed before. The same transaction is sent again."
     while True:
         step = await flow.propose(account, link, wanted.token, despite_bundle=wanted.despite_bundle)
-        match step:
-            case Nothing():
-                raise _nothing(step, wanted, link)
-            case NeededByBundle():
-                raise _needed(step, link)
-            case Open():
-                output.talk("This was signed before. The same transaction is sent again.")
-            case Proposed():
-                output.talk(*_plan(step))
-                money = f"in your smart account {step.sender}"
-                require_consent(output, step.review, yes=yes, money=money)
-                await unlock(session.call, wallet, descriptor)
-        ended = await flow.send(step)
-        if isinstance(ended, Withdrawn):
-            return _told(session, account, link, ended, deployment)
-        deployment = _stands(ended, link)
+        if isinstance(step, Outcome):
+            nothing = step.code == NOTHING_HELD
+            require_done(step, refused=Exit.NOT_FOUND if nothing else Exit.OWN_REFUSAL)
+            raise AssertionError("there is nothing to do, and it is no refusal")
+        money = UNTOUCHED
+        if isinstance(step, Withdrawal):
+            output.talk(*_plan(step, link))
+            money = f"in your smart account {step.sender}"
+        signing = step.proposal if isinstance(step, Withdrawal) else step
+        await prepare(
+            session, wallet, signing, yes=yes, descriptor=descriptor, before=before, money=money
+        )
+        outcome = await flow.send(step)
+        require_done(outcome, refused=Exit.ENDED_OTHERWISE)
+        taken = flow.taken(step)
+        if taken is not None:
+            return _told(session, account, link, outcome, taken, deployment)
+        deployment = outcome.hash
         output.talk(f"The smart account stands now. Transaction {deployment}")
 
 
@@ -117,11 +108,11 @@ async def _owner(wallet: LocalWallet, named: str | None, link: ChainLink) -> Acc
     return found
 
 
-def _plan(step: Proposed) -> list[str]:
+def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     """What the smart account holds, and what is signed for it."""
-    where = f"Your smart account {grouped_address(step.sender)} on {step.link.name}"
+    where = f"Your smart account {grouped_address(step.sender)} on {link.name}"
     lines = [f"{where} holds:", *(f"  {_words(one)}" for one in step.taken)]
-    if step.purpose is Purpose.DEPLOY:
+    if step.proposal.action.purpose is Purpose.DEPLOY:
         lines.append("It does not stand yet: one transaction makes it, and a second one pays you.")
     return lines
 
@@ -131,58 +122,13 @@ def _words(one: Taken) -> str:
     return f"{exact_amount(one.amount)} {one.symbol}{kept}"
 
 
-def _nothing(step: Nothing, wanted: Wanted, link: ChainLink) -> CommandError:
-    what = wanted.token or "nothing"
-    held = f"holds no {what}" if wanted.token else f"holds {what}"
-    said = f"Your smart account {step.sender} on {link.name} {held}."
-    if step.unread:
-        said += f" {', '.join(step.unread)} did not answer."
-    return CommandError(
-        Exit.NOT_FOUND,
-        "NOTHING_HELD",
-        said,
-        money="in your wallet",
-        next="you: swapdesk wallet balance shows what you have",
-    )
-
-
-def _needed(step: NeededByBundle, link: ChainLink) -> CommandError:
-    bundle = step.bundle
-    name = f"group {bundle.group} of batch {bundle.batch_id[:8]}"
-    return CommandError(
-        Exit.OWN_REFUSAL,
-        "NEEDED_BY_BUNDLE",
-        f"What the smart account on {link.name} holds is for {name}, whose bundle is"
-        f" {bundle.state}. Taken out, it would fail.",
-        money=f"in your smart account {step.sender}",
-        next="you: let it end first, or take the money out all the same with --despite-bundle",
-    )
-
-
-def _stands(ended: Ended, link: ChainLink) -> str:
-    """The hash of what made the account. Raises CommandError for everything else."""
-    if isinstance(ended, Deployed):
-        return ended.hash
-    if isinstance(ended, OnItsWay):
-        raise CommandError(
-            Exit.UNKNOWN,
-            "ON_ITS_WAY",
-            f"The transaction {ended.hash} is not confirmed yet. {ended.reason}".strip(),
-            money="in your smart account, or back in your wallet",
-            next=_AGAIN,
-        )
-    assert isinstance(ended, NotWithdrawn)
-    raise CommandError(
-        Exit.ENDED_OTHERWISE if ended.hash else Exit.OWN_REFUSAL,
-        "NOT_WITHDRAWN",
-        f"Nothing was taken out. {ended.reason}",
-        money="in your smart account" + ("; gas may have been paid" if ended.hash else ""),
-        next=f"you: swapdesk wallet withdraw --chain {link.name} looks at it anew",
-    )
-
-
 def _told(
-    session: Session, account: Account, link: ChainLink, ended: Withdrawn, deployment: str | None
+    session: Session,
+    account: Account,
+    link: ChainLink,
+    outcome: Outcome,
+    taken: Sequence[Taken],
+    deployment: str | None,
 ) -> int:
     output = session.call.output
     if output.json:
@@ -190,16 +136,16 @@ def _told(
             {
                 "account": account.address,
                 "chain": link.name,
-                "withdrawn": _json(ended.taken),
-                "hash": ended.hash,
+                "withdrawn": _json(taken),
+                "hash": outcome.hash,
                 "deployment": deployment,
             }
         )
     else:
-        whole = ", ".join(map(_words, ended.taken)) or "What the smart account held"
+        whole = ", ".join(map(_words, taken)) or "What the smart account held"
         output.say(
             f"Withdrawn: {whole} on {link.name}, back in {account.name or account.address}.",
-            f"Transaction {ended.hash}",
+            f"Transaction {outcome.hash}",
         )
     return Exit.DONE
 

@@ -140,18 +140,18 @@ class Signing(App[int]):
 
     def bump_signing(self, signing: SigningSession) -> None:
         """Ask for more gas for what the session waits for; the session goes on meanwhile."""
-        from swapdesk.flows.wallet.bumping import Bumping
+        from swapdesk.flows.wallet.bumping import bumping
 
         desk = self.session.desk
-        asked = self._replace(signing, Bumping(desk.wallet, desk.clock))
+        asked = self._replace(signing, bumping(desk.wallet, desk.clock))
         self.run_worker(asked, group="swap", exit_on_error=False)
 
     def cancel_signing(self, signing: SigningSession) -> None:
         """Ask for the cancellation of what the session waits for."""
-        from swapdesk.flows.wallet.cancelling import Cancelling
+        from swapdesk.flows.wallet.cancelling import cancelling
 
         desk = self.session.desk
-        asked = self._replace(signing, Cancelling(desk.wallet, desk.clock))
+        asked = self._replace(signing, cancelling(desk.wallet, desk.clock))
         self.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:

@@ -17,7 +17,7 @@ from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import Until
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import from_json

@@ -30,8 +30,8 @@ from swapdesk.flows.batch.standing import GroupStanding, standings
 from swapdesk.flows.journal.batch_records import JournaledGroup, NewGroup, NewRow
 from swapdesk.flows.journal.bundle_records import BundleDeposit, BundleState
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.evm_world.treasury import give
 from swapdesk.sandbox.fault_layer import FaultLayer

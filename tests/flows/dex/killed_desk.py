@@ -17,8 +17,8 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import from_json
 from swapdesk.wallet.place import WalletPlace

@@ -23,8 +23,8 @@ from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.dex_terms import terms_of
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.evm_world import treasury
 from swapdesk.service.app import build_service
 from swapdesk.wallet.accounts import Kind

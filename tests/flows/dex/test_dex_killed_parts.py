@@ -33,8 +33,8 @@ from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swap
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import ChainLink, WalletPlace

@@ -13,7 +13,7 @@ from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_words import ended, goes_on
 from swapdesk.flows.dex.running_swaps import RunningSwaps
 from swapdesk.flows.dex.swap_signing import SwapSigning
-from swapdesk.flows.signing.dex_payment import NotAgreed
+from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Review

@@ -10,8 +10,8 @@ from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding
 from swapdesk.flows.catalog.coin_price import native_coin
 from swapdesk.flows.journal.batch_records import JournaledGroup
-from swapdesk.flows.signing.dex_payment import Look
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Look
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
 from swapdesk.wire.chains import Chain

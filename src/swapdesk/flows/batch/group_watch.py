@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.flows.journal.bundle_records import BundleItem, FundingNeed
-from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.transactions.transactor import Watch
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from swapdesk.flows.journal.bundle_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment, Look
+from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Look
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import Payload

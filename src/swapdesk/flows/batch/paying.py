@@ -14,10 +14,10 @@ from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.journal.bundle_records import FundingNeed, Paying, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment, Look, NotAgreed, NotSignable
-from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.same_nonce import decisive
+from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, Watch
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import Payload

@@ -5,8 +5,8 @@ from __future__ import annotations
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.standing import GroupStanding
 from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
-from swapdesk.flows.signing.dex_payment import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.signing.signing_session import Ending
+from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import WalletError

@@ -40,9 +40,9 @@ from swapdesk.flows.journal.bundle_records import (
 )
 from swapdesk.flows.journal.call_log import PaidBefore
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Look, NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError

@@ -8,23 +8,32 @@ that an earlier run left open is finished instead of signed again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.shared_account import relying
 from swapdesk.flows.batch.smart_accounts import bundle_assets
+from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.journal.bundle_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.withdrawal_log import Taken
-from swapdesk.flows.transactions.delivery import OWN, OnItsWay, deliver
+from swapdesk.flows.journal.withdrawal_log import Taken, WithdrawalLog
+from swapdesk.flows.transactions.delivery import OWN
+from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.flows.transactions.same_nonce import decisive, under_way
+from swapdesk.flows.transactions.transactor import (
+    Entry,
+    Proposal,
+    SignedAction,
+    Transactor,
+    UnderWay,
+)
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.own_promise import own_promise
+from swapdesk.flows.wording import Failure
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import SmartAccount
-from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.payload import Payload, TransactionPayload
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset, Promise, Purpose, TakenOut, WithdrawalPromise
 from swapdesk.wallet.review import Review
@@ -34,71 +43,44 @@ GAS_UNITS = 10**16
 """Most that one transaction may pay for gas: 0.01 of the chain's coin."""
 MOST_PAYMENTS = 50
 """In one call of a smart account."""
+NOTHING_HELD = "NOTHING_HELD"
+"""The smart account has nothing of what was asked for."""
 
 
 @dataclass(frozen=True)
-class Proposed:
-    """What would be signed: a withdrawal of ``taken``, or, where the account does not stand, what
-    makes it. ``review.refused``: nothing can be."""
+class Withdrawal:
+    """What would be taken out of the smart account ``sender``. ``proposal`` is of the withdrawal,
+    or, where the account does not stand, of what makes it."""
 
-    account: Account
-    link: ChainLink
     sender: str
     taken: tuple[Taken, ...]
-    review: Review
-    purpose: Purpose
-    intent_id: str
+    proposal: Proposal
 
 
-@dataclass(frozen=True)
-class Open:
-    """An earlier run signed this and it is not finished."""
+class WithdrawalEntry(Entry):
+    """A withdrawal in the journal. One that was never signed gives way to the next one of the same
+    intent. ``begun`` is None for one that an earlier run began."""
 
-    transaction: SignedTransaction
+    def __init__(
+        self, log: WithdrawalLog, intent_id: str, begun: Callable[[], None] | None = None
+    ) -> None:
+        self._log = log
+        self._intent_id = intent_id
+        self._begun = begun
 
+    def begin(self) -> None:
+        if self._begun is not None:
+            self._begun()
 
-@dataclass(frozen=True)
-class Nothing:
-    """The smart account has nothing that was asked for. ``unread`` are the symbols of tokens that
-    did not answer."""
+    def signed(self, hash_: str) -> None:
+        self._log.sent(self._intent_id, hash_)
 
-    sender: str
-    unread: tuple[str, ...] = ()
+    def done(self, hash_: str) -> None:
+        self._log.ended(self._intent_id, hash_, succeeded=True)
 
-
-@dataclass(frozen=True)
-class NeededByBundle:
-    """A bundle counts on what the account holds; nothing is taken out beside it."""
-
-    sender: str
-    bundle: JournaledBundle
-
-
-@dataclass(frozen=True)
-class Withdrawn:
-    """It is back with the owner, and counts on the chain."""
-
-    hash: str
-    taken: tuple[Taken, ...]
-
-
-@dataclass(frozen=True)
-class Deployed:
-    """The smart account stands; what it holds can be taken out now."""
-
-    hash: str
-
-
-@dataclass(frozen=True)
-class NotWithdrawn:
-    """Everything is where it was. ``hash`` when gas was paid for a transaction that failed."""
-
-    reason: str
-    hash: str | None = None
-
-
-Step = Proposed | Open | Nothing | NeededByBundle
-Ended = Withdrawn | Deployed | NotWithdrawn | OnItsWay
+    def refused(self, code: str, hash_: str | None = None) -> None:
+        if hash_ is not None:
+            self._log.ended(self._intent_id, hash_, succeeded=False)
 
 
 class Withdrawing:
@@ -117,9 +99,9 @@ class Withdrawing:
         token: str | None = None,
         *,
         despite_bundle: bool = False,
-    ) -> Step:
-        """The review of the next transaction, or why there is none. ``token`` is a symbol or a
-        contract, None for everything. Nothing is signed."""
+    ) -> Withdrawal | UnderWay | Outcome:
+        """The review of the next transaction, the one that is under way, or why there is none.
+        ``token`` is a symbol or a contract, None for everything. Nothing is signed."""
         client = await self._wallet.client()
         withdraw = _name(Purpose.WITHDRAW, account, link)
         deploy = _name(Purpose.DEPLOY, account, link)
@@ -128,58 +110,78 @@ class Withdrawing:
         own = [one for one in earlier if one.intent_id.rpartition("#")[0] in (withdraw, deploy)]
         pending = under_way(own, Purpose.WITHDRAW, Purpose.DEPLOY)
         if pending is not None:
-            return Open(pending)
+            return UnderWay(pending, self._entry(pending.purpose, pending.intent_id))
         held = await client.smart_account(
             account.address, link.name, await self._assets(account, link)
         )
         bundle = relying(self._journal, account.address, link.name, self._clock.now())
         if bundle is not None and not despite_bundle:
-            return NeededByBundle(held.address, bundle)
+            return _needed(held.address, bundle, link)
         taken = _taken(held, token)
         if not taken:
-            asked = [one for one in held.balances if token is None or _is(one.asset, token)]
-            unread = tuple(one.asset.symbol for one in asked if one.units is None)
-            return Nothing(held.address, unread)
+            return _nothing(held, token, link)
         purpose = Purpose.WITHDRAW if held.deployment is None else Purpose.DEPLOY
         name = withdraw if purpose is Purpose.WITHDRAW else deploy
         count = sum(one.intent_id.rpartition("#")[0] == name for one in own)
-        promise = self._promise(account, link, taken, f"{name}#{count}", purpose)
-        call = held.deployment or await client.withdrawal(promise)
-        review = await client.review(TransactionPayload(purpose, call.to, call.data, 0), promise)
-        return Proposed(account, link, held.address, taken, review, purpose, promise.intent_id)
+        intent_id = f"{name}#{count}"
+        promise = self._promise(account, link, taken, intent_id, purpose)
 
-    async def send(self, step: Proposed | Open, phrase: str | None = None) -> Ended:
+        def begun() -> None:
+            log, sender = self._journal.withdrawals, held.address
+            log.begin(intent_id, account.address, sender, link.name, taken)
+
+        async def review() -> tuple[Payload, Review]:
+            call = held.deployment or await client.withdrawal(promise)
+            payload = TransactionPayload(purpose, call.to, call.data, 0)
+            return payload, await client.review(payload, promise)
+
+        action = SignedAction(purpose, intent_id, review, self._entry(purpose, intent_id, begun))
+        proposal = await Transactor(client, self._clock, OWN).propose(action)
+        return Withdrawal(held.address, taken, proposal)
+
+    async def send(self, step: Withdrawal | UnderWay, phrase: str | None = None) -> Outcome:
         """Sign what was proposed (nothing, where it was signed before), send it, and wait until
-        it counts."""
-        client = await self._wallet.client()
-        if isinstance(step, Open):
-            return await self._delivered(client, step.transaction)
-        if step.purpose is Purpose.WITHDRAW:
-            self._journal.withdrawals.begin(
-                step.intent_id, step.account.address, step.sender, step.link.name, step.taken
-            )
-        signed = await client.sign(step.review, phrase)
-        if not isinstance(signed, SignedTransaction):
-            return NotWithdrawn("The wallet signed something else than a transaction.")
-        return await self._delivered(client, signed)
-
-    async def _delivered(self, client: WalletClient, signed: SignedTransaction) -> Ended:
-        withdraws = signed.purpose is Purpose.WITHDRAW
-        if withdraws:
-            self._journal.withdrawals.sent(signed.intent_id, signed.hash)
-        came = await deliver(client, self._clock, signed, OWN)
+        it counts. Done: it is back with the owner, or the account stands and what it holds can be
+        taken out now. Refused: everything is where it was, and a ``hash`` is of what cost gas."""
+        transactor = Transactor(await self._wallet.client(), self._clock, OWN)
+        signing = step.proposal if isinstance(step, Withdrawal) else step
+        came = await transactor.send(signing, phrase)
         one = came.transaction
-        if not came.final:
-            return OnItsWay(one.hash, came.reason)
-        succeeded = one.state is TransactionState.SUCCEEDED
-        if withdraws:
-            self._journal.withdrawals.ended(signed.intent_id, one.hash, succeeded=succeeded)
-        if not succeeded:
-            return NotWithdrawn(f"The transaction is {one.state}.", one.hash)
-        if not withdraws:
-            return Deployed(one.hash)
-        entry = self._journal.withdrawals.get(signed.intent_id)
-        return Withdrawn(one.hash, entry.taken if entry is not None else ())
+        if one.state is TransactionState.SUCCEEDED:
+            return Outcome(hash=one.hash)
+        if came.final:
+            failure = Failure(
+                f"Nothing was taken out. The transaction is {one.state}.",
+                "in your smart account; gas may have been paid",
+                f"you: {way_out(one.chain)} looks at it anew",
+            )
+            return refused("NOT_WITHDRAWN", failure, one.hash)
+        failure = Failure(
+            f"The transaction {one.hash} is not confirmed yet. {came.reason}".strip(),
+            "in your smart account, or back in your wallet",
+            SAME_AGAIN,
+        )
+        return still_open("ON_ITS_WAY", failure, one.hash)
+
+    def taken(self, step: Withdrawal | UnderWay) -> tuple[Taken, ...] | None:
+        """What a step takes out; None where it only makes the account. Raises
+        JournalUnavailable."""
+        if isinstance(step, Withdrawal):
+            purpose, intent_id = step.proposal.action.purpose, step.proposal.action.intent_id
+        else:
+            purpose, intent_id = step.transaction.purpose, step.transaction.intent_id
+        if purpose is not Purpose.WITHDRAW:
+            return None
+        entry = self._journal.withdrawals.get(intent_id)
+        return () if entry is None else entry.taken
+
+    def _entry(
+        self, purpose: Purpose, intent_id: str, begun: Callable[[], None] | None = None
+    ) -> Entry:
+        """Making the account moves no money and is not journaled."""
+        if purpose is not Purpose.WITHDRAW:
+            return Entry()
+        return WithdrawalEntry(self._journal.withdrawals, intent_id, begun)
 
     def _reconcile(
         self, account: Account, link: ChainLink, earlier: Sequence[SignedTransaction]
@@ -227,6 +229,29 @@ class Withdrawing:
         return own_promise(
             intent_id, account.address, link, sell, self._clock.now(), GAS_UNITS, withdrawal
         )
+
+
+def _nothing(held: SmartAccount, token: str | None, link: ChainLink) -> Outcome:
+    asked = [one for one in held.balances if token is None or _is(one.asset, token)]
+    unread = [one.asset.symbol for one in asked if one.units is None]
+    what = f"no {token}" if token else "nothing"
+    said = f"Your smart account {held.address} on {link.name} holds {what}."
+    if unread:
+        said += f" {', '.join(unread)} did not answer."
+    next_ = "you: swapdesk wallet balance shows what you have"
+    return refused(NOTHING_HELD, Failure(said, "in your wallet", next_))
+
+
+def _needed(sender: str, bundle: JournaledBundle, link: ChainLink) -> Outcome:
+    """A bundle counts on what the account holds; nothing is taken out beside it."""
+    name = f"group {bundle.group} of batch {bundle.batch_id[:8]}"
+    failure = Failure(
+        f"What the smart account on {link.name} holds is for {name}, whose bundle is"
+        f" {bundle.state}. Taken out, it would fail.",
+        f"in your smart account {sender}",
+        "you: let it end first, or take the money out all the same with --despite-bundle",
+    )
+    return refused("NEEDED_BY_BUNDLE", failure)
 
 
 def _name(purpose: Purpose, account: Account, link: ChainLink) -> str:

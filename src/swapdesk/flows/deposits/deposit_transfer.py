@@ -12,9 +12,9 @@ from collections.abc import Callable
 from swapdesk.clock import Clock
 from swapdesk.flows.deposits.deposit_promise import deposit_payload
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import Agreed, DexPayment, Look, NotAgreed, NotSignable
-from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Agreed, Look, NotAgreed, NotSignable, Watch
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose

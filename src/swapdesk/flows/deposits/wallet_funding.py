@@ -22,10 +22,9 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.dex_payment import Agreed, Look, NotAgreed, NotSignable
-from swapdesk.flows.signing.dex_watch import Watch
 from swapdesk.flows.transactions.delivery import Pace, deliver
 from swapdesk.flows.transactions.same_nonce import decisive
+from swapdesk.flows.transactions.transactor import Agreed, Look, NotAgreed, NotSignable, Watch
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient

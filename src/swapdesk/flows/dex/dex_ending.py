@@ -17,7 +17,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN, wallet_money
-from swapdesk.flows.signing.dex_payment import NotAgreed, NotSignable, StillOpen
+from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import Refused, WalletError

@@ -23,8 +23,9 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, RESET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment, NotAgreed, NotSignable
+from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction, TransactionState

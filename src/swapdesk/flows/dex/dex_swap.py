@@ -33,9 +33,9 @@ from swapdesk.flows.journal.intent_log import TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment, Look, NotAgreed, NotSignable, StillOpen
-from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
 from swapdesk.flows.wording import (
     ALREADY_ASKED,
     NO_JOURNAL,

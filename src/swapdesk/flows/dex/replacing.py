@@ -7,12 +7,13 @@ review that it overtakes is withdrawn.
 
 from __future__ import annotations
 
-from swapdesk.flows.signing.dex_payment import NotAgreed
 from swapdesk.flows.signing.review_words import objections
 from swapdesk.flows.signing.signing_keys import open_keys
 from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Proposal
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import Done, Kept, Proposed, Replacement, Undecided, UnderWay
+from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import SignedTransaction
@@ -42,34 +43,26 @@ async def replace(
 async def _replaced(
     wallet: LocalWallet, replacement: Replacement, session: SigningSession, one: SignedTransaction
 ) -> str | None:
-    ended = await replacement.propose(one.hash)
-    if isinstance(ended, Proposed):
-        said = await _asked(wallet, session, one, ended)
-        if not isinstance(said, _Yes):
+    step = await replacement.propose(one.hash)
+    phrase = None
+    if isinstance(step, Proposal):
+        said = await _asked(wallet, session, one, step)
+        if not isinstance(said, Agreed):
             return said
-        ended = await replacement.replace(ended, said.phrase)
-    elif isinstance(ended, UnderWay):
-        ended = await replacement.replace(ended)
-    match ended:
-        case Kept():
-            return replacement.words.stays(ended)
-        case Undecided():
-            return replacement.words.undecided
-        case Done():
-            return None
-
-
-class _Yes:
-    def __init__(self, phrase: str | None) -> None:
-        self.phrase = phrase
+        phrase = said.phrase
+    outcome = step if isinstance(step, Outcome) else await replacement.replace(step, phrase)
+    if outcome.open:
+        return replacement.words.undecided
+    if outcome.code == replacement.words.kept_code:
+        return replacement.words.stays(outcome)
+    return None
 
 
 async def _asked(
-    wallet: LocalWallet, session: SigningSession, one: SignedTransaction, proposed: Proposed
-) -> _Yes | str | None:
+    wallet: LocalWallet, session: SigningSession, one: SignedTransaction, proposed: Proposal
+) -> Agreed | str | None:
     """Yes, why it cannot be signed, or None for no. Raises NotAgreed once it is overtaken."""
     if proposed.review.refused:
         return " ".join((*objections(proposed.review, Severity.REFUSE), _NOTHING))
     await open_keys(wallet, one.account, session)
-    agreed = await session.look_beside(proposed.payload, proposed.review)
-    return None if agreed is None else _Yes(agreed.phrase)
+    return await session.look_beside(proposed.payload, proposed.review)

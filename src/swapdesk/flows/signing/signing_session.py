@@ -18,9 +18,8 @@ from typing import ClassVar
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock, until
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.signing.dex_payment import Agreed, NotAgreed
-from swapdesk.flows.signing.dex_watch import Watch
 from swapdesk.flows.signing.flow_step import FlowStep
+from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.payload import Payload, TypedDataPayload

@@ -6,71 +6,25 @@ from the allowance; one that an earlier run left open is finished instead of sig
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from swapdesk.clock import Clock
-from swapdesk.flows.transactions.delivery import OWN, OnItsWay, deliver
+from swapdesk.flows.transactions.delivery import OWN
+from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.flows.transactions.same_nonce import under_way
+from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.own_promise import own_promise
+from swapdesk.flows.wording import Failure
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import Allowance
-from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
+from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Review, Severity
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import TransactionState
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""
-
-
-@dataclass(frozen=True)
-class Proposed:
-    """What would be signed, and the agent's findings. ``review.refused``: nothing can be."""
-
-    account: Account
-    link: ChainLink
-    allowance: Allowance
-    review: Review
-
-    @property
-    def refusal(self) -> str | None:
-        """Why a word typed by the trader does not sign it, in sentences; None where it does."""
-        if not self.review.refused and self.review.phrase is None:
-            return None
-        found = sorted(self.review.findings, key=lambda one: one.severity is not Severity.REFUSE)
-        return f"{found[0].words} Rule {found[0].code}." if found else "It is not understood."
-
-
-@dataclass(frozen=True)
-class Open:
-    """An earlier run signed this revocation and it is not finished."""
-
-    account: Account
-    link: ChainLink
-    allowance: Allowance
-    transaction: SignedTransaction
-    refusal = None
-
-
-@dataclass(frozen=True)
-class Revoked:
-    """The allowance is over; it counts on the chain."""
-
-    hash: str
-
-
-@dataclass(frozen=True)
-class NotRevoked:
-    """The allowance stands. ``hash`` when gas was paid for a transaction that failed."""
-
-    reason: str
-    hash: str | None = None
-
-
-Ended = Revoked | NotRevoked | OnItsWay
 
 
 class Revoking:
@@ -82,7 +36,7 @@ class Revoking:
 
     async def propose(
         self, account: Account, link: ChainLink, allowance: Allowance
-    ) -> Proposed | Open:
+    ) -> Proposal | UnderWay:
         """The review of the revocation, or the one that is under way. Nothing is signed."""
         client = await self._wallet.client()
         name = _name(account, link, allowance)
@@ -91,8 +45,7 @@ class Revoking:
         ]
         pending = under_way(earlier, Purpose.REVOKE)
         if pending is not None:
-            return Open(account, link, allowance, pending)
-        payload = await _payload(client, account, link, allowance)
+            return UnderWay(pending)
         promise = own_promise(
             f"{name}#{len(earlier)}",
             account.address,
@@ -101,27 +54,38 @@ class Revoking:
             self._clock.now(),
             GAS_UNITS[account.kind],
         )
-        return Proposed(account, link, allowance, await client.review(payload, promise))
 
-    async def revoke(self, proposed: Proposed | Open, phrase: str | None = None) -> Ended:
+        async def review() -> tuple[Payload, Review]:
+            payload = await _payload(client, account, link, allowance)
+            return payload, await client.review(payload, promise)
+
+        action = SignedAction(Purpose.REVOKE, promise.intent_id, review)
+        return await self._transactor(client).propose(action)
+
+    async def revoke(self, step: Proposal | UnderWay, phrase: str | None = None) -> Outcome:
         """Sign what was proposed (nothing, where it was signed before), send it, and wait until
-        it counts."""
-        client = await self._wallet.client()
-        if isinstance(proposed, Open):
-            return await self._delivered(client, proposed.transaction)
-        signed = await client.sign(proposed.review, phrase)
-        if not isinstance(signed, SignedTransaction):
-            return NotRevoked("The wallet signed something else than a transaction.")
-        return await self._delivered(client, signed)
-
-    async def _delivered(self, client: WalletClient, signed: SignedTransaction) -> Ended:
-        came = await deliver(client, self._clock, signed, OWN)
+        it counts. Done: the allowance is over. Refused: it stands, and the ``hash`` is of a
+        transaction that cost gas."""
+        came = await self._transactor(await self._wallet.client()).send(step, phrase)
         one = came.transaction
         if one.state is TransactionState.SUCCEEDED:
-            return Revoked(one.hash)
+            return Outcome(hash=one.hash)
         if came.final:
-            return NotRevoked(f"The transaction is {one.state}.", one.hash)
-        return OnItsWay(one.hash, came.reason)
+            failure = Failure(
+                f"The allowance stands. The transaction is {one.state}.",
+                "in your wallet; gas may have been paid",
+                "you: look at wallet allowances",
+            )
+            return refused("NOT_REVOKED", failure, one.hash)
+        failure = Failure(
+            f"The transaction {one.hash} is not confirmed yet. {came.reason}".strip(),
+            "in your wallet; the allowance stands until it is confirmed",
+            SAME_AGAIN,
+        )
+        return still_open("ON_ITS_WAY", failure, one.hash)
+
+    def _transactor(self, client: WalletClient) -> Transactor:
+        return Transactor(client, self._clock, OWN)
 
 
 async def _payload(

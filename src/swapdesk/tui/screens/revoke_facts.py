@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.transactions.delivery import OnItsWay
-from swapdesk.flows.wallet.revoking import Ended, NotRevoked, Open, Proposed, Revoked
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.tui.screens.wallet_rows import Subject
 from swapdesk.tui.widgets.typed_confirm import Question
 
 WORD = "revoke"
 
 
-def revoke_question(subject: Subject, proposed: Proposed | Open) -> Question:
+def revoke_question(subject: Subject, proposed: Proposal | UnderWay) -> Question:
     """Everything the wallet says of what is signed, and the word to type."""
-    if isinstance(proposed, Open):
+    if isinstance(proposed, UnderWay):
         what = ["This was signed before. The same transaction is sent again, never a new one."]
     else:
         review = proposed.review
@@ -24,12 +24,10 @@ def revoke_question(subject: Subject, proposed: Proposed | Open) -> Question:
     return Question(f"End an allowance of {name} on {subject.chain}", what, WORD, "sign and send")
 
 
-def revoke_said(ended: Ended) -> tuple[str, str]:
+def revoke_said(outcome: Outcome) -> tuple[str, str]:
     """The notice of an end, and its severity."""
-    match ended:
-        case Revoked():
-            return "Revoked: nobody may take this any more.", "information"
-        case NotRevoked():
-            return f"The allowance stands. {ended.reason}", "error"
-        case OnItsWay():
-            return "Sent, not confirmed yet. x sends the same transaction again.", "warning"
+    if outcome.done:
+        return "Revoked: nobody may take this any more.", "information"
+    if outcome.refused:
+        return outcome.cause, "error"
+    return "Sent, not confirmed yet. x sends the same transaction again.", "warning"

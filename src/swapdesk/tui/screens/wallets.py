@@ -12,7 +12,9 @@ from textual.widget import Widget
 
 from swapdesk.flows.batch.smart_accounts import smart_accounts
 from swapdesk.flows.notation import age
-from swapdesk.flows.wallet.revoking import Ended, Open, Proposed, Revoking
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Proposal, UnderWay
+from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.tui.commands import everywhere
@@ -62,13 +64,13 @@ class WalletsScreen(Page):
         """What would be signed to end an allowance."""
 
         subject: Subject
-        proposed: Proposed | Open
+        proposed: Proposal | UnderWay
 
     @dataclass
     class Finished(Message):
         """How a revocation ended."""
 
-        ended: Ended | None
+        ended: Outcome | None
         failure: str = ""
 
     @dataclass
@@ -276,7 +278,7 @@ class WalletsScreen(Page):
 
         self.app.push_screen(TypedConfirm(revoke_question(event.subject, proposed)), typed)
 
-    async def _revoke(self, proposed: Proposed | Open) -> None:
+    async def _revoke(self, proposed: Proposal | UnderWay) -> None:
         wallet = self.desk.wallet
         try:
             if wallet.locks_in is None:
