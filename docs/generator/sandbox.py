@@ -12,34 +12,18 @@ from pydantic import BaseModel
 
 from generator.api import shape_of
 from generator.markdown import code, codes, page, plain, section, sentence, table
-from generator.source import class_of, said_in, said_of
-from swapdesk.sandbox import control_bodies, fault_choice
-from swapdesk.sandbox.bundle_faults import BundleFault
-from swapdesk.sandbox.control_bodies import FaultBody
-from swapdesk.sandbox.fault_choice import DELETE, KNOWN, FaultRefused, choose
-from swapdesk.sandbox.faults import STREAM, AnswerFault
-from swapdesk.sandbox.node.embedded import FAULTS_OF
+from generator.source import class_of
+from swapdesk.sandbox import control_bodies
+from swapdesk.sandbox.answer_faults import STREAM
+from swapdesk.sandbox.fault_choice import FAULTS
+from swapdesk.sandbox.faults import WIRE_NAMES, FaultKind
+from swapdesk.sandbox.node.chain_faults import CHAIN_FAULTS, EMBEDDED
 from swapdesk.sandbox.node.evm.terms import chain_terms
-from swapdesk.sandbox.node.params import FAULT_HELP
-from swapdesk.sandbox.operation_tampering import Part
 from swapdesk.sandbox.run_file import TOKEN_HEADER, ReadyLine
-from swapdesk.sandbox.venue_faults import VenueFault
+from swapdesk.sandbox.tampering import SERVICE_FAULTS, Part
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS
-from swapdesk.sandbox.world import chains_by_name
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.operations import OPERATIONS
-
-SELECTORS = {
-    "operation": OPERATIONS[0].name,
-    "service_id": "order",
-    "quote_id": "quote",
-    "multi_id": "group",
-    "venue": VENUE_ROWS[0].code,
-    "chain": next(iter(FAULTS_OF)),
-}
-"""Every selector with something that it may select."""
-FURTHER = {"leg": "in", "times": 2, "seconds": 1, "part": Part.AMOUNT}
-"""What a fault may take beside its selector; the depth of a reorganisation is not free."""
 
 
 def sandbox_page() -> str:
@@ -69,7 +53,7 @@ def sandbox_page() -> str:
             "Faults",
             "A fault is set with `POST /faults`. It takes exactly one of its selectors, or none"
             " where the table says so. A fault that comes too late is refused with the reason.",
-            table(("Fault", "Does", "Selector", "Also takes"), map(_fault, KNOWN)),
+            table(("Fault", "Does", "Selector", "Also takes"), map(_fault, FAULTS.values())),
             section("Operations of faults", "", table(("Fault", "Operations"), _told()), level=3),
             section("Chains of faults", "", table(("Chain", "Faults"), _chains()), level=3),
             f"`part` is one of {codes(Part)}. The name of the WebSocket as an operation is"
@@ -162,84 +146,29 @@ def _body(model: type[BaseModel]) -> str:
     )
 
 
-def _fault(name: str) -> tuple[str, str, str, str]:
-    allowed = [key for key, value in SELECTORS.items() if _selects(name, key, value)]
-    if _accepts(name, {}):
-        allowed.append("none")
-    assert allowed, f"{name} selects nothing"
-    shown = [code(_wire(key)) if key != "none" else "none" for key in allowed]
-    bodies = (_values(name, key, SELECTORS[key]) for key in allowed if key != "none")
-    chosen: list[dict[str, Any]] = next(bodies, [{}])
-    base = next(one for one in chosen if _accepts(name, one))
-    also = [key for key, value in FURTHER.items() if _accepts(name, base | {key: value})]
-    if not _plain(base, name):
-        also = ["depth" if name == "reorg" else "part", *[one for one in also if one != "part"]]
-    return code(name), _said(name), ", ".join(shown), codes(also)
-
-
-def _said(name: str) -> str:
-    for kind in (AnswerFault, VenueFault, BundleFault):
-        if name in list(kind):
-            told = said_of(kind)
-            assert kind(name).name in told, f"{name} has no line"
-            return sentence(told[kind(name).name])
-    deletion = said_in("sandbox/fault_choice.py")["DELETE"]
-    return sentence(deletion if name == DELETE else FAULT_HELP[name])
-
-
-def _wire(key: str) -> str:
-    return fault_choice._NAMES[key]
-
-
-def _selects(name: str, key: str, value: str) -> bool:
-    return any(_accepts(name, one) for one in _values(name, key, value))
-
-
-def _values(name: str, key: str, value: str) -> list[dict[str, Any]]:
-    """Bodies with this selector: every operation or chain is tried."""
-    tried = {
-        "operation": [*(one.name for one in OPERATIONS), STREAM],
-        "chain": list(chains_by_name()),
-    }.get(key, [value])
-    return [{key: one} for one in tried]
-
-
-def _accepts(name: str, given: dict[str, Any]) -> bool:
-    """Whether there is such a fault, with the depth or part that it needs."""
-    needed: dict[str, Any] = {}
-    if name == "reorg":
-        needed["depth"] = 1
-    elif name == AnswerFault.TAMPER_USER_OPERATION:
-        needed["part"] = Part.AMOUNT
-    try:
-        choose(FaultBody.model_construct(fault=name, **needed | given))
-    except FaultRefused:
-        return False
-    return True
-
-
-def _plain(given: dict[str, Any], name: str) -> bool:
-    """Whether a fault needs nothing beside its selector."""
-    try:
-        choose(FaultBody.model_construct(fault=name, **given))
-    except FaultRefused:
-        return False
-    return True
+def _fault(kind: FaultKind) -> tuple[str, str, str, str]:
+    shown = [code(WIRE_NAMES[name]) for name in kind.selectors]
+    if kind.unselected:
+        shown.append("none")
+    also = [name for name in ("leg", "times", "seconds") if name in kind.takes]
+    needed = [] if kind.needs is None else [kind.needs]
+    return code(kind.name), sentence(kind.does), ", ".join(shown), codes([*needed, *also])
 
 
 def _told() -> Iterator[tuple[str, str]]:
     """Faults that only some operations can have."""
-    every = [*(one.name for one in OPERATIONS), STREAM]
-    for name in AnswerFault:
-        found = [one for one in every if _accepts(name, {"operation": one})]
+    every = [*(operation.name for operation in OPERATIONS), STREAM]
+    for name, kind in SERVICE_FAULTS.items():
+        found = [operation for operation in every if kind.happens_to(operation)]
         if len(found) < len(OPERATIONS):
             yield code(name), codes(found)
 
 
 def _chains() -> Iterator[tuple[str, str]]:
-    for chain, found in FAULTS_OF.items():
-        yield code(chain), codes(one for one in KNOWN if one in found)
-    yield "all others", codes(one for one in KNOWN if _accepts(one, {"chain": "bitcoin"}))
+    every = CHAIN_FAULTS.values()
+    for chain in EMBEDDED:
+        yield code(chain), codes(k.name for k in every if k.chains is None or chain in k.chains)
+    yield "all others", codes(kind.name for kind in every if kind.chains is None)
 
 
 def _exchange(row: Any) -> tuple[str, ...]:

@@ -71,11 +71,6 @@ def said_of(kind: type) -> dict[str, str]:
     return _said(class_of(path_of(kind.__module__), kind.__name__).body)
 
 
-def said_in(path: str) -> dict[str, str]:
-    """The docstrings below the names of a module, by the name."""
-    return _said(module(path).body)
-
-
 def _said(body: list[ast.stmt]) -> dict[str, str]:
     found = {}
     for node, after in pairwise(body):

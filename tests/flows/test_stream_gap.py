@@ -26,10 +26,12 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.journal.folding import PROGRESS
 from swapdesk.flows.stream_words import stale_words
 from swapdesk.flows.tracking.tracking import Tracker
+from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import ActiveFault, AnswerFault, Faults
+from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.tampering import SERVICE_FAULTS
 from swapdesk.service.app import build_service
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
@@ -42,13 +44,13 @@ class Watched:
     """One order behind the fault layer, and everything that was shown of it."""
 
     one: Followed
-    faults: Faults
+    faults: AnswerFaults
     layer: FaultLayer
     shown: list[str]
     badges: list[StreamState]
 
-    def fault(self, kind: AnswerFault, *, times: int = 1, seconds: float = 0.0) -> None:
-        self.faults.add(ActiveFault(kind, times, seconds))
+    def fault(self, kind: str, *, times: int = 1, seconds: float = 0.0) -> None:
+        self.faults.add(ActiveFault(SERVICE_FAULTS[kind], times, seconds))
 
     def look(self) -> None:
         display, badge = self.one.display, self.one.tracker.stream_state
@@ -79,7 +81,7 @@ class Watched:
 
 @pytest.fixture
 async def watched(trade: Trade, tmp_path: Path) -> AsyncIterator[Watched]:
-    faults = Faults()
+    faults = AnswerFaults()
     layer = FaultLayer(build_service(trade.service), faults, trade.clock)
     server = build_server(layer, trade.clock, lifespan=True)
     listener = listen("127.0.0.1", 0)
@@ -112,7 +114,7 @@ async def test_a_minute_without_the_stream(watched: Watched) -> None:
     clock = watched.one.trade.clock
     watched.look()
     begun = clock.now()
-    watched.fault(AnswerFault.WS_DROP, seconds=DROPPED)
+    watched.fault("ws_drop", seconds=DROPPED)
     assert watched.layer.drop_streams() == 1
     await watched.badge(StreamState.POLLING)
     watched.one.venue(LegStatus.CONFIRMING)
@@ -139,10 +141,8 @@ async def test_a_minute_without_the_stream(watched: Watched) -> None:
     assert StreamState.OFFLINE not in watched.badges
 
 
-@pytest.mark.parametrize("kind", [AnswerFault.WS_DUPLICATE, AnswerFault.WS_REORDER])
-async def test_doubled_and_turned_frames_change_nothing(
-    watched: Watched, kind: AnswerFault
-) -> None:
+@pytest.mark.parametrize("kind", ["ws_duplicate", "ws_reorder"])
+async def test_doubled_and_turned_frames_change_nothing(watched: Watched, kind: str) -> None:
     watched.look()
     watched.fault(kind, times=20, seconds=5.0)
     for leg, display in (

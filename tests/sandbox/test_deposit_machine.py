@@ -34,10 +34,12 @@ from service.test_order_machine import EVERYTHING
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerRefused, LedgerUnreachable
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.node import Node
+from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.node.server import NodeApp
-from swapdesk.sandbox.venue_faults import ActiveVenueFault, FaultyVenue, VenueFault, VenueFaults
+from swapdesk.sandbox.venue_faults import VENUE_FAULTS, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
@@ -62,7 +64,6 @@ MIDDLES = [find_token("monero", "XMR").token_id, find_token("solana", "SOL").tok
 VENUES = ("cb", "hy", "ar", "sx")
 ROWS = [row for row in VENUE_ROWS if row.code in VENUES]
 LEGS = st.sampled_from(["in", "out"])
-LEG_FAULTS = ("fail_after_deposit", "refund", "hold", "release", "fallback", "reroute", "expire")
 TERMINAL = (OrderStatus.FINISHED, OrderStatus.REFUNDED, OrderStatus.DELETED)
 
 
@@ -214,7 +215,7 @@ class DepositMachine(RuleBasedStateMachine):
             self.runner.run(do())
 
     @precondition(lambda self: self.seen)
-    @rule(which=st.integers(0, 99), name=st.sampled_from(LEG_FAULTS), leg=LEGS)
+    @rule(which=st.integers(0, 99), name=st.sampled_from(sorted(ORDER_FAULTS)), leg=LEGS)
     def spoil(self, which: int, name: str, leg: str) -> None:
         asked = {"serviceId": self._chosen(which).service_id, "fault": name, "leg": leg}
         self._asked(**asked)
@@ -223,7 +224,7 @@ class DepositMachine(RuleBasedStateMachine):
     def outage(self, venue: str, down: bool) -> None:
         self.faults.clear()
         if down:
-            self.faults.add(ActiveVenueFault(VenueFault.VENUE_DOWN, venue, None, 0))
+            self.faults.add(ActiveFault(VENUE_FAULTS["venue_down"], None, venue=venue))
 
     @rule(down=st.booleans())
     def chain_outage(self, down: bool) -> None:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.deposits import AddressesHeld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node, OtherSeed
+from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
@@ -27,7 +28,6 @@ from swapdesk.sandbox.node.params import (
     FaultAdd,
     NoParams,
     OpenLeg,
-    OrderFault,
     SendOn,
     TransferOf,
 )
@@ -412,7 +412,7 @@ def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) ->
     elif choice < 0.85:
         service_id = rng.choice(legs)[0].key.partition(":")[0]
         with contextlib.suppress(LedgerRefusal):  # too late for this leg, or nothing is on hold
-            fault = rng.choice(get_args(OrderFault))
+            fault = rng.choice(list(ORDER_FAULTS))
             node.call(Method.FAULT_ADD, FaultAdd(fault=fault, service_id=service_id))
     elif choice < 0.9:
         leg, to = rng.choice(legs)

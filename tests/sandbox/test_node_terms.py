@@ -24,10 +24,10 @@ from sandbox.test_node import (
 )
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.chain_faults import NodeDown
 from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node
-from swapdesk.sandbox.node.outages import NodeDown
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,

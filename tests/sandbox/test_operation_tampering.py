@@ -12,8 +12,7 @@ from swapdesk.chain.user_operation.batch import InnerCall, decode_batch, encode_
 from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.sandbox.operation_tampering import Part, tampered_operations
-from swapdesk.sandbox.tampering import ATTACKER
+from swapdesk.sandbox.tampering import ATTACKER, Part, tampered_operations
 
 CHAIN_ID = 1_337_000_001
 ACCOUNT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"

@@ -17,6 +17,7 @@ from sandbox.chain_money import chain_of, paid_once, sums
 from sandbox.chain_money import wallet as wallet_of
 from sandbox.running import Running, status_of, until
 from sandbox.test_node import address
+from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.reserves import hot_wallet_name
 from swapdesk.sandbox.world import find_token
 
@@ -154,6 +155,12 @@ def played(api: httpx.Client, control: httpx.Client) -> dict[str, Played]:
     except AssertionError:
         raise AssertionError(f"not over: {sorted(begun.keys() - found.keys())}") from None
     return found
+
+
+def test_every_fault_of_an_order_has_a_story() -> None:
+    told = {fault["fault"] for story in STORIES.values() for fault in story.faults}
+    # Holds are released below.
+    assert told | {"release"} == ORDER_FAULTS.keys()
 
 
 def test_a_refund_comes_back_on_its_own_chain_less_the_fee(played: dict[str, Played]) -> None:

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from swapdesk.clock import Clock
+from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import Faults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
 from swapdesk.service.app import build_service
@@ -17,7 +17,7 @@ from swapdesk.service.parts import ServiceParts
 
 @asynccontextmanager
 async def serving_with_faults(
-    parts: ServiceParts, faults: Faults, clock: Clock
+    parts: ServiceParts, faults: AnswerFaults, clock: Clock
 ) -> AsyncIterator[str]:
     """The base address ``http://127.0.0.1:PORT/v2``. The worker moves when it is told to."""
     stop = asyncio.Event()

@@ -29,7 +29,7 @@ from swapdesk.chain.solana.message import ReadMessage, read_message
 from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import PACKET_BYTES, read_transaction
 from swapdesk.clock import ManualClock
-from swapdesk.sandbox.tampering import tampered
+from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering
 from swapdesk.service.assembly import assemble
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.orders.lifecycle import Worker
@@ -194,6 +194,12 @@ async def test_what_cannot_be_asked_for(
     node.silent = True
     silent = await api.get(path, params={"sender": SENDER})
     assert (silent.status_code, silent.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
+
+
+def tampered(fault: str, operation: str, honest: Any) -> Any:
+    change = SIGNING_FAULTS[fault].change
+    assert isinstance(change, Tampering)
+    return change.changed(operation, honest)
 
 
 async def test_a_dishonest_service_changes_the_transactions(

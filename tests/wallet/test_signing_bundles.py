@@ -20,7 +20,7 @@ from swapdesk.chain.user_operation.batch import InnerCall, decode_batch, encode_
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
-from swapdesk.sandbox.operation_tampering import Part, tampered_operations
+from swapdesk.sandbox.tampering import Part, tampered_operations
 from swapdesk.service.bundling.bundler import BuiltOperation, Payment
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused

@@ -1,67 +1,56 @@
-"""Bundles of groups that come to another end, as the sandbox is told."""
+"""Bundles of groups that come to another end once they are submitted, before they are sent."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
+from swapdesk.sandbox.faults import ActiveFaults, FaultKind
 from swapdesk.service.multi.bundle_watch import Intervention
 
 
-class BundleFault(StrEnum):
-    """What happens to a bundle of a group once it is submitted, before it is sent."""
+@dataclass(frozen=True, eq=False)
+class BundleFault(FaultKind):
+    SHOWN: ClassVar[tuple[str, ...]] = ("multi_id",)
 
-    BUNDLE_FAIL = "bundle_fail"
-    """The bundle is given up. What the smart account holds stays there."""
-    BUNDLE_WITHDRAW = "bundle_withdraw"
-    """The bundle is called off; the money is its owner's as before."""
-    BUNDLE_STUCK = "bundle_stuck"
-    """The bundle stays submitted until faults are cleared."""
+    end: Intervention
+    _: KW_ONLY
+    selectors: tuple[str, ...] = ("multi_id",)
+    stays: bool = False
+    """Whether a bundle that meets it meets it again."""
 
 
-_DONE: dict[BundleFault, Intervention] = {
-    BundleFault.BUNDLE_FAIL: "fail",
-    BundleFault.BUNDLE_WITHDRAW: "withdraw",
-    BundleFault.BUNDLE_STUCK: "hold",
+BUNDLE_FAULTS = {
+    kind.name: kind
+    for kind in (
+        BundleFault(
+            "bundle_fail",
+            "The bundle is given up. What the smart account holds stays there.",
+            "fail",
+        ),
+        BundleFault(
+            "bundle_withdraw",
+            "The bundle is called off; the money is its owner's as before.",
+            "withdraw",
+        ),
+        BundleFault(
+            "bundle_stuck",
+            "The bundle stays submitted until faults are cleared.",
+            "hold",
+            stays=True,
+        ),
+    )
 }
 
 
-@dataclass
-class ActiveBundleFault:
-    """``times`` is how many bundles it still meets; one that is stuck stays so."""
-
-    fault: BundleFault
-    multi_id: str
-    times: int
-
-    def as_json(self) -> dict[str, object]:
-        return {"fault": self.fault.value, "multiId": self.multi_id, "times": self.times}
-
-
-class BundleFaults:
-    """The active faults of bundles."""
-
-    def __init__(self) -> None:
-        self._active: list[ActiveBundleFault] = []
-
-    @property
-    def active(self) -> list[ActiveBundleFault]:
-        return list(self._active)
-
-    def add(self, fault: ActiveBundleFault) -> None:
-        self._active.append(fault)
-
-    def clear(self) -> None:
-        self._active.clear()
+class BundleFaults(ActiveFaults[BundleFault]):
+    """The active faults of bundles; ``times`` is how many bundles one still meets."""
 
     def intervene(self, multi_id: str) -> Intervention | None:
         """What is done with the bundle of this group now; spends the fault."""
-        for fault in self._active:
-            if fault.multi_id != multi_id:
-                continue
-            if fault.fault is not BundleFault.BUNDLE_STUCK:
-                fault.times -= 1
-                if fault.times <= 0:
-                    self._active.remove(fault)
-            return _DONE[fault.fault]
+        for fault in self.active:
+            if fault.multi_id == multi_id:
+                if not fault.kind.stays:
+                    self.spend(fault)
+                return fault.kind.end
         return None

@@ -16,17 +16,17 @@ from starlette.types import Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerRefused
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFaults
+from swapdesk.sandbox.answer_faults import AnswerFault, AnswerFaults, StreamFault
+from swapdesk.sandbox.bundle_faults import BundleFault, BundleFaults
 from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody, GiftBody
 from swapdesk.sandbox.faucet import Faucet, NotPayable
-from swapdesk.sandbox.fault_choice import Deletion, FaultRefused, NodeFaultCall, choose
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import ActiveFault, Faults
+from swapdesk.sandbox.faults import ActiveFault, ActiveFaults, FaultKind
 from swapdesk.sandbox.gifts import gift_of
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.pace import WorldPace
-from swapdesk.sandbox.venue_faults import ActiveVenueFault, VenueFaults
+from swapdesk.sandbox.venue_faults import VenueFault, VenueFaults
 from swapdesk.service.orders.deletion import delete_order
 from swapdesk.service.store.protocol import Store
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
@@ -67,7 +67,7 @@ class Control:
         clock: SystemClock,
         pace: WorldPace,
         market: Market,
-        faults: Faults,
+        faults: AnswerFaults,
         venue_faults: VenueFaults,
         bundle_faults: BundleFaults,
         layer: FaultLayer,
@@ -80,9 +80,13 @@ class Control:
         self._clock = clock
         self._pace = pace
         self._market = market
-        self._faults = faults
-        self._venue_faults = venue_faults
-        self._bundle_faults = bundle_faults
+        self._rooms: dict[type[FaultKind], ActiveFaults[Any]] = {
+            AnswerFault: faults,
+            StreamFault: faults,
+            VenueFault: venue_faults,
+            BundleFault: bundle_faults,
+        }
+        """Where a fault of each kind is kept."""
         self._store = store
         self._layer = layer
         self._operations: dict[str, dict[str, Operation]] = {
@@ -128,13 +132,16 @@ class Control:
             "heights": await self._ledger.call(Method.CHAIN_HEIGHTS),
             "prices": self._market.prices(self._clock.now()),
             "faults": [
-                *(fault.as_json() for fault in self._faults.active),
+                *self._active(AnswerFault),
                 *self._layer.refusing(),
-                *(fault.as_json() for fault in self._venue_faults.active),
-                *(fault.as_json() for fault in self._bundle_faults.active),
+                *self._active(VenueFault),
+                *self._active(BundleFault),
                 *waiting,
             ],
         }
+
+    def _active(self, kind: type[FaultKind]) -> list[dict[str, object]]:
+        return [fault.as_json() for fault in self._rooms[kind].active]
 
     async def _time(self) -> dict[str, Any]:
         told = await self._ledger.call(Method.CLOCK_GET)
@@ -181,6 +188,9 @@ class Control:
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
         """Sets a fault."""
+        # On use: who sets no fault needs none of what faults touch.
+        from swapdesk.sandbox.fault_choice import FaultRefused, NodeFaultCall, choose
+
         body = await _body(FaultBody, request)
         if body.service_id is not None and await self._faucet.find(body.service_id) is None:
             raise _Refused(404, "NOT_FOUND", "There is no such order.")
@@ -193,28 +203,26 @@ class Control:
         if body.quote_id is not None and not await self._faucet.knows_quote(body.quote_id):
             raise _Refused(404, "NOT_FOUND", "There is no such quote.")
         if isinstance(chosen, ActiveFault):
-            self._faults.add(chosen)
+            self._room(chosen.kind).add(chosen)
             self._layer.drop_streams()
-        elif isinstance(chosen, ActiveVenueFault):
-            self._venue_faults.add(chosen)
-        elif isinstance(chosen, ActiveBundleFault):
-            self._bundle_faults.add(chosen)
         elif isinstance(chosen, NodeFaultCall):
             await self._ledger.call(Method.FAULT_ADD, **chosen.params)
         else:
-            await self._delete(chosen)
+            await self._delete(chosen.service_id)
         return {"fault": body.fault, "times": body.times}
 
-    async def _delete(self, chosen: Deletion) -> None:
-        order = await self._faucet.find(chosen.service_id)
+    def _room(self, kind: FaultKind) -> ActiveFaults[Any]:
+        return next(room for known, room in self._rooms.items() if isinstance(kind, known))
+
+    async def _delete(self, service_id: str) -> None:
+        order = await self._faucet.find(service_id)
         if order is None or not await delete_order(self._store, order, self._clock.now()):
             raise _invalid("serviceId", "an order that is being carried out is not deleted")
 
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
         """Clears every fault, and ends holds."""
-        self._faults.clear()
-        self._venue_faults.clear()
-        self._bundle_faults.clear()
+        for room in self._rooms.values():
+            room.clear()
         self._layer.open_streams()
         await self._ledger.call(Method.FAULT_CLEAR)
         return {"faults": []}

@@ -16,7 +16,7 @@ from swapdesk.sandbox.node.params import (
     Times,
     VenueCode,
 )
-from swapdesk.sandbox.operation_tampering import Part
+from swapdesk.sandbox.tampering import Part
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity

@@ -3,50 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, get_args
+from typing import Any
 
-from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFault
-from swapdesk.sandbox.control_bodies import FaultBody
-from swapdesk.sandbox.faults import (
-    SIGNING_FAULTS,
-    STREAM,
-    STREAM_FAULTS,
-    ActiveFault,
+from swapdesk.sandbox.answer_faults import (
     AnswerFault,
+    StreamFault,
     UnknownOperation,
     operation_name,
 )
-from swapdesk.sandbox.node.embedded import chains_with
-from swapdesk.sandbox.node.params import NodeFault, OrderFault
-from swapdesk.sandbox.venue_faults import ActiveVenueFault, VenueFault
+from swapdesk.sandbox.bundle_faults import BUNDLE_FAULTS
+from swapdesk.sandbox.control_bodies import FaultBody
+from swapdesk.sandbox.faults import WIRE_NAMES, ActiveFault, FaultKind
+from swapdesk.sandbox.node.chain_faults import CHAIN_FAULTS, ChainFault
+from swapdesk.sandbox.node.order_faults import ORDER_FAULTS, OrderFault
+from swapdesk.sandbox.tampering import SERVICE_FAULTS
+from swapdesk.sandbox.venue_faults import VENUE_FAULTS, VenueFault
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import chains_by_name
 
-DELETE = "delete"
-"""The order is deleted, unless it is being carried out."""
-_ORDER_FAULTS: tuple[str, ...] = get_args(OrderFault)
-_NODE_FAULTS: tuple[str, ...] = get_args(NodeFault)
-KNOWN = (*AnswerFault, *_ORDER_FAULTS, DELETE, *VenueFault, *_NODE_FAULTS, *BundleFault)
-"""Every fault of this sandbox."""
-
-_SECONDS = Decimal(2)
-_TIMED = frozenset(
-    {
-        AnswerFault.DELAY,
-        AnswerFault.RATE_LIMITED,
-        AnswerFault.WS_DROP,
-        AnswerFault.WS_REORDER,
-        VenueFault.VENUE_SLOW,
-    }
+DELETE = FaultKind(
+    "delete",
+    "The order is deleted, unless it is being carried out.",
+    selectors=("service_id",),
+    takes=frozenset(),
 )
-_NAMES = {
-    "operation": "operation",
-    "service_id": "serviceId",
-    "multi_id": "multiId",
-    "quote_id": "quoteId",
-    "venue": "venue",
-    "chain": "chain",
+FAULTS: dict[str, FaultKind] = {
+    **SERVICE_FAULTS,
+    **ORDER_FAULTS,
+    DELETE.name: DELETE,
+    **VENUE_FAULTS,
+    **CHAIN_FAULTS,
+    **BUNDLE_FAULTS,
+}
+"""Every fault of this sandbox by name."""
+
+_NOT_TAKEN = {
+    "leg": "{} knows no legs",
+    "seconds": "{} does not last for a time",
+    "times": "{} happens once, and at once",
+}
+_NEEDED = {
+    "depth": "a reorganisation has a depth, and nothing else has one",
+    "part": "a changed operation has a part, and nothing else has one",
 }
 
 
@@ -72,92 +70,74 @@ class Deletion:
     service_id: str
 
 
-Chosen = ActiveFault | ActiveVenueFault | ActiveBundleFault | NodeFaultCall | Deletion
+Chosen = ActiveFault[FaultKind] | NodeFaultCall | Deletion
 
 
 def choose(body: FaultBody) -> Chosen:
     """What is meant. Raises FaultRefused."""
-    name = body.fault
-    if name not in KNOWN:
-        known = ", ".join(KNOWN)
+    kind = FAULTS.get(body.fault)
+    if kind is None:
+        known = ", ".join(FAULTS)
         raise FaultRefused("fault", f"there is no such fault; there are {known}")
-    if body.leg is not None and name not in _ORDER_FAULTS:
-        raise FaultRefused("leg", f"{name} knows no legs")
-    if body.seconds is not None and name not in _TIMED:
-        raise FaultRefused("seconds", f"{name} does not last for a time")
-    if body.times is not None and name in (DELETE, "release", "reorg"):
-        raise FaultRefused("times", f"{name} happens once, and at once")
-    if (body.depth is not None) != (name == "reorg"):
-        raise FaultRefused("depth", "a reorganisation has a depth, and nothing else has one")
-    if (body.part is not None) != (name == AnswerFault.TAMPER_USER_OPERATION):
-        raise FaultRefused("part", "a changed operation has a part, and nothing else has one")
-    if name == DELETE:
-        _one_selector(body, ("service_id",))
+    for name, reason in _NOT_TAKEN.items():
+        if getattr(body, name) is not None and name not in kind.takes:
+            raise FaultRefused(name, reason.format(kind.name))
+    for name, reason in _NEEDED.items():
+        if (getattr(body, name) is not None) != (kind.needs == name):
+            raise FaultRefused(name, reason)
+    _require_selector(body, kind)
+    _require_venue(body.venue)
+    if isinstance(kind, ChainFault):
+        _require_chain(body.chain, kind)
+    if isinstance(kind, OrderFault | ChainFault):
+        return _node_call(body)
+    if kind is DELETE:
         return Deletion(str(body.service_id))
-    if name in _ORDER_FAULTS:
-        return _order_fault(body)
-    if name in _NODE_FAULTS:
-        return _node_fault(body)
-    if name in list(VenueFault):
-        return _venue_fault(body)
-    if name in list(BundleFault):
-        _one_selector(body, ("multi_id",))
-        return ActiveBundleFault(BundleFault(name), str(body.multi_id), body.times or 1)
-    return _answer_fault(body)
-
-
-def _answer_fault(body: FaultBody) -> ActiveFault:
-    fault = AnswerFault(body.fault)
-    stream = fault in STREAM_FAULTS
-    allowed: tuple[str, ...] = ("operation", "service_id")
-    if not stream:
-        allowed += ("quote_id", "multi_id")
-    _one_selector(body, allowed, optional=stream)
-    operation = None
-    if body.operation is not None:
-        try:
-            operation = operation_name(body.operation)
-        except UnknownOperation as error:
-            raise FaultRefused("operation", str(error)) from None
-        told_by = SIGNING_FAULTS.get(fault)
-        if (operation == STREAM) != stream or (told_by is not None and operation not in told_by):
-            raise FaultRefused("operation", f"{fault} does not happen to {operation}")
-    usual = Decimal(0) if fault is AnswerFault.WS_DROP else _SECONDS
-    seconds = float(usual if body.seconds is None else body.seconds)
-    times = 1 if body.times is None else body.times
+    # A fault of an exchange stays where nothing is said.
+    times = body.times if isinstance(kind, VenueFault) else body.times or 1
     return ActiveFault(
-        fault,
+        kind,
         times,
-        seconds,
-        operation,
+        float(kind.seconds if body.seconds is None else body.seconds),
+        _operation(body, kind),
         body.service_id,
         body.quote_id,
         body.multi_id,
+        body.venue,
         body.part,
     )
 
 
-def _order_fault(body: FaultBody) -> NodeFaultCall:
-    _one_selector(body, ("service_id", "venue"))
-    _require_venue(body.venue)
-    return _node_call(body, ("service_id", "venue", "leg", "times"))
+def _require_selector(body: FaultBody, kind: FaultKind) -> None:
+    given = [name for name in WIRE_NAMES if getattr(body, name) is not None]
+    for name in given:
+        if name not in kind.selectors:
+            raise FaultRefused(WIRE_NAMES[name], f"{kind.name} cannot be selected by it")
+    if len(given) > 1:
+        raise FaultRefused(WIRE_NAMES[given[1]], "a fault has one selector")
+    if not given and not kind.unselected:
+        names = ", ".join(WIRE_NAMES[name] for name in kind.selectors)
+        first = WIRE_NAMES[kind.selectors[0]]
+        raise FaultRefused(first, f"a selector is missing: one of {names}")
 
 
-def _node_fault(body: FaultBody) -> NodeFaultCall:
-    _one_selector(body, ("chain",))
-    if body.chain not in chains_by_name():
-        raise FaultRefused("chain", f"there is no chain {body.chain!r}")
-    known = chains_with(body.fault)
-    if body.fault != "node_down" and body.chain not in known:
-        raise FaultRefused("chain", f"only an embedded chain does that: {', '.join(known)}")
-    return _node_call(body, ("chain", "times", "depth"))
+def _operation(body: FaultBody, kind: FaultKind) -> str | None:
+    if body.operation is None or not isinstance(kind, AnswerFault | StreamFault):
+        return None
+    try:
+        operation = operation_name(body.operation)
+    except UnknownOperation as error:
+        raise FaultRefused("operation", str(error)) from None
+    if not kind.happens_to(operation):
+        raise FaultRefused("operation", f"{kind.name} does not happen to {operation}")
+    return operation
 
 
-def _venue_fault(body: FaultBody) -> ActiveVenueFault:
-    _one_selector(body, ("venue",))
-    _require_venue(body.venue)
-    seconds = _SECONDS if body.seconds is None else body.seconds
-    return ActiveVenueFault(VenueFault(body.fault), str(body.venue), body.times, float(seconds))
+def _require_chain(chain: str | None, kind: ChainFault) -> None:
+    if chain not in chains_by_name():
+        raise FaultRefused("chain", f"there is no chain {chain!r}")
+    if kind.chains is not None and chain not in kind.chains:
+        raise FaultRefused("chain", f"only an embedded chain does that: {', '.join(kind.chains)}")
 
 
 def _require_venue(code: str | None) -> None:
@@ -165,22 +145,9 @@ def _require_venue(code: str | None) -> None:
         raise FaultRefused("venue", f"there is no exchange {code!r}")
 
 
-def _node_call(body: FaultBody, names: tuple[str, ...]) -> NodeFaultCall:
-    asked: dict[str, Any] = {"fault": body.fault}
-    for name in names:
-        value = getattr(body, name)
-        if value is not None:
-            asked[_NAMES.get(name, name)] = value
-    return NodeFaultCall(asked)
-
-
-def _one_selector(body: FaultBody, allowed: tuple[str, ...], *, optional: bool = False) -> None:
-    given = [name for name in _NAMES if getattr(body, name) is not None]
-    for name in given:
-        if name not in allowed:
-            raise FaultRefused(_NAMES[name], f"{body.fault} cannot be selected by it")
-    if len(given) > 1:
-        raise FaultRefused(_NAMES[given[1]], "a fault has one selector")
-    if not given and not optional:
-        names = ", ".join(_NAMES[name] for name in allowed)
-        raise FaultRefused(_NAMES[allowed[0]], f"a selector is missing: one of {names}")
+def _node_call(body: FaultBody) -> NodeFaultCall:
+    given = {
+        WIRE_NAMES.get(name, name): getattr(body, name)
+        for name in ("fault", "service_id", "venue", "chain", "leg", "times", "depth")
+    }
+    return NodeFaultCall({name: value for name, value in given.items() if value is not None})

@@ -22,11 +22,11 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnrea
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.control import Control
 from swapdesk.sandbox.faucet import Faucet
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import Faults
 from swapdesk.sandbox.host_check import HostCheck
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
@@ -94,7 +94,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 intervene=bundle_faults.intervene,
             )
             hosts = frozenset({str(orders["host"])})
-            faults = Faults()
+            faults = AnswerFaults()
             layer = FaultLayer(build_service(parts), faults, clock)
             control = Control(
                 token=orders["controlToken"],

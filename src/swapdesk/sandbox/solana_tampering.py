@@ -28,24 +28,14 @@ ATTACKER = Pubkey.from_bytes(hashlib.sha256(b"attacker").digest())
 Payment = Transfer | TransferChecked
 
 
-def tampered_half(fault: str, raw: bytes) -> bytes | None:
-    """The transaction as this fault changes it; None where there is nothing it could change."""
+def tampered_half(change: str, raw: bytes) -> bytes | None:
+    """The transaction with one of CHANGES; None where there is nothing it could change."""
     transaction = read_transaction(raw)
     body = transaction.message
     if not isinstance(body, MessageV0):
         return None
     message = read_message(body)
-    blockhash = message.blockhash
-    built = [_built(each) for each in message.instructions]
-    if fault == "stale_calldata":
-        blockhash = hashlib.sha256(blockhash).digest()
-    elif fault == "tamper_extra_field":
-        built.append(Transfer(message.payer, ATTACKER, 1_000_000).build())
-    else:
-        change = _CHANGES.get(fault)
-        if change is None:
-            return None
-        built = [change(each, message) for each in message.instructions]
+    built, blockhash = CHANGES[change](message)
     changed = MessageV0.try_compile(message.payer, built, [], Hash.from_bytes(blockhash))
     known = dict(zip(message.signers, transaction.signatures, strict=True))
     signers = changed.account_keys[: changed.header.num_required_signatures]
@@ -53,66 +43,91 @@ def tampered_half(fault: str, raw: bytes) -> bytes | None:
     return bytes(VersionedTransaction.populate(changed, signatures))
 
 
-def _built(each: Known | Unknown) -> Instruction:
-    if isinstance(each, Unknown):
-        metas = [AccountMeta(key, False, True) for key in each.accounts]
-        return Instruction(each.program, each.data, metas)
-    return each.build()
-
-
-def _ours(each: Known | Unknown, message: ReadMessage) -> bool:
-    """Whether it is what the payer of the fee pays."""
-    return (isinstance(each, Transfer) and each.source == message.payer) or (
-        isinstance(each, TransferChecked) and each.owner == message.payer
+def _instructions(
+    change: Callable[[Known | Unknown, ReadMessage], Instruction],
+) -> Callable[[ReadMessage], tuple[list[Instruction], bytes]]:
+    """Every instruction as this changes it."""
+    return lambda message: (
+        [change(instruction, message) for instruction in message.instructions],
+        message.blockhash,
     )
 
 
-def _to_attacker(each: Payment) -> Instruction:
-    if isinstance(each, Transfer):
-        return replace(each, destination=ATTACKER).build()
-    return replace(each, destination=token_account(ATTACKER, each.mint, each.program)).build()
+def _other_blockhash(message: ReadMessage) -> tuple[list[Instruction], bytes]:
+    built = [_built(instruction) for instruction in message.instructions]
+    return built, hashlib.sha256(message.blockhash).digest()
 
 
-def _other_payee(each: Known | Unknown, message: ReadMessage) -> Instruction:
-    if isinstance(each, Payment) and _ours(each, message):
-        return _to_attacker(each)
-    return _built(each)
+def _one_more(message: ReadMessage) -> tuple[list[Instruction], bytes]:
+    built = [_built(instruction) for instruction in message.instructions]
+    return [*built, Transfer(message.payer, ATTACKER, 1_000_000).build()], message.blockhash
 
 
-def _other_receiver(each: Known | Unknown, message: ReadMessage) -> Instruction:
-    if isinstance(each, Payment) and not _ours(each, message):
-        return _to_attacker(each)
-    return _built(each)
+def _built(instruction: Known | Unknown) -> Instruction:
+    if isinstance(instruction, Unknown):
+        metas = [AccountMeta(key, False, True) for key in instruction.accounts]
+        return Instruction(instruction.program, instruction.data, metas)
+    return instruction.build()
 
 
-def _twice(each: Known | Unknown, message: ReadMessage) -> Instruction:
-    if isinstance(each, Transfer) and _ours(each, message):
-        return replace(each, lamports=2 * each.lamports).build()
-    if isinstance(each, TransferChecked) and _ours(each, message):
-        return replace(each, units=2 * each.units).build()
-    return _built(each)
+def _ours(instruction: Known | Unknown, message: ReadMessage) -> bool:
+    """Whether it is what the payer of the fee pays."""
+    return (isinstance(instruction, Transfer) and instruction.source == message.payer) or (
+        isinstance(instruction, TransferChecked) and instruction.owner == message.payer
+    )
 
 
-def _delegated(each: Known | Unknown, message: ReadMessage) -> Instruction:
+def _to_attacker(instruction: Payment) -> Instruction:
+    if isinstance(instruction, Transfer):
+        return replace(instruction, destination=ATTACKER).build()
+    return replace(
+        instruction, destination=token_account(ATTACKER, instruction.mint, instruction.program)
+    ).build()
+
+
+def _other_payee(instruction: Known | Unknown, message: ReadMessage) -> Instruction:
+    if isinstance(instruction, Payment) and _ours(instruction, message):
+        return _to_attacker(instruction)
+    return _built(instruction)
+
+
+def _other_receiver(instruction: Known | Unknown, message: ReadMessage) -> Instruction:
+    if isinstance(instruction, Payment) and not _ours(instruction, message):
+        return _to_attacker(instruction)
+    return _built(instruction)
+
+
+def _twice(instruction: Known | Unknown, message: ReadMessage) -> Instruction:
+    if isinstance(instruction, Transfer) and _ours(instruction, message):
+        return replace(instruction, lamports=2 * instruction.lamports).build()
+    if isinstance(instruction, TransferChecked) and _ours(instruction, message):
+        return replace(instruction, units=2 * instruction.units).build()
+    return _built(instruction)
+
+
+def _delegated(instruction: Known | Unknown, message: ReadMessage) -> Instruction:
     """The right to take everything in place of one payment (Token, 4; System, 1)."""
-    if isinstance(each, TransferChecked) and _ours(each, message):
+    if isinstance(instruction, TransferChecked) and _ours(instruction, message):
         metas = [
-            AccountMeta(each.source, False, True),
+            AccountMeta(instruction.source, False, True),
             AccountMeta(ATTACKER, False, False),
-            AccountMeta(each.owner, True, False),
+            AccountMeta(instruction.owner, True, False),
         ]
-        return Instruction(each.program, b"\x04" + b"\xff" * 8, metas)
-    if isinstance(each, Transfer) and _ours(each, message):
-        owner = each.build().program_id
+        return Instruction(instruction.program, b"\x04" + b"\xff" * 8, metas)
+    if isinstance(instruction, Transfer) and _ours(instruction, message):
+        owner = instruction.build().program_id
         return Instruction(
-            owner, b"\1\0\0\0" + bytes(ATTACKER), [AccountMeta(each.source, True, True)]
+            owner, b"\1\0\0\0" + bytes(ATTACKER), [AccountMeta(instruction.source, True, True)]
         )
-    return _built(each)
+    return _built(instruction)
 
 
-_CHANGES: dict[str, Callable[[Known | Unknown, ReadMessage], Instruction]] = {
-    "tamper_spender": _other_payee,
-    "tamper_recipient": _other_receiver,
-    "tamper_amount": _twice,
-    "tamper_calldata": _delegated,
+CHANGES: dict[str, Callable[[ReadMessage], tuple[list[Instruction], bytes]]] = {
+    "other payee": _instructions(_other_payee),
+    "other receiver": _instructions(_other_receiver),
+    "twice": _instructions(_twice),
+    "delegated": _instructions(_delegated),
+    "one more": _one_more,
+    "other blockhash": _other_blockhash,
 }
+"""Instructions and blockhash of the changed message; ``tampering`` names them."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
-from enum import StrEnum
+from typing import ClassVar
 
 from swapdesk.clock import Clock
+from swapdesk.sandbox.faults import ActiveFaults, FaultKind
 from swapdesk.service.venues.adapter import (
     FLOATING,
     CentralizedVenue,
@@ -24,61 +26,56 @@ from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 
-class VenueFault(StrEnum):
-    """What happens to every call to an exchange."""
+@dataclass(frozen=True, eq=False)
+class VenueFault(FaultKind):
+    """``meet`` is what happens to a call: it raises Transient, or takes its seconds."""
 
-    VENUE_DOWN = "venue_down"
-    """The exchange cannot be reached; nothing happens there."""
-    VENUE_SLOW = "venue_slow"
-    """Each call to the exchange takes ``seconds`` longer."""
+    SHOWN: ClassVar[tuple[str, ...]] = ("venue",)
 
-
-@dataclass
-class ActiveVenueFault:
-    """``times`` is how many calls it still spoils; None until faults are cleared."""
-
-    fault: VenueFault
-    venue: str
-    times: int | None
-    seconds: float
-
-    def as_json(self) -> dict[str, object]:
-        return {"fault": self.fault.value, "venue": self.venue, "times": self.times}
+    meet: Callable[[Clock, float], Awaitable[None]]
+    _: KW_ONLY
+    selectors: tuple[str, ...] = ("venue",)
 
 
-class VenueFaults:
-    """The active faults of exchanges, as one service process meets them."""
+async def _unreachable(clock: Clock, seconds: float) -> None:
+    raise Transient("the exchange cannot be reached")
+
+
+async def _late(clock: Clock, seconds: float) -> None:
+    await clock.sleep(seconds)
+
+
+VENUE_FAULTS = {
+    kind.name: kind
+    for kind in (
+        VenueFault(
+            "venue_down",
+            "The exchange cannot be reached; nothing happens there.",
+            _unreachable,
+        ),
+        VenueFault(
+            "venue_slow",
+            "Each call to the exchange takes ``seconds`` longer.",
+            _late,
+            takes=frozenset({"times", "seconds"}),
+        ),
+    )
+}
+
+
+class VenueFaults(ActiveFaults[VenueFault]):
+    """The active faults of exchanges; ``times`` is how many calls one still spoils."""
 
     def __init__(self, clock: Clock) -> None:
+        super().__init__()
         self._clock = clock
-        self._active: list[ActiveVenueFault] = []
-
-    @property
-    def active(self) -> list[ActiveVenueFault]:
-        return list(self._active)
-
-    def add(self, fault: ActiveVenueFault) -> None:
-        self._active.append(fault)
-
-    def clear(self) -> None:
-        self._active.clear()
 
     async def meet(self, code: str) -> None:
         """Let a call to an exchange meet what is wrong with it. Raises Transient."""
         for fault in self.active:
-            if fault.venue != code:
-                continue
-            self._spend(fault)
-            if fault.fault is VenueFault.VENUE_DOWN:
-                raise Transient("the exchange cannot be reached")
-            await self._clock.sleep(fault.seconds)
-
-    def _spend(self, fault: ActiveVenueFault) -> None:
-        if fault.times is None:
-            return
-        fault.times -= 1
-        if fault.times <= 0:
-            self._active.remove(fault)
+            if fault.venue == code:
+                self.spend(fault)
+                await fault.kind.meet(self._clock, fault.seconds)
 
 
 class FaultyVenue:

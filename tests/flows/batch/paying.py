@@ -32,10 +32,10 @@ from swapdesk.flows.journal.bundle_records import BundleDeposit, BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.evm_world.treasury import give
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import Faults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -281,7 +281,7 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
             onchain=onchain,
             intervene=bundle_faults.intervene,
         )
-        faults = Faults()
+        faults = AnswerFaults()
         try:
             async with (
                 worked_on(parts, faults, clock) as (network, api),
@@ -296,7 +296,7 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
 
 @asynccontextmanager
 async def worked_on(
-    parts: ServiceParts, faults: Faults, clock: Clock
+    parts: ServiceParts, faults: AnswerFaults, clock: Clock
 ) -> AsyncIterator[tuple[FaultyNetwork, PartnerApi]]:
     """The service with its worker and bundle watch running, and a client of it."""
     network = FaultyNetwork(

@@ -20,7 +20,7 @@ from service.new_store import open_new
 from service.venue import PlainVenue
 from service.world import PARTNERS
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.faults import Faults
+from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -61,7 +61,7 @@ class SolanaPayingPlace(PayingPlace):
 @asynccontextmanager
 async def paying_on_solana(directory: Path) -> AsyncIterator[SolanaPayingPlace]:
     """Blocks come whenever somebody looks."""
-    clock, faults = SystemClock(), Faults()
+    clock, faults = SystemClock(), AnswerFaults()
     async with running(directory / "chain", time=QuickTime()) as world:
         chains = build_chains()
         tokens = build_tokens(chains, clock.now())

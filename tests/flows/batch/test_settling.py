@@ -19,9 +19,9 @@ from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.bundle_records import BundleState
 from swapdesk.flows.journal.call_log import PaidBefore
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFault
-from swapdesk.sandbox.faults import ActiveFault, AnswerFault
-from swapdesk.sandbox.operation_tampering import Part
+from swapdesk.sandbox.bundle_faults import BUNDLE_FAULTS
+from swapdesk.sandbox.faults import ActiveFault
+from swapdesk.sandbox.tampering import SERVICE_FAULTS, Part
 from swapdesk.wire.multi import MultiSubmitRequest
 from swapdesk.wire.orders import LegStatus
 
@@ -206,17 +206,17 @@ async def test_somebody_was_first(
 @pytest.mark.parametrize(
     ("fault", "code", "state"),
     [
-        (BundleFault.BUNDLE_FAIL, "BUNDLE_FAILED", BundleState.FAILED),
-        (BundleFault.BUNDLE_WITHDRAW, "WITHDRAWN", BundleState.WITHDRAWN),
+        ("bundle_fail", "BUNDLE_FAILED", BundleState.FAILED),
+        ("bundle_withdraw", "WITHDRAWN", BundleState.WITHDRAWN),
     ],
 )
 async def test_a_bundle_that_is_given_up_is_told_and_built_again(
-    someone: Payer, fault: BundleFault, code: str, state: BundleState
+    someone: Payer, fault: str, code: str, state: BundleState
 ) -> None:
-    batch = f"b2{fault.value[7:]}"
+    batch = f"b2{fault[7:]}"
     await someone.created(batch, ("USDC", "25"))
     multi_id = str(someone.group(batch).multi_id)
-    someone.place.bundle_faults.add(ActiveBundleFault(fault, multi_id, 1))
+    someone.place.bundle_faults.add(ActiveFault(BUNDLE_FAULTS[fault], 1, multi_id=multi_id))
     ended = await someone.settling(batch).advance(Until.SETTLED)
     assert ended.failure is not None
     assert ended.code == code
@@ -254,7 +254,7 @@ async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: Part)
     batch = f"b3{part.value.replace('_', '')}"
     await someone.created(batch, ("USDC", "25"), ("USDC", "35"))
     fault = ActiveFault(
-        AnswerFault.TAMPER_USER_OPERATION,
+        SERVICE_FAULTS["tamper_user_operation"],
         1,
         2.0,
         multi_id=str(someone.group(batch).multi_id),

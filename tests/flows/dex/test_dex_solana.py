@@ -21,8 +21,7 @@ from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.solana_half import half_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.sandbox.faults import ActiveFault
-from swapdesk.sandbox.faults import AnswerFault as F
-from swapdesk.sandbox.tampering import CREATE
+from swapdesk.sandbox.tampering import CREATE, SERVICE_FAULTS
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.tokens import Token
@@ -174,13 +173,13 @@ async def _unpaid(someone: Swapper, usdc: Token, sol: Token) -> None:
 @pytest.mark.parametrize(
     ("fault", "rules"),
     [
-        (F.TAMPER_SPENDER, {"COUNTERPARTY_UNKNOWN"}),
-        (F.TAMPER_AMOUNT, {"SOLD_ABOVE", "COSIGNER_UNKNOWN"}),
-        (F.TAMPER_RECIPIENT, {"RECIPIENT_DIFFERS", "COSIGNER_UNKNOWN"}),
-        (F.TAMPER_CALLDATA, {"SOLANA_INSTRUCTION_UNKNOWN"}),
-        (F.TAMPER_EXTRA_FIELD, {"COUNTERPARTY_UNKNOWN", "COSIGNER_UNKNOWN"}),
-        (F.TAMPER_CHAIN_ID, {"CHAIN_ID_DIFFERS"}),
-        (F.STALE_CALLDATA, {"BLOCKHASH_OLD", "COSIGNER_UNKNOWN"}),
+        ("tamper_spender", {"COUNTERPARTY_UNKNOWN"}),
+        ("tamper_amount", {"SOLD_ABOVE", "COSIGNER_UNKNOWN"}),
+        ("tamper_recipient", {"RECIPIENT_DIFFERS", "COSIGNER_UNKNOWN"}),
+        ("tamper_calldata", {"SOLANA_INSTRUCTION_UNKNOWN"}),
+        ("tamper_extra_field", {"COUNTERPARTY_UNKNOWN", "COSIGNER_UNKNOWN"}),
+        ("tamper_chain_id", {"CHAIN_ID_DIFFERS"}),
+        ("stale_calldata", {"BLOCKHASH_OLD", "COSIGNER_UNKNOWN"}),
     ],
 )
 async def test_a_lie_obtains_no_signature(
@@ -188,7 +187,7 @@ async def test_a_lie_obtains_no_signature(
     lying: PartnerApi,
     first: Swapper,
     tmp_path: Path,
-    fault: F,
+    fault: str,
     rules: set[str],
     selling: str,
 ) -> None:
@@ -198,7 +197,9 @@ async def test_a_lie_obtains_no_signature(
     async with place.someone(tmp_path, first) as someone:
         await someone.fund("3", USDC="100")
         intent = await someone.intent("at", sell, buy, amount)
-        floor.faults.add(ActiveFault(fault, 9, 2.0, operation=CREATE, quote_id=intent.quote_id))
+        floor.faults.add(
+            ActiveFault(SERVICE_FAULTS[fault], 9, 2.0, operation=CREATE, quote_id=intent.quote_id)
+        )
         try:
             outcome = await someone.flow(lying).swap(intent)
         finally:

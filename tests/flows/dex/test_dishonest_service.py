@@ -21,9 +21,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
 from swapdesk.flows.journal.journal_records import IntentState
-from swapdesk.sandbox.faults import SIGNING_FAULTS, ActiveFault
-from swapdesk.sandbox.faults import AnswerFault as F
-from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE
+from swapdesk.sandbox.faults import ActiveFault
+from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE, SERVICE_FAULTS, SIGNING_FAULTS
 from swapdesk.wallet.promise import Purpose
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -64,30 +63,30 @@ class Lie:
 
     way: Way
     operation: str
-    fault: F
+    fault: str
     rule: str
     honest: int = 0
 
 
 LIES = (
     # The approval transaction
-    Lie(APPROVAL, APPROVE, F.TAMPER_SPENDER, "SPENDER_UNKNOWN"),
-    Lie(APPROVAL, APPROVE, F.TAMPER_AMOUNT, "ALLOWANCE_ABOVE"),
-    Lie(APPROVAL, APPROVE, F.TAMPER_CHAIN_ID, "CHAIN_ID_DIFFERS"),
-    Lie(APPROVAL, APPROVE, F.TAMPER_RECIPIENT, "TOKEN_SOLD_DIFFERS"),
-    Lie(APPROVAL, APPROVE, F.TAMPER_CALLDATA, "PURPOSE_DIFFERS"),
+    Lie(APPROVAL, APPROVE, "tamper_spender", "SPENDER_UNKNOWN"),
+    Lie(APPROVAL, APPROVE, "tamper_amount", "ALLOWANCE_ABOVE"),
+    Lie(APPROVAL, APPROVE, "tamper_chain_id", "CHAIN_ID_DIFFERS"),
+    Lie(APPROVAL, APPROVE, "tamper_recipient", "TOKEN_SOLD_DIFFERS"),
+    Lie(APPROVAL, APPROVE, "tamper_calldata", "PURPOSE_DIFFERS"),
     # The order's transaction, after an honest approval
     *(
         Lie(way, CREATE, fault, rule, len(way.before))
         for way in (APPROVAL, PERMIT, COIN, BRIDGE)
         for fault, rule in (
-            (F.TAMPER_SPENDER, "CONTRACT_UNKNOWN"),
-            (F.TAMPER_AMOUNT, "SOLD_ABOVE"),
-            (F.TAMPER_CHAIN_ID, "CHAIN_ID_DIFFERS"),
-            (F.TAMPER_RECIPIENT, "RECIPIENT_DIFFERS"),
-            (F.TAMPER_CALLDATA, "METHOD_UNKNOWN"),
-            (F.TAMPER_EXTRA_FIELD, "TRANSACTION_KIND"),
-            (F.STALE_CALLDATA, "DEADLINE_PAST"),
+            ("tamper_spender", "CONTRACT_UNKNOWN"),
+            ("tamper_amount", "SOLD_ABOVE"),
+            ("tamper_chain_id", "CHAIN_ID_DIFFERS"),
+            ("tamper_recipient", "RECIPIENT_DIFFERS"),
+            ("tamper_calldata", "METHOD_UNKNOWN"),
+            ("tamper_extra_field", "TRANSACTION_KIND"),
+            ("stale_calldata", "DEADLINE_PAST"),
         )
     ),
     # The permit, alone or as the first of two steps
@@ -95,23 +94,23 @@ LIES = (
         Lie(way, APPROVE, fault, rule)
         for way in (PERMIT, STEPS)
         for fault, rule in (
-            (F.TAMPER_SPENDER, "SPENDER_UNKNOWN"),
-            (F.TAMPER_AMOUNT, "ALLOWANCE_ABOVE"),
-            (F.TAMPER_CHAIN_ID, "CHAIN_ID_DIFFERS"),
-            (F.TAMPER_EXTRA_FIELD, "DOCUMENT_EXTRA_FIELD"),
+            ("tamper_spender", "SPENDER_UNKNOWN"),
+            ("tamper_amount", "ALLOWANCE_ABOVE"),
+            ("tamper_chain_id", "CHAIN_ID_DIFFERS"),
+            ("tamper_extra_field", "DOCUMENT_EXTRA_FIELD"),
         )
     ),
     # The order, as the second of two steps
-    Lie(STEPS, CHAIN, F.TAMPER_SPENDER, "CONTRACT_UNKNOWN", 1),
-    Lie(STEPS, CHAIN, F.TAMPER_AMOUNT, "SOLD_ABOVE", 1),
-    Lie(STEPS, CHAIN, F.TAMPER_CHAIN_ID, "CHAIN_ID_DIFFERS", 1),
-    Lie(STEPS, CHAIN, F.TAMPER_RECIPIENT, "RECIPIENT_DIFFERS", 1),
-    Lie(STEPS, CHAIN, F.TAMPER_EXTRA_FIELD, "DOCUMENT_EXTRA_FIELD", 1),
-    Lie(STEPS, CHAIN, F.CHAIN_REPEAT_STEP, "SIGNATURE_CHAIN", 1),
-    Lie(STEPS, CHAIN, F.CHAIN_ENDLESS, "SIGNATURE_CHAIN", 1),
+    Lie(STEPS, CHAIN, "tamper_spender", "CONTRACT_UNKNOWN", 1),
+    Lie(STEPS, CHAIN, "tamper_amount", "SOLD_ABOVE", 1),
+    Lie(STEPS, CHAIN, "tamper_chain_id", "CHAIN_ID_DIFFERS", 1),
+    Lie(STEPS, CHAIN, "tamper_recipient", "RECIPIENT_DIFFERS", 1),
+    Lie(STEPS, CHAIN, "tamper_extra_field", "DOCUMENT_EXTRA_FIELD", 1),
+    Lie(STEPS, CHAIN, "chain_repeat_step", "SIGNATURE_CHAIN", 1),
+    Lie(STEPS, CHAIN, "chain_endless", "SIGNATURE_CHAIN", 1),
     # A page for people: nothing was created by asking
-    Lie(APPROVAL, APPROVE, F.GARBAGE, "ANSWER_NOT_JSON"),
-    Lie(STEPS, CHAIN, F.GARBAGE, "ANSWER_NOT_JSON", 1),
+    Lie(APPROVAL, APPROVE, "garbage", "ANSWER_NOT_JSON"),
+    Lie(STEPS, CHAIN, "garbage", "ANSWER_NOT_JSON", 1),
 )
 
 
@@ -130,7 +129,9 @@ async def test_a_lie_obtains_no_signature(
         intent = await someone.intent(way.venue, sell, buy, way.amount)
         before = await on_chain(someone, sell, buy)
         floor.faults.add(
-            ActiveFault(lie.fault, 9, 2.0, operation=lie.operation, quote_id=intent.quote_id)
+            ActiveFault(
+                SERVICE_FAULTS[lie.fault], 9, 2.0, operation=lie.operation, quote_id=intent.quote_id
+            )
         )
         try:
             outcome = await someone.flow(lying).swap(intent)
@@ -177,18 +178,20 @@ async def test_an_earlier_step_that_changed_is_signed_no_second_time(
     service hands out another first document."""
     floor = place.floor
     usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
-    for fault in (F.TAMPER_SPENDER, F.TAMPER_AMOUNT, F.TAMPER_EXTRA_FIELD):
+    for fault in ("tamper_spender", "tamper_amount", "tamper_extra_field"):
         async with place.someone(tmp_path / fault, first) as someone:
             await someone.fund(USDC="100")
             intent = await someone.intent("is", usdc, weth, "60")
             before = await on_chain(someone, usdc, weth)
-            floor.faults.add(ActiveFault(F.LOST_RESPONSE, 3, 2.0, operation=CHAIN))
+            floor.faults.add(ActiveFault(SERVICE_FAULTS["lost_response"], 3, 2.0, operation=CHAIN))
             cut = await someone.flow(lying).swap(intent)
             assert not isinstance(cut, Swapped | SwapEnded), cut
             assert signed(someone, intent.id) == ["allow"]
             floor.faults.clear()
             floor.faults.add(
-                ActiveFault(fault, 9, 2.0, operation=APPROVE, quote_id=intent.quote_id)
+                ActiveFault(
+                    SERVICE_FAULTS[fault], 9, 2.0, operation=APPROVE, quote_id=intent.quote_id
+                )
             )
             (open_,) = someone.journal.swaps.open_swaps()
             outcome = await someone.flow(lying).take_on(open_)
@@ -218,12 +221,12 @@ async def test_without_a_lie_the_same_service_is_paid(
 
 
 async def test_every_signing_fault_is_told_here() -> None:
-    told: dict[F, set[str]] = {}
+    told: dict[str, set[str]] = {}
     for lie in (one for one in LIES if one.fault in SIGNING_FAULTS):
         told.setdefault(lie.fault, set()).add(lie.operation)
     # What is signed for groups is told with the bundles.
     alone = {
-        fault: {one for one in operations if "multi" not in one}
-        for fault, operations in SIGNING_FAULTS.items()
+        fault: {one for one in kind.operations or () if "multi" not in one}
+        for fault, kind in SIGNING_FAULTS.items()
     }
     assert told == {fault: operations for fault, operations in alone.items() if operations}

@@ -21,8 +21,8 @@ from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import Faults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.sandbox.node.solana.terms import FINALIZED_AFTER
@@ -145,7 +145,7 @@ async def trading_on_solana(
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
-        faults = Faults()
+        faults = AnswerFaults()
         transport = httpx.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
         try:
             async with httpx.AsyncClient(

@@ -9,12 +9,10 @@ import pytest
 from service.dex.trading import Floor, Trader, trader
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.venues import SWAP_TOKENS
-from swapdesk.sandbox.faults import SIGNING_FAULTS, ActiveFault, AnswerFault
-from swapdesk.sandbox.tampering import ATTACKER
+from swapdesk.sandbox.faults import ActiveFault
+from swapdesk.sandbox.tampering import ATTACKER, SERVICE_FAULTS, SIGNING_FAULTS
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
-
-F = AnswerFault
 
 
 def differences(one: Any, other: Any, path: str = "") -> dict[str, Any]:
@@ -39,23 +37,23 @@ async def someone_with(floor: Floor, number: int) -> tuple[Trader, dict[str, dic
     return someone, await someone.quotes(usdc, weth, "100")
 
 
-def break_next(floor: Floor, fault: AnswerFault, quote_id: str, times: int = 1) -> None:
+def break_next(floor: Floor, fault: str, quote_id: str, times: int = 1) -> None:
     floor.faults.clear()
-    floor.faults.add(ActiveFault(fault, times, 2.0, quote_id=quote_id))
+    floor.faults.add(ActiveFault(SERVICE_FAULTS[fault], times, 2.0, quote_id=quote_id))
 
 
 @pytest.mark.parametrize(
     ("fault", "changed"),
     [
-        (F.TAMPER_SPENDER, {".signatures[0].data.message.spender": ATTACKER}),
-        (F.TAMPER_AMOUNT, {".signatures[0].data.message.value": "200000000"}),
-        (F.TAMPER_CHAIN_ID, {".signatures[0].data.domain.chainId": 8453}),
-        (F.TAMPER_EXTRA_FIELD, {".signatures[0].data.message.note": "also signed"}),
-        (F.TAMPER_RECIPIENT, {}),
-        (F.TAMPER_CALLDATA, {}),
+        ("tamper_spender", {".signatures[0].data.message.spender": ATTACKER}),
+        ("tamper_amount", {".signatures[0].data.message.value": "200000000"}),
+        ("tamper_chain_id", {".signatures[0].data.domain.chainId": 8453}),
+        ("tamper_extra_field", {".signatures[0].data.message.note": "also signed"}),
+        ("tamper_recipient", {}),
+        ("tamper_calldata", {}),
     ],
 )
-async def test_permits(floor: Floor, fault: AnswerFault, changed: dict[str, Any]) -> None:
+async def test_permits(floor: Floor, fault: str, changed: dict[str, Any]) -> None:
     someone, rows = await someone_with(floor, 1701)
     quote_id = rows["fa"]["quoteId"]
     honest = await someone.missing(quote_id)
@@ -64,7 +62,7 @@ async def test_permits(floor: Floor, fault: AnswerFault, changed: dict[str, Any]
     dishonest = await someone.missing(quote_id)
     assert differences(honest, dishonest) == changed
     assert bool(floor.faults.active) is not bool(changed)
-    if changed and fault is not F.TAMPER_EXTRA_FIELD:
+    if changed and fault != "tamper_extra_field":
         (wanted,) = dishonest["signatures"]
         given = [{"signature": someone.sign(wanted["data"]), "key": wanted["key"]}]
         refused = await someone.create(quote_id, 422, signatures=given)
@@ -78,11 +76,11 @@ async def test_approvals(floor: Floor) -> None:
     amount = 100 * 10**6
     spender = erc20.APPROVE.read(bytes.fromhex(honest["data"][2:]))["spender"]
     for fault, place, wrong in (
-        (F.TAMPER_SPENDER, "data", erc20.APPROVE.call(ATTACKER, amount)),
-        (F.TAMPER_AMOUNT, "data", erc20.APPROVE.call(spender, erc20.UNLIMITED)),
-        (F.TAMPER_CALLDATA, "data", erc20.TRANSFER.call(ATTACKER, amount)),
-        (F.TAMPER_RECIPIENT, "to", ATTACKER),
-        (F.TAMPER_CHAIN_ID, "fromChain.chainId", 8453),
+        ("tamper_spender", "data", erc20.APPROVE.call(ATTACKER, amount)),
+        ("tamper_amount", "data", erc20.APPROVE.call(spender, erc20.UNLIMITED)),
+        ("tamper_calldata", "data", erc20.TRANSFER.call(ATTACKER, amount)),
+        ("tamper_recipient", "to", ATTACKER),
+        ("tamper_chain_id", "fromChain.chainId", 8453),
     ):
         break_next(floor, fault, quote_id)
         (dishonest,) = (await someone.missing(quote_id))["approvals"]
@@ -97,7 +95,7 @@ async def test_transactions_of_orders(floor: Floor) -> None:
     order = await someone.create(first)
     honest = SWAP_TOKENS.read(bytes.fromhex(order["metadata"]["data"][2:])).arguments
 
-    async def broken(fault: AnswerFault) -> dict[str, Any]:
+    async def broken(fault: str) -> dict[str, Any]:
         break_next(floor, fault, first)
         found: dict[str, Any] = (await someone.create(first))["metadata"]
         assert not floor.faults.active
@@ -106,14 +104,14 @@ async def test_transactions_of_orders(floor: Floor) -> None:
     def arguments(metadata: dict[str, Any]) -> dict[str, Any]:
         return dict(SWAP_TOKENS.read(bytes.fromhex(metadata["data"][2:])).arguments)
 
-    assert (await broken(F.TAMPER_SPENDER))["to"] == ATTACKER
-    assert (await broken(F.TAMPER_CHAIN_ID))["chainId"] == 8453
-    assert (await broken(F.TAMPER_CALLDATA))["data"].startswith("0xdeadbeef")
-    assert "authorizationList" in await broken(F.TAMPER_EXTRA_FIELD)
-    wrong = arguments(await broken(F.TAMPER_AMOUNT))
+    assert (await broken("tamper_spender"))["to"] == ATTACKER
+    assert (await broken("tamper_chain_id"))["chainId"] == 8453
+    assert (await broken("tamper_calldata"))["data"].startswith("0xdeadbeef")
+    assert "authorizationList" in await broken("tamper_extra_field")
+    wrong = arguments(await broken("tamper_amount"))
     assert wrong == {**honest, "amount": 2 * honest["amount"]}
-    assert arguments(await broken(F.TAMPER_RECIPIENT)) == {**honest, "to": ATTACKER}
-    stale = arguments(await broken(F.STALE_CALLDATA))
+    assert arguments(await broken("tamper_recipient")) == {**honest, "to": ATTACKER}
+    stale = arguments(await broken("stale_calldata"))
     assert stale == {**honest, "deadline": honest["deadline"] - 3600}
     assert (await someone.create(first))["metadata"] == order["metadata"]
 
@@ -121,18 +119,16 @@ async def test_transactions_of_orders(floor: Floor) -> None:
 @pytest.mark.parametrize(
     ("fault", "changed"),
     [
-        (F.TAMPER_SPENDER, {".spender": ATTACKER}),
+        ("tamper_spender", {".spender": ATTACKER}),
         (
-            F.TAMPER_AMOUNT,
+            "tamper_amount",
             {".permitted.amount": str(4 * 10**16), ".witness.sellAmount": str(3996 * 10**13)},
         ),
-        (F.TAMPER_RECIPIENT, {".witness.receiver": ATTACKER}),
-        (F.TAMPER_EXTRA_FIELD, {".note": "also signed"}),
+        ("tamper_recipient", {".witness.receiver": ATTACKER}),
+        ("tamper_extra_field", {".note": "also signed"}),
     ],
 )
-async def test_an_order_through_permit2(
-    floor: Floor, fault: AnswerFault, changed: dict[str, Any]
-) -> None:
+async def test_an_order_through_permit2(floor: Floor, fault: str, changed: dict[str, Any]) -> None:
     someone = await trader(floor, 1705)
     usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
     quote_id = (await someone.quotes(weth, usdc, "0.02"))["is"]["quoteId"]
@@ -155,18 +151,18 @@ async def test_chains_that_repeat_or_never_end(floor: Floor) -> None:
         "signatureKey": permit["key"],
         "signatureStep": 0,
     }
-    break_next(floor, F.CHAIN_REPEAT_STEP, quote_id)
+    break_next(floor, "chain_repeat_step", quote_id)
     (again,) = await someone.ask("/dex/chainSignatures", body)
     assert (again["step"], again["isComplete"]) == (0, False)
-    break_next(floor, F.CHAIN_ENDLESS, quote_id, times=4)
+    break_next(floor, "chain_endless", quote_id, times=4)
     for step in range(4):
         (found,) = await someone.ask("/dex/chainSignatures", {**body, "signatureStep": step})
         assert (found["step"], found["totalSteps"], found["isComplete"]) == (step + 1, 2, False)
-    break_next(floor, F.TAMPER_RECIPIENT, quote_id)
+    break_next(floor, "tamper_recipient", quote_id)
     (order,) = await someone.ask("/dex/chainSignatures", body)
     assert order["data"]["message"]["receiver"] == ATTACKER
 
 
 async def test_every_signing_fault_is_known() -> None:
-    named = {each for each in F if each.value.startswith(("tamper_", "chain_", "stale_"))}
-    assert named == SIGNING_FAULTS.keys()
+    prefixes = ("tamper_", "chain_", "stale_")
+    assert {name for name in SERVICE_FAULTS if name.startswith(prefixes)} == SIGNING_FAULTS.keys()

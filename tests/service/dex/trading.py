@@ -22,9 +22,9 @@ from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.evm_world import treasury
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import Faults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.terms import chain_terms
@@ -68,7 +68,7 @@ class Floor:
     readers: dict[str, ChainReader]
     api: httpx.AsyncClient
     clock: AgeingClock
-    faults: Faults
+    faults: AnswerFaults
     onchain: Onchain = field(default_factory=Onchain)
     """The venues of the chains, for another service beside this one."""
 
@@ -235,7 +235,7 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
-        faults = Faults()
+        faults = AnswerFaults()
         layer = FaultLayer(build_service(parts), faults, clock)
         transport = httpx.ASGITransport(app=layer)
         try:

@@ -6,15 +6,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node.chain_faults import StoredChainFaults, require_embedded
+from swapdesk.sandbox.node.chain_faults import (
+    CHAIN_FAULTS,
+    EmbeddedChains,
+    StoredChainFaults,
+    require_chain,
+)
 from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
-from swapdesk.sandbox.node.outages import Outages
+from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
@@ -22,7 +28,6 @@ from swapdesk.sandbox.node.params import (
     EvmFund,
     FaucetPay,
     FaultAdd,
-    NodeFault,
     NoParams,
     OpenLeg,
     SendOn,
@@ -46,18 +51,6 @@ class OtherSeed(Exception):
     def __init__(self, stored: int) -> None:
         super().__init__(f"this data directory was made with seed {stored}")
         self.stored = stored
-
-
-class EmbeddedChains(Protocol):
-    """What the node asks of the chains it carries. Both raise LedgerRefusal."""
-
-    async def reorganise(self, chain: str, depth: int) -> None:
-        """Unwind the newest ``depth`` blocks."""
-
-    async def fund(
-        self, chain: str, address: str, units: int, token: str | None
-    ) -> dict[str, object]:
-        """Pay coins from the faucet, or the token with this contract; the hash."""
 
 
 class EmbeddedSolana(Protocol):
@@ -99,8 +92,7 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
-        self._outages = Outages(self.database, self.ledger, self.accounts.rows)
-        self.chain_faults = StoredChainFaults(self.database)
+        self.chain_faults = StoredChainFaults(self.database, self.ledger, self.accounts.rows)
         self.chains: EmbeddedChains | None = None
         self.solana: EmbeddedSolana | None = None
         """Both set by the process that carries them."""
@@ -123,7 +115,7 @@ class Node:
         Raises LedgerRefusal, or NodeDown.
         """
         self.step()
-        self._outages.meet(params)
+        self.chain_faults.meet(params)
         return self.handlers[method].run(params)
 
     def close(self) -> None:
@@ -181,7 +173,7 @@ class Node:
 
     def _heights(self) -> dict[str, int]:
         """Heights of the chains whose nodes answer."""
-        down = self._outages.down()
+        down = self.chain_faults.down()
         return {name: at for name, at in self.ledger.heights().items() if name not in down}
 
     def _send_on(self, params: SendOn) -> dict[str, object] | None:
@@ -190,26 +182,28 @@ class Node:
 
     def _add_fault(self, params: FaultAdd) -> Awaitable[None] | None:
         chosen = (params.service_id, params.venue, params.chain)
-        if sum(each is not None for each in chosen) != 1:
+        if sum(selector is not None for selector in chosen) != 1:
             raise LedgerRefusal("a fault selects one order, one exchange or one chain")
-        if (params.fault in get_args(NodeFault)) != (params.chain is not None):
+        kind = CHAIN_FAULTS.get(params.fault)
+        if kind is None and params.fault not in ORDER_FAULTS:
+            raise LedgerRefusal("there is no such fault")
+        if (kind is not None) != (params.chain is not None):
             raise LedgerRefusal("a chain is what a fault of its node is selected by")
-        if (params.fault == "reorg") != (params.depth is not None):
+        if (params.depth is not None) != (kind is not None and kind.needs == "depth"):
             raise LedgerRefusal("a depth is how far a reorganisation goes")
-        if params.fault == "reorg":
-            return self._embedded().reorganise(require_embedded(params.chain), params.depth or 1)
-        if params.fault == "node_down":
-            self._outages.add(params)
-        elif params.chain is not None:
-            self.chain_faults.add(params)
-        else:
+        if kind is None:
             self.accounts.faults.add(params)
             self.accounts.step()
+        elif kind.at_once is None:
+            self.chain_faults.add(kind, params)
+        else:
+            chain = require_chain(kind, params.chain)
+            return kind.at_once(self._embedded(), chain, params.depth or 1)
         return None
 
     def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
         return self._embedded().fund(
-            require_embedded(params.chain), params.address, int(params.units), params.token
+            _embedded_chain(params.chain), params.address, int(params.units), params.token
         )
 
     def _fund_solana(self, params: SolanaFund) -> Awaitable[dict[str, object]]:
@@ -272,6 +266,12 @@ class Node:
             "height": transfer.height,
             "confirmations": self.ledger.confirmations(transfer),
         }
+
+
+def _embedded_chain(chain: str) -> str:
+    if chain not in EVM_CHAINS:
+        raise LedgerRefusal(f"only an embedded chain does that: {', '.join(EVM_CHAINS)}")
+    return chain
 
 
 async def _on_chain(wallets: ChainWallets, token: WorldToken, address: str) -> str:

@@ -30,24 +30,6 @@ Speed = Annotated[BodyNumber, Field(ge=SLOWEST, le=FASTEST)]
 Times = Annotated[BodyInteger, Field(ge=1, le=1_000_000)]
 Leg = Literal["in", "out"]
 Depth = Annotated[BodyInteger, Field(ge=1, le=64)]
-OrderFault = Literal[
-    "fail_after_deposit", "refund", "hold", "release", "fallback", "reroute", "expire"
-]
-NodeFault = Literal["node_down", "reorg", "forged_receipt", "drop_transaction"]
-FAULT_HELP: dict[str, str] = {
-    "fail_after_deposit": "The exchange fails and keeps the deposit.",
-    "refund": "The exchange sends the deposit back.",
-    "hold": "The exchange holds the deposit until a release.",
-    "release": "Ends the holds of an order or of an exchange.",
-    "fallback": "Another hot wallet of the exchange pays out.",
-    "reroute": "The exchange declines the deposit, and another exchange carries the order out.",
-    "expire": "The leg expires now. Only before its deposit has arrived.",
-    "node_down": "Calls that need the chain fail. Nothing on it is lost.",
-    "reorg": "``depth`` blocks are unwound at once, and their transactions wait again.",
-    "forged_receipt": "A receipt tells the opposite of what happened.",
-    "drop_transaction": "A transaction is taken and forgotten.",
-}
-"""What a fault of orders or of nodes does."""
 
 
 class NoParams(RequestModel):
@@ -124,7 +106,7 @@ class FaultAdd(RequestModel):
     every call until faults are cleared. ``depth`` is how many blocks a reorganisation unwinds.
     """
 
-    fault: OrderFault | NodeFault
+    fault: Annotated[str, Identity(64)]
     service_id: OrderId | None = None
     venue: VenueCode | None = None
     chain: ChainName | None = None

@@ -13,11 +13,11 @@ from starlette.types import Receive, Scope, Send
 from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.node.chain_doors import ChainDoors
+from swapdesk.sandbox.node.chain_faults import NodeDown
 from swapdesk.sandbox.node.chain_wallets import ChainClosed
 from swapdesk.sandbox.node.deposits import AddressesHeld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node
-from swapdesk.sandbox.node.outages import NodeDown
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 
 BODY_LIMIT = 64 * 1024

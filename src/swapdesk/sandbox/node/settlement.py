@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from decimal import ROUND_DOWN
 
-from swapdesk.sandbox.node.account_rows import AccountRows, faults_of
+from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
 from swapdesk.sandbox.node.transfers import Transfer
@@ -32,32 +32,30 @@ class Settlement:
 
     # Steps that time makes
 
-    def advance(self, row: sqlite3.Row, at: Moment) -> None:
-        """The step of a leg that has become due."""
+    def advance(self, row: sqlite3.Row, at: Moment, *, skipped_wallets: int = 0) -> None:
+        """The step of a leg that has become due, but for ``accept``."""
         status = LegStatus(row["status"])
         if status is LegStatus.WAITING:
             self._rows.settle(row, status=LegStatus.EXPIRED)
-        elif status is LegStatus.CONFIRMING:
-            self._confirmed(row, at)
         elif status is LegStatus.EXCHANGING:
-            self._pay_out(row, at)
+            self._pay_out(row, at, skipped_wallets)
         else:
             paid = LegStatus.FALLBACK if row["fell_back"] else LegStatus.FINISHED
             self._rows.settle(row, status=paid)
 
-    def _confirmed(self, row: sqlite3.Row, at: Moment) -> None:
-        arrived = self._rows.credited(row["id"])
-        faults = faults_of(row)
-        if "fail_after_deposit" in faults:
-            self.fail(row, arrived)
-        elif "reroute" in faults:
-            self.decline(row, arrived)
-        elif arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0 or "refund" in faults:
+    def accept(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
+        """A deposit counts: it is swapped, or sent back where it is too little."""
+        if self.too_little(row, arrived):
             self.give_back(row, arrived, at)
-        elif "hold" in faults:
-            self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
         else:
             self.exchange(row, arrived, at)
+
+    def too_little(self, row: sqlite3.Row, arrived: int) -> bool:
+        return arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0
+
+    def verify(self, row: sqlite3.Row, arrived: int) -> None:
+        """The venue looks into the deposit and keeps it until it is told to go on."""
+        self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
         """Swap what arrived; a fixed leg swaps what was asked for and gives back the rest."""
@@ -179,10 +177,10 @@ class Settlement:
                 token, source, wallet, None, units, cause=f"sweep:{row['id']}", at=at
             )
 
-    def _pay_out(self, row: sqlite3.Row, at: Moment) -> None:
+    def _pay_out(self, row: sqlite3.Row, at: Moment, skipped: int) -> None:
         token = world_tokens()[row["token_out"]]
         units = int(row["paying"])
-        wallet = self._paying_wallet(row, token, units)
+        wallet = self._paying_wallet(row, token, units, skipped)
         if wallet is None:
             self.decline(row)
             return
@@ -206,11 +204,11 @@ class Settlement:
         )
 
     def _paying_wallet(
-        self, row: sqlite3.Row, token: WorldToken, units: int
+        self, row: sqlite3.Row, token: WorldToken, units: int, skipped: int
     ) -> tuple[int, str] | None:
-        """The leg's own hot wallet, else the next one that holds enough; None when none does."""
+        """The leg's own hot wallet, else the next one that holds enough; None when none does.
+        The first ``skipped`` of them are passed over."""
         first = int(row["payout_wallet"])
-        skipped = 1 if "fallback" in faults_of(row) else 0
         for step in range(skipped, PAYOUT_WALLETS):
             number = (first + step) % PAYOUT_WALLETS
             wallet = self._ledger.hot_wallet(row["venue"], token.chain, number)

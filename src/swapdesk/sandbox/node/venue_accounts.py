@@ -11,13 +11,13 @@ import sqlite3
 from dataclasses import dataclass
 
 from swapdesk.sandbox.chain_rows import ChainRow
-from swapdesk.sandbox.node.account_rows import AccountRows, due_of, written
+from swapdesk.sandbox.node.account_rows import AccountRows, due_of
 from swapdesk.sandbox.node.chain_books import ChainBooks
 from swapdesk.sandbox.node.crediting import Crediting
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.deposits import deposit_place
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
-from swapdesk.sandbox.node.leg_faults import LegFaults
+from swapdesk.sandbox.node.order_faults import OrderFaults
 from swapdesk.sandbox.node.params import OpenLeg
 from swapdesk.sandbox.node.settlement import Settlement
 from swapdesk.sandbox.node.transfers import Transfer
@@ -62,7 +62,7 @@ class VenueAccounts:
         self._settlement = Settlement(database, ledger, self._rows)
         crediting = Crediting(database, ledger, self._rows)
         self.chains = ChainBooks(database, ledger, clock, self._rows, crediting)
-        self.faults = LegFaults(database, self._rows, self._settlement, clock)
+        self.faults = OrderFaults(database, self._rows, self._settlement, clock)
         ledger.on_arrival = crediting.credit
 
     # What clients ask
@@ -86,9 +86,7 @@ class VenueAccounts:
             address, tag = deposit_place(
                 self._rows, self._ledger, chain, _VENUES[leg.venue], leg.key
             )
-            faults = self.faults.take(leg.venue, leg.key)
-            now = self._clock.moment().now
-            expires = now if "expire" in faults else int(leg.expires.timestamp() * 1000)
+            expires = int(leg.expires.timestamp() * 1000)
             self._rows.insert(
                 {
                     "venue": leg.venue,
@@ -110,8 +108,8 @@ class VenueAccounts:
                     "status": LegStatus.WAITING,
                     "fixed": leg.fixed,
                     "payout_wallet": leg.payout_wallet or 0,
-                    "fault": written(faults),
                     "due_now": expires,
+                    **self.faults.open_leg(leg.venue, leg.key),
                 }
             )
             row = self._rows.by_key(leg.venue, leg.key)
@@ -186,7 +184,7 @@ class VenueAccounts:
                 late is None or self._rows.since(account) <= self._rows.since(late)
             ):
                 with self._database.transaction():
-                    self._settlement.advance(account, self._clock.at(due_of(account)))
+                    self._advance(account)
             elif late is not None:
                 with self._database.transaction():
                     self._settlement.return_late(late, self._clock.at(due_of(late)))
@@ -196,6 +194,14 @@ class VenueAccounts:
         if steps:
             self.chains.send()
         return steps
+
+    def _advance(self, row: sqlite3.Row) -> None:
+        at = self._clock.at(due_of(row))
+        if row["status"] == LegStatus.CONFIRMING:
+            self.faults.confirmed(row, at)
+        else:
+            skipped = self.faults.skipped_wallets(row)
+            self._settlement.advance(row, at, skipped_wallets=skipped)
 
     def _next(
         self, table: str, here: Moment, waiting: dict[str, list[object]]
