@@ -17,7 +17,7 @@ from swapdesk.cli.dex_creation import _not_swapped
 from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of, exit_of_refused_create
 from swapdesk.client import errors
 from swapdesk.client.errors import Answered, ClientError, Refusal, api_error
-from swapdesk.flows.dex.dex_outcome import SwapEnded
+from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.wording import OUTCOME_PENDING
 from swapdesk.wire.errors import ErrorCode
 
@@ -95,7 +95,7 @@ def test_a_create_that_did_not_happen(code: str, error: ClientError | None, end:
 
 @pytest.mark.parametrize("code", NOT_CREATED)
 def test_a_swap_on_chains_that_did_not_happen_ends_as_any_create(code: str) -> None:
-    told = _not_swapped(SwapEnded(OUTCOME_PENDING, code))
+    told = _not_swapped(Outcome(End.REFUSED, code, OUTCOME_PENDING))
     assert (told.exit, told.money) == (NOT_CREATED[code], OUTCOME_PENDING.money)
 
 

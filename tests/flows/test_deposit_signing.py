@@ -26,14 +26,15 @@ from swapdesk.flows.deposits.deposit_money import deposit_money
 from swapdesk.flows.deposits.deposit_signing import DepositSigning
 from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
 from swapdesk.flows.deposits.deposit_words import FAUCET, LOOK, UNPAID
-from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, Funded, SandboxFaucet
-from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen
+from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
+from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.journal.call_log import WALLET_PAYMENT
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.flow_step import Mark
 from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
@@ -89,7 +90,7 @@ def test_the_steps_of_a_payment(session: DepositSigning) -> None:
     assert line(session) == "+ check  + sign  + send  ~ confirmed 1 of 2"
     assert session.doing == "Executed on Ethereum, 1 of 2 confirmations."
     session.seen(signed(TransactionState.SUCCEEDED, 2))
-    session.ended(Funded(HASH))
+    session.finish(Outcome(hash=HASH))
     assert line(session) == "+ check  + sign  + send  + confirmed"
     assert session.stage is Stage.ENDED
     assert session.whereabouts == f"at the deposit address, by transaction {HASH}"
@@ -98,30 +99,30 @@ def test_the_steps_of_a_payment(session: DepositSigning) -> None:
 @pytest.mark.parametrize(
     ("outcome", "steps"),
     [
-        (NotPaid("NOT_ENOUGH", "No."), "x check  o sign  o send  o confirmed"),
-        (PaymentOpen("AGENT_GONE", "gone"), "~ check  o sign  o send  o confirmed"),
+        (not_paid("NOT_ENOUGH", "No."), "x check  o sign  o send  o confirmed"),
+        (payment_open("AGENT_GONE", "gone"), "~ check  o sign  o send  o confirmed"),
     ],
 )
 def test_an_end_marks_the_step_it_ended_at(
-    session: DepositSigning, outcome: NotPaid | PaymentOpen, steps: str
+    session: DepositSigning, outcome: Outcome, steps: str
 ) -> None:
-    session.ended(outcome)
+    session.finish(outcome)
     assert line(session) == steps
-    assert session.over is isinstance(outcome, NotPaid)
+    assert session.over is outcome.refused
 
 
 def test_what_is_not_there_is_offered_by_the_faucet(session: DepositSigning) -> None:
-    session.ended(NotPaid("NOT_ENOUGH", "Wallet trading has nothing"))
-    assert session.ending is not None
-    assert session.ending.failure == Failure("Wallet trading has nothing.", UNPAID, FAUCET)
+    session.finish(not_paid("NOT_ENOUGH", "Wallet trading has nothing"))
+    assert session.outcome is not None
+    assert session.outcome.failure == Failure("Wallet trading has nothing.", UNPAID, FAUCET)
 
 
 def test_a_refused_payment_failed_its_check(session: DepositSigning) -> None:
     session.reviewed(PAYLOAD, refused_deposit())
-    session.ended(NotPaid("GATE", "It does not pay the order's deposit address."))
+    session.finish(not_paid("GATE", "It does not pay the order's deposit address."))
     assert line(session) == "x check  o sign  o send  o confirmed"
-    assert session.ending is not None
-    failure = session.ending.failure
+    assert session.outcome is not None
+    failure = session.outcome.failure
     assert failure is not None
     assert failure.cause.startswith("Your wallet refuses to sign this: It does not pay")
     assert (failure.money, failure.next) == (UNPAID, LOOK)
@@ -129,10 +130,10 @@ def test_a_refused_payment_failed_its_check(session: DepositSigning) -> None:
 
 def test_what_was_executed_and_failed_cost_gas(session: DepositSigning) -> None:
     session.seen(signed(TransactionState.FAILED))
-    session.ended(NotPaid("FAILED", "The transaction failed.", HASH))
+    session.finish(not_paid("FAILED", "The transaction failed.", HASH))
     assert line(session) == "+ check  + sign  + send  x confirmed 0 of 2"
-    assert session.ending is not None
-    failure = session.ending.failure
+    assert session.outcome is not None
+    failure = session.outcome.failure
     assert failure is not None
     assert failure.money == "in your wallet, but for the gas it cost"
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from solders.pubkey import Pubkey
 
-from flows.dex.swapping import journal_in
 from sandbox.solana.solana_world import running
 from swapdesk.clock import SystemClock
 from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
-from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, NotSignable, Watch
 from swapdesk.wallet.accounts import Kind
@@ -45,13 +43,6 @@ async def payer(tmp_path: Path) -> AsyncIterator[Payer]:
             await agent.close()
 
 
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = journal_in(tmp_path, SystemClock())
-    yield made
-    made.close()
-
-
 class Trader:
     """Answers each review; ``before`` is what happens while it is looked at."""
 
@@ -67,7 +58,6 @@ class Trader:
 
 def transfer(
     payer: Payer,
-    journal: Journal,
     promise: Promise,
     look: Look,
     *,
@@ -75,17 +65,13 @@ def transfer(
     clock: SystemClock | None = None,
 ) -> DepositTransfer:
     clock = clock or SystemClock()
-    return DepositTransfer(
-        payer.agent, journal, clock, promise, look, refusal, Pace(look=0), Watch()
-    )
+    return DepositTransfer(payer.agent, clock, promise, look, refusal, Pace(look=0), Watch())
 
 
-async def test_what_grew_too_old_is_shown_once_more_and_paid_once(
-    payer: Payer, journal: Journal
-) -> None:
+async def test_what_grew_too_old_is_shown_once_more_and_paid_once(payer: Payer) -> None:
     promise = payer.promise("slow", SOL)
     trader = Trader(lambda looks: payer.world.time.pass_blocks(140) if looks < 3 else None)
-    signed = await transfer(payer, journal, promise, trader.look).signed()
+    signed = await transfer(payer, promise, trader.look).signed()
     digests = [one.digest for one in trader.seen]
     assert len(digests) == len(set(digests)) == 3
     await payer.agent.broadcast(signed.hash)
@@ -94,7 +80,7 @@ async def test_what_grew_too_old_is_shown_once_more_and_paid_once(
     assert [one.hash for one in await payer.agent.transactions("slow")] == [signed.hash]
 
 
-async def test_a_review_that_ended_is_not_an_order_that_did(payer: Payer, journal: Journal) -> None:
+async def test_a_review_that_ended_is_not_an_order_that_did(payer: Payer) -> None:
     """The session takes the question back when the review ends; the order goes on waiting."""
     clock = SystemClock()
     promise = payer.promise("asleep", SOL)
@@ -109,16 +95,14 @@ async def test_a_review_that_ended_is_not_an_order_that_did(payer: Payer, journa
             raise NotAgreed("The order ended before you signed.", "NOT_PAYABLE")
         return Agreed()
 
-    await transfer(payer, journal, promise, look, clock=clock).signed()
+    await transfer(payer, promise, look, clock=clock).signed()
     assert looks == 2
 
 
-async def test_an_order_that_ended_meanwhile_is_not_asked_about_again(
-    payer: Payer, journal: Journal
-) -> None:
+async def test_an_order_that_ended_meanwhile_is_not_asked_about_again(payer: Payer) -> None:
     promise = payer.promise("ended", SOL)
     trader = Trader(lambda _: payer.world.time.pass_blocks(140))
-    made = transfer(payer, journal, promise, trader.look, refusal=lambda: "It ended.")
+    made = transfer(payer, promise, trader.look, refusal=lambda: "It ended.")
     with pytest.raises(NotAgreed, match="It ended") as ended:
         await made.signed()
     assert ended.value.code == "NOT_PAYABLE"
@@ -129,16 +113,16 @@ async def test_an_order_that_ended_meanwhile_is_not_asked_about_again(
         await no.look(review)
 
     with pytest.raises(NotAgreed) as refused:
-        await transfer(payer, journal, promise, refuse).signed()
+        await transfer(payer, promise, refuse).signed()
     assert refused.value.code == "NOT_CONFIRMED"
     assert len(no.seen) == 1
     assert await payer.agent.transactions("ended") == ()
 
 
-async def test_what_the_gate_refuses_is_not_made_again(payer: Payer, journal: Journal) -> None:
+async def test_what_the_gate_refuses_is_not_made_again(payer: Payer) -> None:
     promise = payer.promise("poor", SOL, units=COINS * 10)
     trader = Trader(lambda _: None)
     with pytest.raises(NotSignable) as refused:
-        await transfer(payer, journal, promise, trader.look).signed()
+        await transfer(payer, promise, trader.look).signed()
     assert refused.value.code == "DEPOSIT_ABOVE"
     assert trader.seen == []

@@ -14,7 +14,6 @@ from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
-from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
 from swapdesk.flows.dex.signing_steps import flow_steps
 from swapdesk.flows.dex.swap_signing import SwapSigning
@@ -23,6 +22,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
@@ -197,7 +197,7 @@ def test_a_signature_that_was_planned_without_its_kind_has_it_once_it_is_asked_f
 def test_an_end_marks_the_step_it_ended_at(session: SwapSigning, journal: Journal) -> None:
     seq = journal.swaps.begin(session.id, "approve", "")
     journal.swaps.refused(session.id, seq, "SPENDER_UNKNOWN")
-    session.ended(SwapEnded(FAILURE, "SPENDER_UNKNOWN"))
+    session.finish(Outcome(End.REFUSED, "SPENDER_UNKNOWN", FAILURE))
     assert line(session) == "x allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
     assert session.over
 
@@ -246,7 +246,7 @@ def test_what_goes_on_is_told(session: SwapSigning) -> None:
 
 
 def test_what_stopped_can_be_gone_on_with(session: SwapSigning) -> None:
-    session.ended(SwapOpen(FAILURE, "WALLET", session.id))
+    session.finish(Outcome(End.OPEN, "WALLET", FAILURE))
     assert session.stage is Stage.STOPPED
     assert not session.over
     session.started()

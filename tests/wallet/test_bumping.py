@@ -15,7 +15,6 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.dex.replacing import replace
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.bumping import WORDS
@@ -228,7 +227,7 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     session.seen(first)
     asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
     review = await opened(session)
-    session.finish(Ending())
+    session.finish(Outcome())
     assert session.review is None
     assert not session.agree(review.id)
     assert await asking is None

@@ -9,7 +9,7 @@ import pytest
 
 from flows.orders import NOW, intent, order
 from swapdesk.clock import ManualClock, SystemClock
-from swapdesk.flows.deposits.wallet_funding import NotPaid, WalletFunding
+from swapdesk.flows.deposits.wallet_funding import WalletFunding
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions.outcome import Outcome
@@ -69,9 +69,9 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_p
     with closing(Journal.open(tmp_path / "journal.db", ManualClock(NOW))) as journal:
         funding = WalletFunding(client, journal, ManualClock(NOW), asked, lambda _: tracked)
         ended = await funding.fund(tracked, account, None)
-        assert isinstance(ended, NotPaid)
+        assert ended.refused
         assert ended.code == "TAKEN_BACK"
-        assert "was cancelled" in ended.reason
+        assert "was cancelled" in ended.cause
         assert journal.calls.payment_of(tracked.service_id) is None
     assert await owner.trader.paid() == before
 

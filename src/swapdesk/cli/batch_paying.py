@@ -33,8 +33,8 @@ from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, 
 from swapdesk.flows.journal.batch_records import JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL
 from swapdesk.wallet.errors import WalletError
@@ -73,9 +73,9 @@ async def pay_group(session: Session, batch: str | None, until: Until, request: 
     await _ready(session)
     standing = _chosen(session, found, request.group)
     _refuse_early(standing, until)
-    ending = await _Work(session, request).settled(standing, until)
+    outcome = await _Work(session, request).settled(standing, until)
     await _tell_paid(session, found)
-    _end(session, standing, ending)
+    _end(session, standing, outcome)
     return Exit.DONE
 
 
@@ -130,10 +130,10 @@ def _refuse_idle(session: Session, batch: JournaledBatch) -> None:
     if due is None:
         return
     if due.bundle is not None and due.bundle.over:
-        ending = outcome_of(due.bundle, due)
-        if ending.failure is not None:
-            failure, end = ending.failure, _ENDS.get(ending.code, Exit.OWN_REFUSAL)
-            raise CommandError(end, ending.code, failure.cause, failure.money, next_words(due))
+        outcome = outcome_of(due.bundle, due)
+        if outcome.failure is not None:
+            failure, end = outcome.failure, _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
+            raise CommandError(end, outcome.code, failure.cause, failure.money, next_words(due))
     raise CommandError(
         Exit.OWN_REFUSAL,
         "NOT_BEGUN",
@@ -153,10 +153,10 @@ async def _all_groups(
     for one in standings(session.desk.journal, batch.id):
         if one.over or one.next is None or (begun and not one.begun):
             continue
-        ending = await work.settled(one, Until.SETTLED)
-        if ending.failure is not None:
+        outcome = await work.settled(one, Until.SETTLED)
+        if outcome.failure is not None:
             await _tell_paid(session, batch)
-            _end(session, one, ending)
+            _end(session, one, outcome)
     again = find_batch(session, batch.id)
     await _tell_paid(session, again)
     return creation_exit(session, again)
@@ -177,7 +177,7 @@ class _Work:
         self._request = request
         self._unlocked = False
 
-    async def settled(self, standing: GroupStanding, until: Until) -> Ending:
+    async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
         """Raises CommandError for what cannot be begun."""
         session, desk = self._session, self._session.desk
         try:
@@ -308,15 +308,15 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
         )
 
 
-def _end(session: Session, standing: GroupStanding, ending: Ending) -> None:
-    """Raises CommandError for an ending that is none of those that were asked for."""
-    failure = ending.failure
+def _end(session: Session, standing: GroupStanding, outcome: Outcome) -> None:
+    """Raises CommandError for an outcome that is none of those that were asked for."""
+    failure = outcome.failure
     if failure is None:
         return
     now = group_standing(session.desk.journal, standing.batch_id, standing.group)
-    end = _ENDS.get(ending.code, Exit.OWN_REFUSAL)
+    end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
     if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
         end = Exit.UNKNOWN
-    elif ending.error is not None:
-        end = exit_of(ending.error)
-    raise CommandError(end, ending.code, failure.cause, failure.money, failure.next)
+    elif outcome.error is not None:
+        end = exit_of(outcome.error)
+    raise CommandError(end, outcome.code, failure.cause, failure.money, failure.next)

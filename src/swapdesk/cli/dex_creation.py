@@ -19,7 +19,6 @@ from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error,
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.freezing import NotFreezable, freeze
-from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.dex_terms import SLIPPAGE, terms_of
@@ -29,6 +28,7 @@ from swapdesk.flows.payees.recipients import check_recipient
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.open_business import intent_words
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
@@ -36,6 +36,7 @@ from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
+from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 
@@ -98,10 +99,11 @@ class DexCreation(Creation):
         chosen = await self._chosen(account, token_in)
         self._confirm(chosen.intent, chosen.payees, chosen.warned)
         outcome = await flow.swap(chosen.intent)
-        if not isinstance(outcome, Swapped):
+        if not outcome.done:
             raise _not_swapped(outcome)
+        assert outcome.order is not None  # of a swap that is done
         link.tracker.adopt(outcome.order.service_id)
-        self._tell(chosen.intent, outcome)
+        self._tell(chosen.intent, outcome.order, outcome.hash)
         return Exit.DONE
 
     async def _chosen(self, account: Account, token_in: Token) -> Chosen:
@@ -125,10 +127,9 @@ class DexCreation(Creation):
             outcome = await flow.take_on(intent)
             if outcome is None:
                 self._output.talk("Another desk that runs now looks after it.")
-            elif isinstance(outcome, Swapped):
-                self._output.talk(f"It went on: order {outcome.order.service_id}.")
-            else:
-                said = outcome.failure
+            elif outcome.done:
+                self._output.talk(f"It went on: order {outcome.order_id}.")
+            elif (said := outcome.failure) is not None:
                 self._output.talk(f"{said.cause} Money: {said.money}. Next: {said.next}.")
 
     def _frozen(
@@ -165,8 +166,8 @@ class DexCreation(Creation):
             self._signed.append(review.title)
         return agreed
 
-    def _tell(self, intent: Intent, outcome: Swapped) -> None:
-        order, promise = outcome.order, promise_of(intent)
+    def _tell(self, intent: Intent, order: Order, hash_: str | None) -> None:
+        promise = promise_of(intent)
         least = short(from_base_units(promise.least_units, promise.buy.decimals))
         venue = intent.provider_name or intent.provider
         if self._output.json:
@@ -178,7 +179,7 @@ class DexCreation(Creation):
                     "provider": intent.provider,
                     "account": promise.account,
                     "recipient": intent.recipient,
-                    "hash": outcome.hash,
+                    "hash": hash_,
                     "signed": self._signed,
                     "leastOut": least,
                     "money": f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
@@ -190,16 +191,17 @@ class DexCreation(Creation):
         self._output.facts(
             [
                 ("Order", order.service_id),
-                ("Transaction", outcome.hash or "none: the venue settles it"),
+                ("Transaction", hash_ or "none: the venue settles it"),
                 ("Arrives", f"at least {least:f} {promise.buy.symbol}"),
             ]
         )
         self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
 
 
-def _not_swapped(outcome: SwapEnded | SwapOpen) -> CommandError:
-    end = Exit.OWN_REFUSAL
-    if isinstance(outcome, SwapOpen):
+def _not_swapped(outcome: Outcome) -> CommandError:
+    end, failure = Exit.OWN_REFUSAL, outcome.failure
+    assert failure is not None  # of what is not done
+    if outcome.open:
         end = Exit.UNKNOWN
     elif outcome.code == "NOT_CONFIRMED":
         end = Exit.INTERRUPTED
@@ -209,9 +211,9 @@ def _not_swapped(outcome: SwapEnded | SwapOpen) -> CommandError:
     return CommandError(
         end,
         outcome.code,
-        f"{outcome.failure.cause}{order}",
-        outcome.failure.money,
-        outcome.failure.next,
+        f"{failure.cause}{order}",
+        failure.money,
+        failure.next,
         getattr(outcome.error, "status", None),
         getattr(outcome.error, "request_id", None),
     )

@@ -13,17 +13,17 @@ from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.deposits.deposit_promise import kind_of
-from swapdesk.flows.deposits.funding import Funded
-from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen, WalletFunding
+from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
 
-HOME, WAY = "in your wallet", "on its way to the deposit address, or still in your wallet"
+HOME = "in your wallet"
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,16 @@ async def fund_order(session: Session, request: FundRequest) -> int:
         outcome = await funding.fund(tracked, account, price)
     except WalletError as error:
         raise of_wallet_error(error) from None
-    if isinstance(outcome, NotPaid):
+    if outcome.refused:
         raise _not_paid(outcome)
-    if isinstance(outcome, PaymentOpen):
+    if outcome.open:
         hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
         raise CommandError(
             Exit.UNKNOWN,
             outcome.code,
-            f"The payment is not confirmed yet. {outcome.reason}{hash_}",
-            money=WAY,
-            next="you: give the same command again; the same transaction is sent, never a new one",
+            f"The payment is not confirmed yet. {outcome.cause}{hash_}",
+            money=MAYBE,
+            next=SAME_AGAIN,
         )
     _tell(session, tracked, account, outcome)
     return Exit.DONE
@@ -102,28 +102,28 @@ async def _account(wallet: LocalWallet, tracked: TrackedOrder, named: str | None
     return account_on(accounts, kind, chain, named, field="wallet")
 
 
-def _not_paid(outcome: NotPaid) -> CommandError:
+def _not_paid(outcome: Outcome) -> CommandError:
     end = Exit.INTERRUPTED if outcome.code == "NOT_CONFIRMED" else Exit.OWN_REFUSAL
-    if outcome.code == "PAID_BEFORE":
+    if outcome.code == PAID_BEFORE:
         hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
         return CommandError(
             end,
             outcome.code,
-            f"{outcome.reason}{hash_}",
-            money="on its way to the venue, or there",
+            f"{outcome.cause}{hash_}",
+            money=PAID,
             next="the venue; you: swapdesk orders show tells how it stands",
         )
     gas = "; gas was paid" if outcome.hash else ""
     return CommandError(
         end,
         outcome.code,
-        f"Nothing was paid. {outcome.reason}",
+        f"Nothing was paid. {outcome.cause}",
         money=f"{HOME}{gas}",
         next="you: look at the order: swapdesk orders show",
     )
 
 
-def _tell(session: Session, tracked: TrackedOrder, account: Account, outcome: Funded) -> None:
+def _tell(session: Session, tracked: TrackedOrder, account: Account, outcome: Outcome) -> None:
     output, order = session.call.output, tracked.order
     made = session.desk.journal.transactions.of(tracked.service_id)
     known = session.link.tracker.get(tracked.service_id) or tracked
@@ -148,7 +148,7 @@ def _tell(session: Session, tracked: TrackedOrder, account: Account, outcome: Fu
             ("Order", tracked.service_id),
             ("Paid", paid),
             ("From", f"{account.name} {account.address}"),
-            ("Transaction", outcome.hash),
+            ("Transaction", outcome.hash or ""),
         ]
     )
     output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")

@@ -224,7 +224,6 @@ class Signing(App[int]):
 
     @on(SwapFinished)
     async def _swap_finished(self, event: SwapFinished) -> None:
-        from swapdesk.flows.dex.dex_outcome import Swapped
         from swapdesk.tui.screens.sign import SignScreen
         from swapdesk.tui.screens.sign_facts import subject_of
 
@@ -237,26 +236,24 @@ class Signing(App[int]):
             link.tracker.adopt(order_id)
         outcome = signing.outcome
         shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
-        if isinstance(outcome, Swapped):
-            if shown:
-                await self._show_order(outcome.order.service_id)
+        if outcome.done:
+            if shown and order_id is not None:
+                await self._show_order(order_id)
             venue = signing.intent.provider_name or "the venue"
             self.notify(f"{subject_of(signing)} is signed and sent. Next: {venue} pays out.")
         elif not shown:
-            said = outcome.failure
-            self.notify(f"{subject_of(signing)}: {said.cause}", severity="warning")
+            self.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         self._tell_page(event.intent_id, ended=True)
 
     @on(DepositEnded)
     async def _deposit_ended(self, event: DepositEnded) -> None:
-        from swapdesk.flows.deposits.funding import Funded
         from swapdesk.tui.screens.sign import SignScreen
         from swapdesk.tui.screens.sign_facts import subject_of
 
         signing = event.signing
         shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
-        failure = signing.ending.failure if signing.ending is not None else None
-        if isinstance(signing.outcome, Funded):
+        failure = signing.outcome.failure if signing.outcome is not None else None
+        if signing.outcome is not None and signing.outcome.done:
             if shown:
                 await self.pop_screen()
             self.notify(f"{subject_of(signing)} is paid. Next: the venue counts confirmations.")
@@ -275,7 +272,7 @@ class Signing(App[int]):
 
         signing = event.signing
         shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
-        failure = signing.ending.failure if signing.ending is not None else None
+        failure = signing.outcome.failure if signing.outcome is not None else None
         if failure is None and shown:
             await self.pop_screen()
         page = getattr(self, "page", None)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, Swapped
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
@@ -60,7 +60,7 @@ class Waiting:
 @asynccontextmanager
 async def waiting(
     place: Place, directory: Path, first: Swapper
-) -> AsyncIterator[tuple[Waiting, asyncio.Task[DexOutcome]]]:
+) -> AsyncIterator[tuple[Waiting, asyncio.Task[Outcome]]]:
     async with place.someone(directory, first) as someone:
         await someone.fund(USDC="100")
         usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
@@ -75,9 +75,9 @@ async def waiting(
             await asyncio.gather(running, return_exceptions=True)
 
 
-async def completed(swap: Waiting, outcome: DexOutcome | None, hash_: str) -> None:
+async def completed(swap: Waiting, outcome: Outcome | None, hash_: str) -> None:
     """Done for this hash, in the journal too, and paid once."""
-    assert isinstance(outcome, Swapped), outcome
+    assert outcome.done, outcome
     assert outcome.hash == hash_
     step = swap.someone.journal.swaps.last(swap.intent.id, "swap")
     assert step is not None
@@ -145,7 +145,7 @@ async def test_a_swap_whose_transaction_was_cancelled_ends_unpaid(
         await agent.broadcast(signed.hash)
         swap.go_on()
         outcome = await running
-        assert isinstance(outcome, SwapEnded), outcome
+        assert outcome.refused, outcome
         assert outcome.code == "REPLACED"
         assert "in your wallet" in outcome.failure.money
         assert await swap.someone.holds(usdc) == 100 * 10**6

@@ -29,11 +29,11 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
@@ -247,10 +247,10 @@ async def test_what_is_killed_comes_back_and_the_swap_is_paid_once(
     }
     try:
         with striking(boundary, strikes[part]) as struck:
-            outcome: DexOutcome | None = await _flow(parts, journal, agent).swap(intent)
+            outcome: Outcome | None = await _flow(parts, journal, agent).swap(intent)
         assert struck.met
         async with asyncio.timeout(PATIENCE):
-            while isinstance(outcome, SwapOpen):
+            while outcome is not None and outcome.open:
                 _told_truly(outcome, journal, intent)
                 await parts.there()
                 if agent.gone is not None:
@@ -266,14 +266,14 @@ async def test_what_is_killed_comes_back_and_the_swap_is_paid_once(
         made = [one for one in await parts.orders() if one.service_id not in known]
         signed = await agent.transactions(intent.id)
         paid = [one for one in signed if one.purpose is Purpose.SWAP]
-        if isinstance(outcome, SwapEnded):
+        if outcome is not None and outcome.refused:
             assert boundary in BEFORE_CREATE[venue], outcome
             assert part != "agent"
             assert "in your wallet" in outcome.failure.money
             assert (made, paid) == ([], [])
             assert await parts.holds(parts.usdc) == had
         else:
-            assert isinstance(outcome, Swapped)
+            assert outcome.done
             assert [one.service_id for one in made] == [outcome.order.service_id]
             ended = await parts.ended(outcome.order.service_id)
             assert ended.display_status == "SWAP_COMPLETED"
@@ -297,7 +297,7 @@ def _flow(parts: Parts, journal: Journal, agent: WalletClient) -> DexSwapFlow:
     return DexSwapFlow(parts.api, exchange, journal, clock, agent, look, pace=PACE)
 
 
-def _told_truly(outcome: SwapOpen, journal: Journal, intent: Intent) -> None:
+def _told_truly(outcome: Outcome, journal: Journal, intent: Intent) -> None:
     """Whoever is told that it goes on is told where the money is: not in the wallet once a
     transaction that pays was handed out."""
     step = journal.swaps.last(intent.id, "swap")

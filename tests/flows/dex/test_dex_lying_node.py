@@ -11,7 +11,6 @@ import pytest
 
 from flows.dex.boundaries import striking
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.sandbox.node.evm.faults import HeldFaults
@@ -64,7 +63,7 @@ class Swap:
         assert await client.nonce(self.someone.address) == 2, "an approval and a swap"
         # The same confirmation pays no second time, and nothing waits to be taken on.
         again = await self.someone.flow().swap(self.intent)
-        assert isinstance(again, SwapEnded)
+        assert again.refused
         assert again.code == "ALREADY_ASKED"
         assert self.someone.journal.swaps.open_swaps() == []
         assert self.someone.journal.orders.index.ids() == {order.service_id}
@@ -86,7 +85,7 @@ async def test_forged_receipts_end_nothing(place: Place, first: Swapper, tmp_pat
     async with swap_of(place, first, tmp_path) as swap:
         swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt", 4))
         outcome = await swap.someone.flow().swap(swap.intent)
-        assert isinstance(outcome, Swapped), outcome
+        assert outcome.done, outcome
         assert not swap.faults.forges_receipt(CHAIN), "all four were told"
         await swap.is_paid_once(outcome.order, outcome.hash)
 
@@ -97,23 +96,23 @@ async def test_a_node_that_insists_leaves_the_swap_open(
     async with swap_of(place, first, tmp_path) as swap:
         swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt"))
         outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
-        assert isinstance(outcome, SwapOpen), outcome
+        assert outcome.open, outcome
         assert outcome.code == "NOT_FINAL"
         (one,) = await swap.paid()
         assert one.state is TransactionState.SENT
         assert one.hash in outcome.failure.money
         assert "the desk" in outcome.failure.next
         again = await swap.someone.flow().swap(swap.intent)
-        assert isinstance(again, SwapEnded)
+        assert again.refused
         assert again.code == "ALREADY_ASKED"
         # Taken on while the node still lies: the same transaction, and still open.
         (open_,) = swap.someone.journal.swaps.open_swaps()
         still = await swap.someone.flow(pace=IMPATIENT).take_on(open_)
-        assert isinstance(still, SwapOpen)
+        assert still.open
         assert [each.hash for each in await swap.paid()] == [one.hash]
         swap.faults.clear()
         ended = await swap.someone.flow().take_on(open_)
-        assert isinstance(ended, Swapped), ended
+        assert ended.done, ended
         assert ended.hash == one.hash
         assert len(swap.someone.reviews) == 2, "nothing was shown, so nothing was signed, again"
         await swap.is_paid_once(ended.order, ended.hash)
@@ -125,7 +124,7 @@ async def test_a_dropped_transaction_is_sent_again_as_it_is(
     async with swap_of(place, first, tmp_path) as swap:
         swap.when_paying(lambda: swap.faults.add(CHAIN, "drop_transaction", 2))
         outcome = await swap.someone.flow().swap(swap.intent)
-        assert isinstance(outcome, Swapped), outcome
+        assert outcome.done, outcome
         assert not swap.faults.takes_transaction(CHAIN), "both were forgotten"
         await swap.is_paid_once(outcome.order, outcome.hash)
 
@@ -134,7 +133,7 @@ async def test_a_silent_node_is_waited_for(place: Place, first: Swapper, tmp_pat
     async with swap_of(place, first, tmp_path) as swap:
         swap.when_paying(lambda: swap.faults.add(CHAIN, "node_down"))
         outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
-        assert isinstance(outcome, SwapOpen), outcome
+        assert outcome.open, outcome
         assert await swap.paid() == [], "without the chain nothing is signed"
         assert "in your wallet" in outcome.failure.money
         assert "may still take up to 60 USDC" in outcome.failure.money
@@ -142,7 +141,7 @@ async def test_a_silent_node_is_waited_for(place: Place, first: Swapper, tmp_pat
         swap.someone.agrees = lambda review: True
         (open_,) = swap.someone.journal.swaps.open_swaps()
         ended = await swap.someone.flow().take_on(open_)
-        assert isinstance(ended, Swapped), ended
+        assert ended.done, ended
         await swap.is_paid_once(ended.order, ended.hash)
 
 
@@ -162,7 +161,7 @@ async def test_a_reorganisation_after_the_confirmation_pays_once(
         with striking(boundary, reorganised) as struck:
             outcome = await swap.someone.flow().swap(swap.intent)
         assert struck.met
-        assert isinstance(outcome, Swapped), outcome
+        assert outcome.done, outcome
         assert outcome.hash is not None
         node = place.floor.world.node
         receipt = await node.confirmed(CHAIN, bytes.fromhex(outcome.hash[2:]))

@@ -17,7 +17,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.deposit_account import lack_of
 from swapdesk.flows.deposits.deposit_signing import DepositSigning
 from swapdesk.flows.deposits.running_deposits import RunningDeposits
-from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen
+from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
@@ -87,7 +87,7 @@ async def refused(run: DeskRun) -> None:
     signing.account("trading")
     signing.reviewed(PAYLOAD, refused_deposit())
     said = " ".join(f"{one.words} Rule {one.code}." for one in refused_deposit().findings)
-    signing.ended(NotPaid("GATE", said))
+    signing.finish(not_paid("GATE", said))
     run.app.open_signing(signing)
     await run.see("Your wallet refuses")
 
@@ -105,7 +105,7 @@ async def lacking(run: DeskRun) -> None:
     )
     lack = lack_of(held, signing.tracked, "ETH")
     assert lack is not None
-    signing.ended(NotPaid("NOT_ENOUGH", lack))
+    signing.finish(not_paid("NOT_ENOUGH", lack))
     run.app.open_signing(signing)
     await run.see("is short of")
 
@@ -130,8 +130,8 @@ async def stopped(run: DeskRun) -> None:
     signing.account("trading")
     signing.reviewed(PAYLOAD, deposit_review())
     signing.seen(signed(TransactionState.SENT))
-    signing.ended(
-        PaymentOpen("AGENT_GONE", "The wallet agent ended.", signed(TransactionState.SENT).hash)
+    signing.finish(
+        payment_open("AGENT_GONE", "The wallet agent ended.", signed(TransactionState.SENT).hash)
     )
     run.app.open_signing(signing)
     await run.see("r go on")

@@ -8,11 +8,11 @@ from typing import Any
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
-from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_words import ended, goes_on
 from swapdesk.flows.dex.running_swaps import RunningSwaps
 from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.promise import Purpose
@@ -100,7 +100,7 @@ async def refusal(run: DeskRun) -> None:
     signing = await opened(run)
     signing.reviewed(document(), refused())
     said = "Your wallet refuses to sign this: It pays another address than yours."
-    signing.ended(SwapEnded(ended(said, MONEY), "RECIPIENT_DIFFERS", findings=refused().findings))
+    signing.finish(Outcome(End.REFUSED, "RECIPIENT_DIFFERS", ended(said, MONEY)))
     run.app.open_signing(signing)
     await run.see("Rule RECIPIENT_DIFFERS") if run.app.size.height > 30 else await run.see(
         said[:30]
@@ -138,7 +138,7 @@ async def waiting(run: DeskRun) -> None:
 async def stopped(run: DeskRun) -> None:
     signing = await opened(run)
     said = goes_on("The wallet agent was killed.", MONEY)
-    signing.ended(SwapOpen(said, "WALLET", signing.id))
+    signing.finish(Outcome(End.OPEN, "WALLET", said))
     run.app.open_signing(signing)
     await run.see("r go on")
 

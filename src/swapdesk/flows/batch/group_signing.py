@@ -16,7 +16,6 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import TransactionState
 
 _BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 _AT = {
@@ -78,7 +77,7 @@ class GroupSigning(SigningSession, GroupWatch):
     @property
     def rests(self) -> bool:
         """Whether it stands where it was asked to, and goes on at a key."""
-        return self.ending is not None and self.ending.open and self.ending.failure is None
+        return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
     def amount(self) -> Decimal:
@@ -111,7 +110,7 @@ class GroupSigning(SigningSession, GroupWatch):
     def steps(self) -> tuple[FlowStep, ...]:
         """From the journal. On Solana nothing is funded, and what is signed is sent."""
         standing = self.standing
-        at, failed = self._at(standing), self.ending is not None and not self.ending.open
+        at, failed = self._at(standing), self.outcome is not None and self.outcome.refused
         names = (
             ("build", "sign and send", "paid")
             if standing.solana
@@ -139,8 +138,6 @@ class GroupSigning(SigningSession, GroupWatch):
     @property
     def doing(self) -> str:
         sent = self.transaction
-        if sent is not None and sent.state is TransactionState.SIGNED:
-            return "Signed and written down. The desk sends it."
         if sent is not None:
             return self.following(sent)
         if self._agreed is not None:

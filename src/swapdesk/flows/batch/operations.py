@@ -22,9 +22,7 @@ from swapdesk.flows.journal.bundle_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import Look
+from swapdesk.flows.transactions.transactor import Transactor
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import Payload
@@ -39,12 +37,11 @@ class Operations:
         journal: Journal,
         clock: Clock,
         client: WalletClient,
+        transactor: Transactor,
         account: Account,
         payer: Payer,
         payments: GroupPayments,
         orders: GroupOrders,
-        look: Look,
-        pace: Pace,
         watch: GroupWatch,
         batch_id: str,
         group: int,
@@ -52,12 +49,11 @@ class Operations:
         self._journal = journal
         self._clock = clock
         self._client = client
+        self._transactor = transactor
         self._account = account
         self._payer = payer
         self._payments = payments
         self._orders = orders
-        self._look = look
-        self._pace = pace
         self._watch = watch
         self._batch_id = batch_id
         self._group = group
@@ -151,15 +147,7 @@ class Operations:
 
     async def _signature(self, built: Built, item: BundleItem) -> Signature:
         intent = promises.item_intent(self._payer, item)
-        payment = DexPayment(
-            self._client,
-            self._journal,
-            self._clock,
-            promises.item_promise(self._payer, built, item, intent),
-            self._look,
-            self._pace,
-            self._watch,
-        )
-        signed = await payment.sign(promises.operation_payload(item))
+        promise = promises.item_promise(self._payer, built, item, intent)
+        signed = await self._transactor.agree(promises.operation_payload(item), promise)
         assert isinstance(signed, Signature)
         return signed

@@ -14,16 +14,11 @@ from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.journal.bundle_records import FundingNeed, Paying, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment
-from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.same_nonce import decisive
-from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, Watch
-from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Refused
+from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
+from swapdesk.flows.transactions.transactor import Entry, Transactor
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode
-from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
 MakePayload = Callable[[], Awaitable[Payload]]
 """What is to be signed, made when nothing was signed before. Raises what its maker raises."""
@@ -31,32 +26,44 @@ MakePayload = Callable[[], Awaitable[Payload]]
 PromiseOf = Callable[[WalletPayment], Promise]
 """What names a transaction that was begun."""
 
-_NOT_TAKEN = frozenset({RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED})
 _PURPOSES = {Paying.FUND: Purpose.FUND, Paying.PART: Purpose.BUNDLE}
-_STEP = "send"
+
+
+class _PaymentEntry(Entry):
+    """``payment`` as the journal has it."""
+
+    def __init__(
+        self, log: WalletPaymentLog, batch_id: str, group: int, payment: WalletPayment, fresh: bool
+    ) -> None:
+        self._log = log
+        self._batch_id = batch_id
+        self._group = group
+        self._payment = payment
+        self.fresh = fresh
+
+    def signed(self, hash_: str) -> None:
+        if self._payment.state is StepState.PREPARED or self._payment.hash != hash_:
+            self._set(StepState.SENT, hash_=hash_)
+
+    def done(self, hash_: str) -> None:
+        self._set(StepState.ACKED, hash_=hash_)
+
+    def refused(self, code: str, hash_: str | None = None) -> None:
+        self._set(StepState.REFUSED, code=code)
+
+    def _set(self, state: StepState, *, hash_: str | None = None, code: str | None = None) -> None:
+        self._log.set(self._batch_id, self._group, self._payment, state, hash_=hash_, code=code)
 
 
 class GroupPayments:
     """Of one group. Methods raise WalletError, StillOpen and JournalUnavailable."""
 
     def __init__(
-        self,
-        client: WalletClient,
-        journal: Journal,
-        clock: Clock,
-        look: Look,
-        pace: Pace,
-        watch: Watch,
-        batch_id: str,
-        group: int,
+        self, transactor: Transactor, journal: Journal, clock: Clock, batch_id: str, group: int
     ) -> None:
-        self._client = client
-        self._journal = journal
+        self._transactor = transactor
         self._log = journal.payments
         self._clock = clock
-        self._look = look
-        self._pace = pace
-        self._watch = watch
         self._batch_id = batch_id
         self._group = group
 
@@ -81,111 +88,52 @@ class GroupPayments:
         nothing else may be signed before.
 
         Raises NotAgreed and NotSignable; then nothing was signed."""
-        payment = self._payment(promise)
-        kept = await self._kept(payment, _PURPOSES[paying])
-        entry = self.of(promise.intent_id)
-        payload = await make() if kept is None else None
-        if entry is None or (kept is None and not entry.open):
-            entry = self._log.begin(
+        signed = await self._transactor.resume(promise.intent_id, _PURPOSES[paying])
+        payment = self.of(promise.intent_id)
+        payload = await make() if signed is None else None
+        fresh = payment is None or (signed is None and not payment.open)
+        if payment is None or fresh:
+            payment = self._log.begin(
                 self._batch_id, self._group, paying, need, promise.intent_id, service_ids
             )
-        if kept is None:
-            assert payload is not None  # made above
-            kept = await self._signed(payment, payload, entry)
-        if kept.state in FINAL or not await self._sent(kept, promise.valid_until):
-            await self._settled(payment, entry, kept, promise.valid_until)
+        if payload is not None:
+            signed = await self._transactor.confirm(
+                self._entry(payment, fresh=fresh),
+                lambda: self._transactor.agree(payload, promise),
+            )
+            payment = self.of(promise.intent_id) or payment
+        assert signed is not None  # found or made above
+        if signed.state in FINAL or not await self._sent(signed, promise.valid_until):
+            await self._settled(payment, signed, promise.valid_until)
 
     async def _sent(self, signed: SignedTransaction, until: datetime) -> bool:
         """Whether a node has the bytes."""
         if self._clock.now() >= until - LEAST_LEFT:
             return False
-        try:
-            self._watch.seen(await self._client.broadcast(signed.hash))
-        except Refused as refused:
-            if refused.code not in _NOT_TAKEN:
-                raise
-            return False
-        return True
+        return await self._transactor.dispatch(signed)
 
     async def follow_all(self, promise_of: PromiseOf) -> None:
         """Go on with everything that was begun, signing nothing, until each is over."""
-        for entry in self.all:
-            if entry.open:
-                await self.follow(entry, promise_of(entry))
+        for payment in self.all:
+            if payment.open:
+                await self._follow(payment, promise_of(payment))
 
-    async def follow(self, entry: WalletPayment, promise: Promise) -> SignedTransaction | None:
-        """Go on with what was begun, signing nothing: its end, or None where nothing was signed,
-        which is committed."""
-        payment = self._payment(promise)
-        kept = await self._kept(payment, _PURPOSES[entry.paying])
-        if kept is None:
-            self._set(entry, StepState.REFUSED, code="NOT_SIGNED")
-            return None
-        return await self._settled(payment, entry, kept, promise.valid_until)
+    async def _follow(self, payment: WalletPayment, promise: Promise) -> None:
+        """Go on with what was begun, signing nothing; where nothing was signed, that is
+        committed."""
+        signed = await self._transactor.resume(promise.intent_id, _PURPOSES[payment.paying])
+        if signed is None:
+            self._entry(payment).refused("NOT_SIGNED")
+        else:
+            await self._settled(payment, signed, promise.valid_until)
 
-    def _payment(self, promise: Promise) -> DexPayment:
-        return DexPayment(
-            self._client,
-            self._journal,
-            self._clock,
-            promise,
-            self._look,
-            self._pace,
-            self._watch,
-        )
-
-    async def _kept(self, payment: DexPayment, purpose: Purpose) -> SignedTransaction | None:
-        """The one that pays, or may still; what never left a wallet counts as well."""
-        return decisive([one for one in await payment.of(purpose) if one.state not in HARMLESS])
-
-    async def _signed(
-        self, payment: DexPayment, payload: Payload, entry: WalletPayment
-    ) -> SignedTransaction:
-        try:
-            signed = await payment.sign(payload)
-        except NotAgreed as said_no:
-            self._set(entry, StepState.REFUSED, code=said_no.code)
-            raise
-        except NotSignable as refused:
-            self._set(entry, StepState.REFUSED, code=refused.code)
-            raise
-        except AgentGone:
-            # Whether it was signed stands in the wallet's records.
-            raise
-        except Refused as refused:
-            if refused.code is not RefusalCode.ALREADY_SIGNED:
-                self._set(entry, StepState.REFUSED, code=refused.code.upper())
-            raise
-        assert isinstance(signed, SignedTransaction)
-        self._set(entry, StepState.SENT, hash_=signed.hash)
-        return signed
+    def _entry(self, payment: WalletPayment, *, fresh: bool = False) -> Entry:
+        return _PaymentEntry(self._log, self._batch_id, self._group, payment, fresh)
 
     async def _settled(
-        self,
-        payment: DexPayment,
-        entry: WalletPayment,
-        signed: SignedTransaction,
-        until: datetime,
-    ) -> SignedTransaction:
+        self, payment: WalletPayment, signed: SignedTransaction, until: datetime
+    ) -> None:
         if self._clock.now() >= until - LEAST_LEFT:
             # What never left pays no order any more.
-            signed = await payment.give_up_unsent(signed)
-        self._watch.seen(signed)
-        if entry.state is StepState.PREPARED or entry.hash != signed.hash:
-            self._set(entry, StepState.SENT, hash_=signed.hash)
-        found = signed if signed.state in FINAL else await payment.settle(signed, _STEP)
-        if found.state is TransactionState.SUCCEEDED:
-            self._set(entry, StepState.ACKED, hash_=found.hash)
-        else:
-            self._set(entry, StepState.REFUSED, code=found.state.value.upper())
-        return found
-
-    def _set(
-        self,
-        entry: WalletPayment,
-        state: StepState,
-        *,
-        hash_: str | None = None,
-        code: str | None = None,
-    ) -> None:
-        self._log.set(self._batch_id, self._group, entry, state, hash_=hash_, code=code)
+            signed = await self._transactor.give_up_unsent(signed)
+        await self._transactor.settle(signed, self._entry(payment))

@@ -22,8 +22,8 @@ from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.signing.running_signings import RunningSignings
 from swapdesk.flows.signing.signing_keys import open_keys
-from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import NO_JOURNAL, Failure
 from swapdesk.wallet.errors import WalletError
@@ -90,9 +90,9 @@ class RunningBundles(RunningSignings[GroupSigning]):
         )
         return self._kept(session)
 
-    async def run(self, session: GroupSigning, until: Until) -> Ending | None:
+    async def run(self, session: GroupSigning, until: Until) -> Outcome | None:
         """Do the work up to ``until``, or go on with it; None while another desk does it, or a
-        run goes on here. An ending without a failure says that the group stands there.
+        run goes on here. An outcome without a failure says that the group stands there.
 
         A run that is cancelled leaves the group as the journal has it."""
         if self.working(session):
@@ -100,27 +100,24 @@ class RunningBundles(RunningSignings[GroupSigning]):
         session.until = until
         with self._running(session):
             try:
-                ending = await self._worked(session, until)
+                outcome = await self._worked(session, until)
             except WalletError as error:
                 told = failure_of_wallet(error)
                 failure = Failure(told.cause, session.whereabouts, told.next)
-                ending = Ending(failure, told.code, True)
+                outcome = still_open(told.code, failure)
             except NotSettled as error:
                 failure = Failure(str(error), session.whereabouts, error.next)
-                ending = Ending(failure, error.code, True)
+                outcome = still_open(error.code, failure)
             except JournalUnavailable:
-                ending = Ending(NO_JOURNAL, "NO_JOURNAL", True)
-        if ending is None:
+                outcome = still_open("NO_JOURNAL", NO_JOURNAL)
+        if outcome is None:
             self._left(session)
             return None
-        if ending.failure is None and not session.standing.over:
-            # It stands where it was asked to stand, and goes on at the next key.
-            ending = Ending(None, ending.code, True, hash=ending.hash)
         session.turn = None
-        session.finish(ending)
-        return ending
+        session.finish(outcome)
+        return outcome
 
-    async def _worked(self, session: GroupSigning, until: Until) -> Ending | None:
+    async def _worked(self, session: GroupSigning, until: Until) -> Outcome | None:
         desk = self._desk
         if not desk.journal.batches.adopt(session.batch_id):
             return None

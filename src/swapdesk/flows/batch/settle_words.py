@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.standing import GroupStanding
 from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
-from swapdesk.flows.signing.signing_session import Ending
+from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
@@ -38,26 +40,27 @@ class Stopped(Exception):
 Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
-def ending_of(stop: Stop, standing: GroupStanding) -> Ending:
+def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
     """``standing``: as the journal has the group now."""
     money = standing.whereabouts
     match stop:
         case Stopped():
             failure = Failure(stop.cause, money, or_take_back(stop.next, standing))
-            return Ending(failure, stop.code, stop.open, hash=stop.hash)
+            end = still_open if stop.open else refused
+            return end(stop.code, failure, stop.hash)
         case StillOpen():
             cause = f"A transaction is not final yet: {stop}."
-            return Ending(Failure(cause, money, GOES_ON), "NOT_FINAL", True, hash=stop.hash)
+            return still_open("NOT_FINAL", Failure(cause, money, GOES_ON), stop.hash)
         case NotAgreed():
-            return Ending(Failure(str(stop), money, SIGN_AGAIN), stop.code, True)
+            return still_open(stop.code, Failure(str(stop), money, SIGN_AGAIN))
         case NotSignable():
             rules = " ".join(f"{one.words} Rule {one.code}." for one in stop.findings)
             cause = f"Your wallet refuses to sign this: {rules}"
             next_ = or_take_back(BUILD_AGAIN, standing)
-            return Ending(Failure(cause, money, next_), stop.code, True)
+            return still_open(stop.code, Failure(cause, money, next_))
         case WalletError():
             said = failure_of_wallet(stop)
-            return Ending(Failure(said.cause, money, said.next), said.code, True)
+            return still_open(said.code, Failure(said.cause, money, said.next))
         case ClientError():
             return _service_said(stop, money)
 
@@ -68,10 +71,10 @@ def or_take_back(next_: str, standing: GroupStanding) -> str:
     return f"{next_}, or take the money back: {out}" if out else next_
 
 
-def _service_said(error: ClientError, money: str) -> Ending:
+def _service_said(error: ClientError, money: str) -> Outcome:
     if not isinstance(error, ApiError):
         failure = Failure(UNREACHABLE.cause, money, "you: try again")
-        return Ending(failure, "NOT_REACHABLE", True, error=error)
+        return replace(still_open("NOT_REACHABLE", failure), error=error)
     code = error.code or f"HTTP_{error.status}"
     said = failure_of(error.code or "", error.status).cause
     if error.code == ErrorCode.NOT_FOUND:
@@ -80,28 +83,28 @@ def _service_said(error: ClientError, money: str) -> Ending:
     reason = "; ".join(problems) or error.message
     cause = f"{said} It says: {reason}." if reason else said
     failure = Failure(cause.replace("..", "."), money, "you: try again")
-    return Ending(failure, code, True, error=error)
+    return replace(still_open(code, failure), error=error)
 
 
-def outcome_of(bundle: JournaledBundle, standing: GroupStanding) -> Ending:
+def outcome_of(bundle: JournaledBundle, standing: GroupStanding) -> Outcome:
     """The end of a bundle that the service decided, or that was refused."""
     money, reason = standing.whereabouts, _reason(bundle)
     match bundle.state:
         case BundleState.CONFIRMED:
-            return Ending(hash=bundle.tx_hash)
+            return Outcome(hash=bundle.tx_hash)
         case BundleState.WITHDRAWN:
             cause = f"The service called the bundle off.{reason}"
             next_ = or_take_back(BUILD_AGAIN, standing)
-            return Ending(Failure(cause, money, next_), "WITHDRAWN", True)
+            return still_open("WITHDRAWN", Failure(cause, money, next_))
         case BundleState.FAILED:
             cause = f"The bundle failed.{reason}"
             next_ = f"{BUILD_AGAIN}, or create the rows that were not paid again"
             next_ = or_take_back(next_, standing)
-            return Ending(Failure(cause, money, next_), "BUNDLE_FAILED", True)
+            return still_open("BUNDLE_FAILED", Failure(cause, money, next_))
         case _:
             cause = f"The bundle was not taken.{reason}"
             code = bundle.code or "REFUSED"
-            return Ending(Failure(cause, money, or_take_back(BUILD_AGAIN, standing)), code, True)
+            return still_open(code, Failure(cause, money, or_take_back(BUILD_AGAIN, standing)))
 
 
 def _reason(bundle: JournaledBundle) -> str:

@@ -28,8 +28,8 @@ from swapdesk.flows.batch.settle_words import (
     BUILD_AGAIN,
     LOOK,
     Stopped,
-    ending_of,
     outcome_of,
+    stopped_outcome,
 )
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.submitting import ARRIVES_WITHIN, Submission
@@ -40,9 +40,15 @@ from swapdesk.flows.journal.bundle_records import (
 )
 from swapdesk.flows.journal.call_log import PaidBefore
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen
+from swapdesk.flows.transactions.outcome import Outcome, still_open
+from swapdesk.flows.transactions.transactor import (
+    Look,
+    NotAgreed,
+    NotSignable,
+    StillOpen,
+    Transactor,
+)
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
@@ -102,9 +108,8 @@ class GroupSettling:
             Asset(chain.coin.symbol, chain.coin.decimals, None),
             chain.price,
         )
-        self._payments = GroupPayments(
-            client, journal, clock, look, pace, self._watch, batch_id, group.number
-        )
+        transactor = Transactor(client, clock, pace, look, self._watch)
+        self._payments = GroupPayments(transactor, journal, clock, batch_id, group.number)
         self._orders = GroupOrders(
             api, journal, clock, token_of, batch_id, group, group.multi_id, pace
         )
@@ -113,12 +118,11 @@ class GroupSettling:
             journal,
             clock,
             client,
+            transactor,
             account,
             self._payer,
             self._payments,
             self._orders,
-            look,
-            pace,
             self._watch,
             batch_id,
             group.number,
@@ -130,7 +134,7 @@ class GroupSettling:
         """Raises JournalUnavailable."""
         return group_standing(self._journal, self._batch_id, self._group)
 
-    async def advance(self, until: Until) -> Ending:
+    async def advance(self, until: Until) -> Outcome:
         """Go on to ``until``; the ending without a failure says that it stands there.
 
         Asked to build what is over without having paid, it builds anew. Raises
@@ -141,17 +145,17 @@ class GroupSettling:
         except NotBuilt as wrong:
             said = f"The service built no bundle of these deposits: {wrong}."
             stop = Stopped("BUILD_DIFFERS", said, BUILD_AGAIN)
-            return ending_of(stop, self.standing)
+            return stopped_outcome(stop, self.standing)
         except PaidBefore as before:
             said = f"Order {before.call.service_id} was paid by itself, or may have been."
-            return ending_of(Stopped("PAID_BEFORE", said, BUILD_AGAIN), self.standing)
+            return stopped_outcome(Stopped("PAID_BEFORE", said, BUILD_AGAIN), self.standing)
         except (Stopped, StillOpen, NotAgreed, NotSignable, WalletError, ClientError) as stop:
-            return ending_of(stop, self.standing)
+            return stopped_outcome(stop, self.standing)
         standing = self.standing
         bundle = standing.bundle
         if bundle is not None and bundle.over:
             return outcome_of(bundle, standing)
-        return Ending()
+        return still_open("", None)
 
     async def _advance(self, until: Until) -> None:
         await self._settle_open()

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from swapdesk.clock import Clock
-from swapdesk.flows.deposits.deposit_words import UNPAID, ending_of
-from swapdesk.flows.deposits.funding import Funded
-from swapdesk.flows.deposits.wallet_funding import FundingOutcome
+from swapdesk.flows.deposits.deposit_words import on_screen
+from swapdesk.flows.deposits.wallet_funding import UNPAID
 from swapdesk.flows.dex.dex_words import on_its_way, signed_away
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wording import IN_WALLET
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import HARMLESS, SignedTransaction, TransactionState
@@ -54,7 +54,6 @@ class DepositSigning(SigningSession):
         self.intent = intent
         self.tracked = tracked
         self.asked = asked
-        self.outcome: FundingOutcome | None = None
         self._faucet = faucet
         self._filling = ""
         self._agreed: Review | None = None
@@ -81,10 +80,10 @@ class DepositSigning(SigningSession):
 
     @property
     def steps(self) -> tuple[FlowStep, ...]:
-        at, failed = self._at(), self.ending is not None and not self.ending.open
+        at, failed = self._at(), self.outcome is not None and self.outcome.refused
         names = ("check", "sign", "send", self._confirmed(at))
         now = Mark.FAILED if failed else Mark.NOW
-        if isinstance(self.outcome, Funded):
+        if self.outcome is not None and self.outcome.done:
             return tuple(FlowStep(name, Mark.DONE) for name in names)
         return tuple(
             FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
@@ -114,8 +113,6 @@ class DepositSigning(SigningSession):
     @property
     def doing(self) -> str:
         sent = self.transaction
-        if sent is not None and sent.state is TransactionState.SIGNED:
-            return "Signed and written down. The desk sends it."
         if sent is not None:
             return self.following(sent)
         if not self.wallet:
@@ -130,7 +127,7 @@ class DepositSigning(SigningSession):
     def whereabouts(self) -> str:
         signed = self._signed
         if signed is None or signed.state in HARMLESS:
-            return UNPAID if self.ending is not None else IN_WALLET
+            return UNPAID if self.outcome is not None else IN_WALLET
         if signed.state is TransactionState.SUCCEEDED:
             return f"at the deposit address, by transaction {signed.hash}"
         sent = signed.state in _SENT
@@ -153,7 +150,7 @@ class DepositSigning(SigningSession):
         self._changed()
 
     def started(self) -> None:
-        self.outcome, self._agreed = None, None
+        self._agreed = None
         super().started()
 
     def signing(self, review: Review) -> None:
@@ -164,10 +161,8 @@ class DepositSigning(SigningSession):
         self._signed = signed
         super().seen(signed)
 
-    def ended(self, outcome: FundingOutcome) -> None:
-        """The run came to this."""
-        self.outcome = outcome
-        self.finish(ending_of(outcome, self.id, faucet=self._faucet))
+    def finish(self, outcome: Outcome) -> None:
+        super().finish(on_screen(outcome, self.id, faucet=self._faucet))
 
 
 def _intent_of(tracked: TrackedOrder) -> Intent:

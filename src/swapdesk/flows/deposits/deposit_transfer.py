@@ -11,15 +11,20 @@ from collections.abc import Callable
 
 from swapdesk.clock import Clock
 from swapdesk.flows.deposits.deposit_promise import deposit_payload
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import Agreed, Look, NotAgreed, NotSignable, Watch
+from swapdesk.flows.transactions.transactor import (
+    Agreed,
+    Look,
+    NotAgreed,
+    NotSignable,
+    Transactor,
+    Watch,
+)
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction
+from swapdesk.wallet.transactions import Signature, SignedTransaction
 
 TOO_OLD = "BLOCKHASH_OLD"
 """The gate's word for a transaction of Solana that may not be executed in time."""
@@ -33,7 +38,6 @@ class DepositTransfer:
     def __init__(
         self,
         client: WalletClient,
-        journal: Journal,
         clock: Clock,
         promise: Promise,
         look: Look,
@@ -46,18 +50,18 @@ class DepositTransfer:
         self._promise = promise
         self._look = look
         self._refusal = refusal
-        self._payment = DexPayment(client, journal, clock, promise, self._looked, pace, watch)
+        self._transactor = Transactor(client, clock, pace, self._looked, watch)
         self._pace = pace
         self._seen = False
         self._over = False
 
-    async def signed(self) -> SignedTransaction:
+    async def signed(self) -> Signature | SignedTransaction:
         """Raises NotPayable, NotAgreed, NotSignable and WalletError; then nothing was signed."""
         unseen = 0
         while True:
             self._seen = self._over = False
             try:
-                signed = await self._payment.sign(await self._payload())
+                signed = await self._transactor.agree(await self._payload(), self._promise)
             except NotSignable as refused:
                 if refused.code != TOO_OLD:
                     raise
@@ -70,7 +74,6 @@ class DepositTransfer:
                 if not self._over:
                     raise
             else:
-                assert isinstance(signed, SignedTransaction)
                 return signed
             reason = self._refusal()
             if reason is not None:

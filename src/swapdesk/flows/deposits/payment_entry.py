@@ -12,38 +12,41 @@ import logging
 from swapdesk.flows.journal.call_log import WALLET_PAYMENT, CallLog, JournaledCall
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.transactions.transactor import Entry
 from swapdesk.wire.encoding.codec import encode_json
 
 log = logging.getLogger(__name__)
 
 
-class PaymentEntry:
-    """Begin one with :meth:`noted`, or go on with one that an earlier run began."""
+class PaymentEntry(Entry):
+    """The payment of an order from an account. ``earlier`` is the entry of an earlier run, which
+    is gone on with."""
 
-    def __init__(self, calls: CallLog, call_id: int) -> None:
+    def __init__(
+        self, calls: CallLog, service_id: str, account: str, earlier: JournaledCall | None
+    ) -> None:
         self._calls = calls
-        self._id = call_id
+        self._service_id = service_id
+        self._account = account
+        self._id = None if earlier is None else earlier.id
+        self.fresh = earlier is None
 
-    @classmethod
-    def noted(
-        cls, calls: CallLog, service_id: str, earlier: JournaledCall | None, account: str
-    ) -> PaymentEntry:
-        """The entry of the payment, made now where there is none. Raises PaidBefore and
-        JournalUnavailable."""
-        if earlier is not None:
-            return cls(calls, earlier.id)
-        body = encode_json({"serviceId": service_id, "account": account})
-        return cls(calls, calls.add_payment(service_id, body, path=WALLET_PAYMENT))
+    def begin(self) -> None:
+        """Commit it where there is none. Raises PaidBefore and JournalUnavailable."""
+        if self._id is None:
+            body = encode_json({"serviceId": self._service_id, "account": self._account})
+            self._id = self._calls.add_payment(self._service_id, body, path=WALLET_PAYMENT)
 
     def signed(self, hash_: str) -> None:
         """Which transaction pays."""
+        assert self._id is not None  # begun before anything is signed
         try:
             self._calls.mark_signed(self._id, hash_)
         except JournalUnavailable as unavailable:
             log.warning("transaction %s is not in the journal: %s", hash_, unavailable)
 
-    def paid(self, hash_: str) -> None:
-        """The transaction that counts."""
+    def done(self, hash_: str) -> None:
+        assert self._id is not None
         try:
             self._calls.mark_done(self._id, status=200, request_id=None, hash_=hash_)
         except JournalUnavailable as unavailable:
@@ -51,13 +54,15 @@ class PaymentEntry:
 
     def refused(self, code: str, hash_: str | None = None) -> None:
         """Nothing was paid, and nothing will be by this payment."""
+        if self._id is None:
+            return
         try:
             self._calls.mark_refused(self._id, code=code, hash_=hash_)
         except JournalUnavailable as unavailable:
             self._not_ended(unavailable)
 
     def _not_ended(self, unavailable: JournalUnavailable) -> None:
-        log.warning("the end of payment %d is not in the journal: %s", self._id, unavailable)
+        log.warning("the end of payment %s is not in the journal: %s", self._id, unavailable)
 
 
 def settled(call: JournaledCall) -> bool:

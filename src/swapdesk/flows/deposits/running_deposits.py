@@ -11,17 +11,13 @@ from swapdesk.flows.deposits.deposit_account import OTHER_DESK, lack_of
 from swapdesk.flows.deposits.deposit_promise import kind_of
 from swapdesk.flows.deposits.deposit_signing import DepositSigning
 from swapdesk.flows.deposits.deposit_words import NOT_ENOUGH
-from swapdesk.flows.deposits.wallet_funding import (
-    FundingOutcome,
-    NotPaid,
-    PaymentOpen,
-    WalletFunding,
-)
+from swapdesk.flows.deposits.wallet_funding import WalletFunding, not_paid, payment_open
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.running_signings import RunningSignings
 from swapdesk.flows.signing.signing_keys import open_keys
+from swapdesk.flows.transactions.outcome import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account
@@ -70,7 +66,7 @@ class RunningDeposits(RunningSignings[DepositSigning]):
         )
         return self._kept(session)
 
-    async def run(self, session: DepositSigning) -> FundingOutcome | None:
+    async def run(self, session: DepositSigning) -> Outcome | None:
         """Do the work, or go on with it, up to its end; None while another desk does it.
 
         A run that is cancelled leaves the payment as the journal has it."""
@@ -82,18 +78,18 @@ class RunningDeposits(RunningSignings[DepositSigning]):
             except WalletError as error:
                 outcome = self._not_asked(session, error)
             except JournalUnavailable:
-                outcome = NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
+                outcome = refused("NO_JOURNAL", NO_JOURNAL)
             except NoSwapAccount as error:
-                outcome = NotPaid(NOT_ENOUGH, str(error))
+                outcome = not_paid(NOT_ENOUGH, str(error))
         if outcome is None:
             self._left(session)
             return None
-        if isinstance(outcome, NotPaid) and outcome.code in _LACKING:
-            self._desk.deposit_ways.lacks(session.id, outcome.reason)
-        session.ended(outcome)
+        if outcome.refused and outcome.code in _LACKING:
+            self._desk.deposit_ways.lacks(session.id, outcome.cause)
+        session.finish(outcome)
         return outcome
 
-    async def _worked(self, session: DepositSigning) -> FundingOutcome | None:
+    async def _worked(self, session: DepositSigning) -> Outcome | None:
         desk = self._desk
         tracked = desk.link.tracker.get(session.id) or session.tracked
         session.tracked = tracked
@@ -104,12 +100,12 @@ class RunningDeposits(RunningSignings[DepositSigning]):
         if begun:
             found = next((one for one in accounts.accounts if one.kind is kind_of(tracked)), None)
             if found is None:
-                return NotPaid(NOT_ENOUGH, "This wallet has no account of the chain.")
+                return not_paid(NOT_ENOUGH, "This wallet has no account of the chain.")
             account = found
             session.account(account.name or account.address)
         else:
             looked = await self._looked_into(session, tracked)
-            if isinstance(looked, NotPaid):
+            if isinstance(looked, Outcome):
                 return looked
             account = looked
         funding = WalletFunding(
@@ -129,24 +125,24 @@ class RunningDeposits(RunningSignings[DepositSigning]):
 
     async def _looked_into(
         self, session: DepositSigning, tracked: TrackedOrder
-    ) -> Account | NotPaid:
+    ) -> Account | Outcome:
         """The account that pays, or what it lacks."""
         token = self._desk.catalog.token(session.intent.token_in.id)
         if token is None:
-            return NotPaid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
+            return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
         found: SwapAccount | None = None
         async for found in find_account(self._desk, token, token):
             session.account(found.name, filling=token.symbol if found.filling else "")
         assert found is not None  # it yields once, or raises
         if found.read_only:
-            return NotPaid("READ_ONLY", OTHER_DESK)
+            return not_paid("READ_ONLY", OTHER_DESK)
         lack = lack_of(found, tracked, session.coin)
-        return found.account if lack is None else NotPaid(NOT_ENOUGH, lack)
+        return found.account if lack is None else not_paid(NOT_ENOUGH, lack)
 
-    def _not_asked(self, session: DepositSigning, error: WalletError) -> FundingOutcome:
+    def _not_asked(self, session: DepositSigning, error: WalletError) -> Outcome:
         """The wallet did not answer, or said no before anything was signed."""
         failure = failure_of_wallet(error)
         payment = self._desk.deposit_ways.payment(session.id)
         if payment is None:
-            return NotPaid(failure.code, failure.cause)
-        return PaymentOpen(failure.code, failure.cause)
+            return not_paid(failure.code, failure.cause)
+        return payment_open(failure.code, failure.cause)

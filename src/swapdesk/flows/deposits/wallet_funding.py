@@ -8,68 +8,48 @@ left is given up when the order may no longer be paid, and nothing is signed a s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.flows.deposits.deposit_promise import NotPayable, check_payable, deposit_promise
 from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
-from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, Funded, not_payable
+from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, not_payable
 from swapdesk.flows.deposits.payment_entry import PaymentEntry, settled
 from swapdesk.flows.journal.call_log import JournaledCall, PaidBefore
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.transactions.delivery import Pace, deliver
-from swapdesk.flows.transactions.same_nonce import decisive
-from swapdesk.flows.transactions.transactor import Agreed, Look, NotAgreed, NotSignable, Watch
-from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
+from swapdesk.flows.transactions.transactor import (
+    Agreed,
+    Look,
+    NotAgreed,
+    NotSignable,
+    Transactor,
+    Watch,
+)
+from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Refused
+from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import (
-    EXECUTED,
-    HARMLESS,
-    SignedTransaction,
-    TransactionState,
-)
+from swapdesk.wallet.transactions import EXECUTED, SignedTransaction, TransactionState
 
 LEAST_LEFT = timedelta(seconds=30)
 """Nothing leaves for an order that waits no longer than this."""
-TAKEN_BACK = "TAKEN_BACK"
+NOT_PAYABLE, PAID_BEFORE, TAKEN_BACK = "NOT_PAYABLE", "PAID_BEFORE", "TAKEN_BACK"
+UNPAID = f"{IN_WALLET}; nothing was paid"
+MAYBE = "on its way to the deposit address, or still in your wallet"
+PAID = "on its way to the venue, or there"
+LOOK = "you: look at the order"
 _TAKEN_BACK = (
     "Its payment was cancelled, and the wallet pays nothing again under the same confirmation."
     " Pay it by hand, or let it expire."
 )
-_TAKEN = frozenset({RefusalCode.READ_ONLY, RefusalCode.ALREADY_SIGNED})
-"""Another process has the wallet, or has signed: whose payment stands is not ours to say."""
-
-
-@dataclass(frozen=True)
-class NotPaid:
-    """Nothing was paid now, and nothing will be by this payment. ``hash`` of a transaction that
-    cost gas, or that paid the order before."""
-
-    code: str
-    reason: str
-    hash: str | None = None
-
-
-@dataclass(frozen=True)
-class PaymentOpen:
-    """It may be on its way: the same bytes are followed by whoever asks again."""
-
-    code: str
-    reason: str
-    hash: str | None = None
-
-
-FundingOutcome = Funded | NotPaid | PaymentOpen
 
 
 class WalletFunding:
@@ -93,10 +73,11 @@ class WalletFunding:
         self._current = current
         self._pace = pace
         self._watch = watch or Watch()
+        self._transactor = Transactor(client, clock, pace, watch=self._watch)
 
     async def fund(
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
-    ) -> FundingOutcome:
+    ) -> Outcome:
         """Pay ``inAmount`` to the deposit address from an account of that chain, or go on with
         the payment that was begun. Raises WalletError for what happened before a signature."""
         try:
@@ -104,19 +85,21 @@ class WalletFunding:
             kept = await self.kept(tracked)
             if (paid := _paid_before(earlier, kept)) is not None:
                 return paid
+            calls = self._journal.calls
+            entry = PaymentEntry(calls, tracked.service_id, account.address, earlier)
             if kept is not None:
-                entry = self._noted(tracked, earlier, account.address)
+                entry.begin()
                 return await self._followed(tracked, kept, entry)
             if await self._taken_back(tracked):
-                self._free(earlier, TAKEN_BACK)
-                return NotPaid(TAKEN_BACK, _TAKEN_BACK)
-            return await self._paid(tracked, account, coin_price, earlier)
+                entry.refused(TAKEN_BACK)
+                return not_paid(TAKEN_BACK, _TAKEN_BACK)
+            return await self._paid(tracked, account, coin_price, entry)
         except JournalUnavailable:
-            return NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
+            return refused("NO_JOURNAL", NO_JOURNAL)
         except PaidBefore as error:
-            return NotPaid("PAID_BEFORE", _said(error.call))
+            return _paid_by(error.call)
 
-    async def paid_before(self, tracked: TrackedOrder) -> NotPaid | None:
+    async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
         """What is told of an order that was paid, or may be, by what this wallet does not go on
         with. It needs no key, so that it is known also while another desk has them. Raises
         WalletError."""
@@ -124,34 +107,21 @@ class WalletFunding:
             earlier = self._journal.calls.payment_of(tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
         except JournalUnavailable:
-            return NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
+            return refused("NO_JOURNAL", NO_JOURNAL)
 
     async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
         """The transaction that pays this order or may still. Raises WalletError."""
         if tracked.intent is None:
             return None
-        signed = await self._client.transactions(tracked.intent.id)
-        kept = [one for one in signed if one.purpose is Purpose.DEPOSIT]
-        kept = [one for one in kept if one.state not in HARMLESS]
-        return decisive(kept)
+        return await self._transactor.resume(tracked.intent.id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
         """Whether its payment was cancelled: the wallet signs no other one for what was confirmed
         then. Raises WalletError."""
         if tracked.intent is None:
             return False
-        signed = await self._client.transactions(tracked.intent.id)
-        return any(one.purpose is Purpose.CANCEL and one.state in EXECUTED for one in signed)
-
-    def _noted(
-        self, tracked: TrackedOrder, earlier: JournaledCall | None, account: str
-    ) -> PaymentEntry:
-        return PaymentEntry.noted(self._journal.calls, tracked.service_id, earlier, account)
-
-    def _free(self, earlier: JournaledCall | None, code: str) -> None:
-        """What was begun and never signed is over."""
-        if earlier is not None:
-            PaymentEntry(self._journal.calls, earlier.id).refused(code)
+        signed = await self._transactor.signed(tracked.intent.id, Purpose.CANCEL)
+        return any(one.state in EXECUTED for one in signed)
 
     # Signing
 
@@ -160,22 +130,19 @@ class WalletFunding:
         tracked: TrackedOrder,
         account: Account,
         coin_price: Decimal | None,
-        earlier: JournaledCall | None,
-    ) -> FundingOutcome:
+        entry: PaymentEntry,
+    ) -> Outcome:
         reason = self._refusal(tracked)
-        if reason is not None:
-            self._free(earlier, "NOT_PAYABLE")
-            return NotPaid("NOT_PAYABLE", reason)
         try:
+            if reason is not None:
+                raise NotPayable(reason)
             promise = deposit_promise(tracked, account, coin_price)
             check_payable(promise)
         except NotPayable as error:
-            self._free(earlier, "NOT_PAYABLE")
-            return NotPaid("NOT_PAYABLE", str(error))
-        entry = self._noted(tracked, earlier, account.address)
+            entry.refused(NOT_PAYABLE)
+            return not_paid(NOT_PAYABLE, str(error))
         transfer = DepositTransfer(
             self._client,
-            self._journal,
             self._clock,
             promise,
             lambda review: self._looked(tracked, review),
@@ -184,21 +151,14 @@ class WalletFunding:
             self._watch,
         )
         try:
-            signed = await transfer.signed()
+            signed = await self._transactor.confirm(entry, transfer.signed)
         except NotAgreed as said_no:
-            entry.refused(said_no.code)
-            return NotPaid(said_no.code, str(said_no))
-        except NotSignable as refused:
-            code = refused.findings[0].code if refused.findings else "GATE"
-            entry.refused(code)
-            words = " ".join(f"{one.words} Rule {one.code}." for one in refused.findings)
-            return NotPaid("GATE", words)
+            return not_paid(said_no.code, str(said_no))
+        except NotSignable as gate:
+            words = " ".join(f"{finding.words} Rule {finding.code}." for finding in gate.findings)
+            return not_paid("GATE", words)
         except AgentGone as gone:
-            return PaymentOpen("AGENT_GONE", gone.words)
-        except Refused as refused:
-            if earlier is None or refused.code not in _TAKEN:
-                entry.refused(refused.code.upper())
-            raise
+            return payment_open("AGENT_GONE", gone.words)
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
@@ -220,61 +180,63 @@ class WalletFunding:
         agreed = await self._look(review)
         reason = None if agreed is None else self._refusal(tracked)
         if reason is not None:
-            raise NotAgreed(reason, "NOT_PAYABLE")
+            raise NotAgreed(reason, NOT_PAYABLE)
         return agreed
 
     # Following
 
     async def _followed(
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
-    ) -> FundingOutcome:
+    ) -> Outcome:
         """Send the bytes while the order waits for them, and wait for their end."""
-        entry.signed(signed.hash)
-        self._watch.seen(signed)
-        came = await deliver(
-            self._client,
-            self._clock,
-            signed,
-            self._pace,
-            wanted=lambda: self._refusal(tracked) is None,
-            seen=self._watch.seen,
+        came = await self._transactor.follow(
+            signed, entry, wanted=lambda: self._refusal(tracked) is None
         )
         if came.transaction.state is TransactionState.SUCCEEDED:
-            entry.paid(came.transaction.hash)
-            return Funded(came.transaction.hash)
+            return Outcome(hash=came.transaction.hash)
         if came.final:
-            return self._unpaid(tracked, came.transaction, entry)
+            return self._unpaid(tracked, came.transaction)
         if isinstance(came.error, AgentGone):
-            return PaymentOpen("AGENT_GONE", came.reason, signed.hash)
+            return payment_open("AGENT_GONE", came.reason, signed.hash)
         if came.error is not None:
-            return PaymentOpen("NOT_SENT", came.reason, signed.hash)
-        return PaymentOpen("ON_ITS_WAY", came.reason or "It is not confirmed yet.", signed.hash)
+            return payment_open("NOT_SENT", came.reason, signed.hash)
+        return payment_open("ON_ITS_WAY", came.reason or "It is not confirmed yet.", signed.hash)
 
-    def _unpaid(
-        self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
-    ) -> NotPaid:
-        entry.refused(signed.state.value.upper(), signed.hash)
+    def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction) -> Outcome:
         if signed.state is TransactionState.ABANDONED:
             reason = self._refusal(tracked) or "It was given up."
-            return NotPaid("NOT_PAYABLE", f"{reason} The signed transfer never left.")
+            return not_paid(NOT_PAYABLE, f"{reason} The signed transfer never left.")
         gas = signed.hash if signed.state is TransactionState.FAILED else None
         reason = f"The transaction {signed.hash} is {signed.state.value} and paid nothing."
-        return NotPaid(signed.state.value.upper(), reason, gas)
+        return not_paid(signed.state.value.upper(), reason, gas)
 
 
-def _paid_before(earlier: JournaledCall | None, kept: SignedTransaction | None) -> NotPaid | None:
+def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
+    """Nothing was paid now, and nothing will be by this payment. ``hash_`` of a transaction that
+    cost gas, or that paid the order before."""
+    money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
+    return refused(code, Failure(reason, money, LOOK), hash_)
+
+
+def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
+    """It may be on its way: the same bytes are followed by whoever asks again."""
+    return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
+
+
+def _paid_before(earlier: JournaledCall | None, kept: SignedTransaction | None) -> Outcome | None:
     if earlier is None:
         return None
     if kept is not None:
         done = kept.state is TransactionState.SUCCEEDED and settled(earlier)
-        return NotPaid("PAID_BEFORE", _said(earlier), kept.hash) if done else None
+        return _paid_by(earlier, kept.hash) if done else None
     if earlier.by_wallet and not settled(earlier):
         return None
-    return NotPaid("PAID_BEFORE", _said(earlier))
+    return _paid_by(earlier)
 
 
-def _said(call: JournaledCall) -> str:
-    return SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
+def _paid_by(call: JournaledCall, hash_: str | None = None) -> Outcome:
+    said = SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
+    return refused(PAID_BEFORE, Failure(said, PAID, "the venue"), hash_)
 
 
 def _asks(tracked: TrackedOrder) -> tuple[object, ...]:

@@ -5,16 +5,18 @@ It is repeated with the same hash however often; a service that knows it already
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.dex.dex_ending import DexEnding
-from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex.dex_permission import asked
 from swapdesk.flows.dex.dex_words import goes_on
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.wire.dex import ConfirmTransactionRequest
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
@@ -42,7 +44,7 @@ class DexConfirmation:
         self._ending = ending
         self._pace = pace
 
-    async def told(self, order: Order, hash_: str | None) -> DexOutcome:
+    async def told(self, order: Order, hash_: str | None) -> Outcome:
         """Confirm, with the same hash however often; a service that knows it is content."""
         swaps, intent_id = self._journal.swaps, self._intent.id
         step = swaps.last(intent_id, "confirm")
@@ -63,25 +65,25 @@ class DexConfirmation:
                 code, error, known = "NO_ANSWER", lost, False
             if known:
                 swaps.acked(intent_id, seq)
-                return Swapped(await self._newest(order), hash_)
+                newest = await self._newest(order)
+                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
             await self._clock.sleep(2 * attempt * self._pace.look)
         swaps.unknown(intent_id, seq, code)
         said = "The service has not taken note of the swap yet."
         words = goes_on(said, self._ending.paid_money(hash_))
-        return SwapOpen(words, code, intent_id, order.service_id, hash_, error)
+        return replace(self._ending.open(code, words, hash_), error=error)
 
-    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> DexOutcome:
+    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> Outcome:
         """A refusal is told and not final where money left: the service may see it later."""
         code = refused.code or f"HTTP_{refused.status}"
-        order_id = self._ending.order_id
         said = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
             self._journal.swaps.refused(self._intent.id, seq, code)
-            return SwapEnded(self._ending.words(said), code, order_id, error=refused)
+            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
         self._journal.swaps.unknown(self._intent.id, seq, code)
         who = f"you: send the service the order id and transaction {hash_}"
         words = goes_on(said, self._ending.paid_money(hash_), who)
-        return SwapOpen(words, code, self._intent.id, order_id, hash_, refused)
+        return replace(self._ending.open(code, words, hash_), error=refused)
 
     async def _newest(self, order: Order) -> Order:
         try:

@@ -10,20 +10,27 @@ from dataclasses import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.flows.creation.dex_transaction import NotThisSwap
-from swapdesk.flows.dex.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken
 from swapdesk.flows.dex.dex_words import ended, goes_on, on_its_way, signed_away
+from swapdesk.flows.dex.signed_steps import AGAIN_LATER
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN, wallet_money
+from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import Refused, WalletError
-from swapdesk.wallet.protocol import RefusalCode
 
-_AGAIN_LATER = frozenset({RefusalCode.LOCKED, RefusalCode.READ_ONLY, RefusalCode.CHAIN_UNREACHABLE})
+
+class Stopped(Exception):
+    """Ends the work on a swap from wherever it stands."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.code)
+        self.outcome = outcome
+
 
 Stop = (
     Stopped
@@ -48,7 +55,7 @@ class DexEnding:
         self.order_id: str | None = None
         """The order, once there is one."""
 
-    def of(self, stop: Stop) -> DexOutcome:
+    def of(self, stop: Stop) -> Outcome:
         """What is told of it."""
         match stop:
             case Stopped():
@@ -75,15 +82,19 @@ class DexEnding:
             case ClientError():
                 return self._service_said(stop)
 
-    def end(self, code: str, cause: str) -> SwapEnded:
+    def end(self, code: str, cause: str) -> Outcome:
         """Nothing was paid and nothing more is tried; committed before it is told."""
         words = self.words(cause)
         self.refuse_open_step(code)
-        return SwapEnded(words, code, self.order_id)
+        return self.over(code, words)
 
-    def open(self, code: str, words: Failure, hash_: str | None = None) -> SwapOpen:
-        """It is not over."""
-        return SwapOpen(words, code, self._intent.id, self.order_id, hash_)
+    def over(self, code: str, words: Failure, hash_: str | None = None) -> Outcome:
+        """Nothing more is done for it, and nothing was swapped."""
+        return replace(refused(code, words, hash_), order_id=self.order_id)
+
+    def open(self, code: str, words: Failure, hash_: str | None = None) -> Outcome:
+        """It is taken on from the step that stands in the journal."""
+        return replace(still_open(code, words, hash_), order_id=self.order_id)
 
     def refuse_open_step(self, code: str) -> None:
         """The step that stands open in the journal is over, and so is the swap."""
@@ -135,28 +146,27 @@ class DexEnding:
             f"with the venue, by transaction {hash_}; what it pays goes to {self._intent.recipient}"
         )
 
-    def _wallet_said(self, error: WalletError) -> DexOutcome:
+    def _wallet_said(self, error: WalletError) -> Outcome:
         """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
         said = f"{error.words[:1].upper()}{error.words[1:]}."
-        if isinstance(error, Refused) and error.code not in _AGAIN_LATER:
+        if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             outcome = self.end(error.code.value.upper(), said)
-            first = failure_of_wallet(error).next
-            return replace(
-                outcome, failure=replace(outcome.failure, next=f"{first}, then {QUOTE_AGAIN}")
-            )
+            next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
+            failure = outcome.failure and replace(outcome.failure, next=next_)
+            return replace(outcome, failure=failure)
         return self.open("WALLET", goes_on(said, self.whereabouts()))
 
-    def _service_said(self, error: ClientError) -> DexOutcome:
+    def _service_said(self, error: ClientError) -> Outcome:
         code = getattr(error, "code", None)
         status = getattr(error, "status", None)
         if isinstance(error, ApiError) and self.order_id is None:
             outcome = self.end(code or f"HTTP_{status}", failure_of(code or "", status).cause)
-            return SwapEnded(outcome.failure, outcome.code, error=error)
+            return replace(outcome, error=error)
         lost = error.reason if isinstance(error, OutcomeUnknown) else error
         if isinstance(lost, AnswerRefused) and self.order_id is None:
             # Asking created nothing, and was repeated already.
             outcome = self.end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
-            return SwapEnded(outcome.failure, outcome.code, error=lost)
+            return replace(outcome, error=lost)
         said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else UNREACHABLE
         words = goes_on(said.cause, self.whereabouts())
-        return SwapOpen(words, "NOT_REACHABLE", self._intent.id, self.order_id, error=error)
+        return replace(self.open("NOT_REACHABLE", words), error=error)

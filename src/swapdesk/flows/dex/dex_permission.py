@@ -19,16 +19,15 @@ from swapdesk.flows.creation.dex_transaction import NotThisSwap, approval_of
 from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS, journaled_plan, plan_of
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.signature_kinds import PERMIT, signature_kind
+from swapdesk.flows.dex.signed_steps import SignedSteps
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, RESET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
-from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 from swapdesk.wire.dex import (
     Approval,
     ApproveAnswer,
@@ -85,7 +84,7 @@ class DexPermission:
         journal: Journal,
         clock: Clock,
         intent: Intent,
-        payment: DexPayment,
+        signed: SignedSteps,
         pace: Pace,
     ) -> None:
         assert intent.dex is not None
@@ -93,7 +92,7 @@ class DexPermission:
         self._journal = journal
         self._clock = clock
         self._intent = intent
-        self._payment = payment
+        self._steps = signed
         self._pace = pace
         self._request = ApproveRequest(quote_id=intent.quote_id, address_from=intent.dex.sender)
 
@@ -129,7 +128,7 @@ class DexPermission:
 
     async def _finish_earlier(self) -> None:
         """Approvals of an earlier run: sent again as they are, to their end."""
-        for signed in await self._payment.of(Purpose.APPROVE):
+        for signed in await self._steps.of(Purpose.APPROVE):
             if signed.state not in FINAL:
                 await self._mined(signed, self._step_of(signed.hash))
 
@@ -144,11 +143,11 @@ class DexPermission:
         payload = approval_of(approval, promise_of(self._intent))
         step = RESET if payload.data.endswith(_NOTHING) else APPROVE
         digest, spender = _digest(encode_json(approval)), _spender_of(payload)
-        signed = await self._payment.send_new(step, digest, payload, spender=spender)
+        signed = await self._steps.sign_transaction(step, digest, payload, spender=spender)
         await self._mined(signed, step)
 
     async def _mined(self, signed: SignedTransaction, step: str) -> None:
-        done = await self._payment.settle(signed, step, until=self._intent.valid_until)
+        done = await self._steps.settle(signed, step, until=self._intent.valid_until)
         if done.state is not TransactionState.SUCCEEDED:
             raise ApprovalFailed(done.hash, done.state)
 
@@ -186,23 +185,14 @@ class DexPermission:
         """The signature of a step, made now or as the journal has it."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(encode_json(requirement))
-        swaps, intent_id = self._journal.swaps, self._intent.id
-        before = swaps.last(intent_id, name)
+        before = self._journal.swaps.last(self._intent.id, name)
         if before is not None and before.state is StepState.ACKED:
             if before.digest != digest:
                 raise ChainBroken(f"step {requirement.step} is another document than before")
             return _given(requirement, str(before.told["signature"]))
-        seq = swaps.begin(intent_id, name, digest)
         kind = signature_kind(requirement.data)
-        swaps.sent(intent_id, seq, kind=kind)
-        try:
-            signature = await self._payment.sign(payload_of(requirement))
-        except (NotAgreed, NotSignable) as said_no:
-            swaps.refused(intent_id, seq, type(said_no).__name__)
-            raise
-        assert isinstance(signature, Signature)
-        taken = str(signature.taken)
-        swaps.acked(intent_id, seq, signature=signature.signature, kind=kind, taken=taken)
+        payload = payload_of(requirement)
+        signature = await self._steps.sign_document(name, digest, payload, kind)
         return _given(requirement, signature.signature)
 
 

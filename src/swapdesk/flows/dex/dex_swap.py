@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
@@ -21,20 +22,20 @@ from swapdesk.flows.creation.dex_transaction import (
 )
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow
 from swapdesk.flows.dex.dex_confirmation import DexConfirmation
-from swapdesk.flows.dex.dex_ending import DexEnding
-from swapdesk.flows.dex.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
+from swapdesk.flows.dex.dex_ending import DexEnding, Stopped
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.dex_words import ended, goes_on
+from swapdesk.flows.dex.signed_steps import SignedSteps
 from swapdesk.flows.dex.swap_transaction import SwapTransaction
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.intent_log import TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment
 from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
 from swapdesk.flows.wording import (
     ALREADY_ASKED,
@@ -77,36 +78,36 @@ class DexSwapFlow:
         self._watch = watch or Watch()
         self._on_waiting = on_waiting
 
-    async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> DexOutcome:
+    async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
         """A new swap; ``plan`` as it was confirmed, where it was known. Raises NoDexSwap for an
         intent that is none."""
         promise_of(intent)
         if intent.id in self._exchange.running:
-            return SwapEnded(ALREADY_ASKED, "ALREADY_ASKED")
+            return refused("ALREADY_ASKED", ALREADY_ASKED)
         if intent.valid_until - self._clock.now() <= LAST_MOMENT:
-            return SwapEnded(QUOTE_ENDED, "QUOTE_EXPIRED")
+            return refused("QUOTE_EXPIRED", QUOTE_ENDED)
         try:
             if self._journal.intents.get(intent.id) is not None:
-                return SwapEnded(ALREADY_ASKED, "ALREADY_ASKED")
+                return refused("ALREADY_ASKED", ALREADY_ASKED)
             digest = hashlib.sha256(json.dumps(intent.as_json()).encode()).hexdigest()
             told = None if plan is None else {"plan": plan.as_json()}
             self._journal.intents.add(intent, "permission", digest, told)
         except JournalUnavailable:
-            return SwapEnded(NO_JOURNAL, "NO_JOURNAL")
+            return refused("NO_JOURNAL", NO_JOURNAL)
         except TwinPending:
-            return SwapEnded(OUTCOME_PENDING, "OUTCOME_PENDING")
+            return refused("OUTCOME_PENDING", OUTCOME_PENDING)
         return await self._run(intent)
 
-    async def take_on(self, intent: Intent) -> DexOutcome | None:
+    async def take_on(self, intent: Intent) -> Outcome | None:
         """Go on with a swap that an earlier run left open; None while another desk has it."""
         try:
             if intent.id in self._exchange.running or not self._journal.intents.adopt(intent.id):
                 return None
         except JournalUnavailable:
-            return SwapOpen(NO_JOURNAL, "NO_JOURNAL", intent.id)
+            return still_open("NO_JOURNAL", NO_JOURNAL)
         return await self._run(intent)
 
-    async def _run(self, intent: Intent) -> DexOutcome:
+    async def _run(self, intent: Intent) -> Outcome:
         self._exchange.running.add(intent.id)
         try:
             return await _Work(self, intent).done()
@@ -126,7 +127,7 @@ class _Work:
         self._on_waiting = flow._on_waiting
         self._intent = intent
         self._promise = promise_of(intent)
-        self._payment = DexPayment(
+        self._steps = SignedSteps(
             flow._wallet,
             flow._journal,
             flow._clock,
@@ -136,21 +137,18 @@ class _Work:
             flow._watch,
         )
         self._ending = DexEnding(intent, flow._journal)
-        self._transaction = SwapTransaction(
-            flow._journal, flow._clock, self._promise, self._payment, self._ending
-        )
+        self._transaction = SwapTransaction(flow._clock, self._promise, self._steps, self._ending)
         self._confirmation = DexConfirmation(
             flow._api, flow._journal, flow._clock, intent, self._ending, flow._pace
         )
 
-    async def done(self) -> DexOutcome:
+    async def done(self) -> Outcome:
         try:
             return await self._through()
         except JournalUnavailable:
-            order_id = self._ending.order_id
-            return SwapOpen(NO_JOURNAL, "NO_JOURNAL", self._intent.id, order_id)
+            return self._ending.open("NO_JOURNAL", NO_JOURNAL)
 
-    async def _through(self) -> DexOutcome:
+    async def _through(self) -> Outcome:
         try:
             order = await self._ordered()
             self._ending.order_id = order.service_id
@@ -183,8 +181,8 @@ class _Work:
                 await self._exchange.resolve(self._intent, step.server_at or step.sent_at, before)
             )
         if self._intent.valid_until - self._clock.now() <= LAST_MOMENT:
-            for signed in await self._payment.of(Purpose.APPROVE):
-                await self._payment.give_up_unsent(signed)
+            for signed in await self._steps.of(Purpose.APPROVE):
+                await self._steps.give_up_unsent(signed)
             raise Stopped(self._ending.end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
         body = dex_body(self._intent, await self._permitted())
         return self._adopted(
@@ -197,7 +195,7 @@ class _Work:
         if self._promise.chain_id is None:
             return []
         permission = DexPermission(
-            self._api, self._journal, self._clock, self._intent, self._payment, self._pace
+            self._api, self._journal, self._clock, self._intent, self._steps, self._pace
         )
         return await permission.obtain()
 
@@ -216,9 +214,7 @@ class _Work:
                 seq = self._journal.swaps.begin(self._intent.id, "swap", "")
                 self._journal.swaps.refused(self._intent.id, seq, "ORDER_DIFFERS")
                 said = outcome.withheld or "This order is not what you confirmed."
-                raise Stopped(
-                    SwapEnded(self._ending.words(said), "ORDER_DIFFERS", self._ending.order_id)
-                )
+                raise Stopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
             return outcome.order
         if isinstance(outcome, NotCreated):
             cause = outcome.failure.cause
@@ -227,6 +223,6 @@ class _Work:
                 cause = f'{cause} The service says: "{outcome.error.message}"'
             words = ended(cause, self._ending.money())
             self._ending.refuse_open_step(outcome.code)
-            raise Stopped(SwapEnded(words, outcome.code, error=outcome.error))
+            raise Stopped(replace(refused(outcome.code, words), error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
-        raise Stopped(SwapOpen(words, "OUTCOME_UNKNOWN", self._intent.id))
+        raise Stopped(still_open("OUTCOME_UNKNOWN", words))

@@ -7,7 +7,8 @@ by the pass phrase, which a swap whose payment is already signed does not need.
 
 from __future__ import annotations
 
-from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen
+from dataclasses import replace
+
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_promise import NoDexSwap
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
@@ -16,6 +17,7 @@ from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.signing.running_signings import RunningSignings
 from swapdesk.flows.signing.signing_keys import is_shut, open_keys
+from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import WalletError
@@ -59,7 +61,7 @@ class RunningSwaps(RunningSignings[SwapSigning]):
         )
         return self._kept(session)
 
-    async def run(self, session: SwapSigning) -> DexOutcome | None:
+    async def run(self, session: SwapSigning) -> Outcome | None:
         """Do the work, or go on with it, up to its end; None while another desk does it.
 
         A run that is cancelled leaves the swap as the journal has it."""
@@ -72,26 +74,29 @@ class RunningSwaps(RunningSignings[SwapSigning]):
                 outcome = self._not_asked(session, error)
             except (NoDexSwap, NumberError) as error:
                 failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
-                outcome = SwapEnded(failure, "NOT_CONFIRMABLE")
+                outcome = refused("NOT_CONFIRMABLE", failure)
         if outcome is None:
             self._left(session)
             return None
-        session.ended(outcome)
+        session.finish(outcome)
         return outcome
 
-    async def _worked(self, session: SwapSigning) -> DexOutcome | None:
+    async def _worked(self, session: SwapSigning) -> Outcome | None:
         await self._name_account(session)
         if session.fresh or not self._desk.wallet.live:
             await self._open_keys(session)
         outcome = await self._once(session)
         while (
-            isinstance(outcome, SwapOpen) and self._desk.wallet.live and await self._shut(session)
+            outcome is not None
+            and outcome.open
+            and self._desk.wallet.live
+            and await self._shut(session)
         ):
             await self._open_keys(session)
             outcome = await self._once(session)
         return outcome
 
-    async def _once(self, session: SwapSigning) -> DexOutcome | None:
+    async def _once(self, session: SwapSigning) -> Outcome | None:
         desk, link = self._desk, self._desk.link
         flow = DexSwapFlow(
             link.api,
@@ -107,13 +112,13 @@ class RunningSwaps(RunningSignings[SwapSigning]):
         session.fresh = False
         return await flow.swap(session.intent, session.plan)
 
-    def _not_asked(self, session: SwapSigning, error: WalletError) -> DexOutcome:
+    def _not_asked(self, session: SwapSigning, error: WalletError) -> Outcome:
         """The wallet could not be asked before the flow began."""
         failure = failure_of_wallet(error)
         if session.fresh:
-            return SwapEnded(failure, failure.code)
+            return refused(failure.code, failure)
         said = goes_on(failure.cause, "as it was left", failure.next)
-        return SwapOpen(said, failure.code, session.id, session.order_id)
+        return replace(still_open(failure.code, said), order_id=session.order_id)
 
     async def _name_account(self, session: SwapSigning) -> None:
         terms = session.intent.dex

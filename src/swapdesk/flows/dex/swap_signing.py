@@ -7,14 +7,14 @@ from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.flows.dex.dex_ending import DexEnding
-from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.signing_steps import flow_steps
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.flow_step import FlowStep
-from swapdesk.flows.signing.signing_session import Ending, SigningSession
+from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.transactions.outcome import Outcome
 
 
 class SwapSigning(SigningSession):
@@ -50,7 +50,6 @@ class SwapSigning(SigningSession):
         self.intent = intent
         self.fresh = fresh
         self.plan = plan
-        self.outcome: DexOutcome | None = None
         self._journal = journal
 
     @property
@@ -70,8 +69,6 @@ class SwapSigning(SigningSession):
 
     @property
     def order_id(self) -> str | None:
-        if isinstance(self.outcome, Swapped):
-            return self.outcome.order.service_id
         if self.outcome is not None and self.outcome.order_id is not None:
             return self.outcome.order_id
         return self._journal.swaps.order_of(self.id)
@@ -79,7 +76,7 @@ class SwapSigning(SigningSession):
     @property
     def steps(self) -> tuple[FlowStep, ...]:
         """From the journal."""
-        ended = isinstance(self.outcome, SwapEnded)
+        ended = self.outcome is not None and self.outcome.refused
         steps = self._journal.swaps.steps(self.id)
         allows = self.token.kind == "evm"
         return flow_steps(steps, self.plan, ended=ended, allows=allows)
@@ -100,7 +97,7 @@ class SwapSigning(SigningSession):
 
     @property
     def brief(self) -> str | None:
-        if isinstance(self.outcome, Swapped):
+        if self.outcome is not None and self.outcome.done:
             return "swapped"
         step = self._journal.swaps.last(self.id, "swap")
         if step is None or not step.told.get("hash"):
@@ -113,18 +110,6 @@ class SwapSigning(SigningSession):
     def whereabouts(self) -> str:
         return DexEnding(self.intent, self._journal).whereabouts()
 
-    def started(self) -> None:
-        self.outcome = None
-        super().started()
-
-    def ended(self, outcome: DexOutcome) -> None:
-        """The run came to this."""
-        self.outcome, self.fresh = outcome, False
-        self.finish(_ending_of(outcome))
-
-
-def _ending_of(outcome: DexOutcome) -> Ending:
-    if isinstance(outcome, Swapped):
-        return Ending(order_id=outcome.order.service_id, hash=outcome.hash)
-    open_ = isinstance(outcome, SwapOpen)
-    return Ending(outcome.failure, outcome.code, open_, outcome.order_id, outcome.hash)
+    def finish(self, outcome: Outcome) -> None:
+        self.fresh = False
+        super().finish(outcome)

@@ -14,13 +14,11 @@ from swapdesk.flows.creation.dex_transaction import (
     told_by,
     transaction_of,
 )
-from swapdesk.flows.dex.dex_ending import DexEnding
-from swapdesk.flows.dex.dex_outcome import Stopped, SwapEnded
+from swapdesk.flows.dex.dex_ending import DexEnding, Stopped
 from swapdesk.flows.dex.dex_words import goes_on, reverted
+from swapdesk.flows.dex.signed_steps import SignedSteps
 from swapdesk.flows.dex.solana_half import half_of
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.dex_payment import DexPayment
+from swapdesk.flows.journal.dex_log import SWAP
 from swapdesk.flows.transactions.same_nonce import decisive
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.promise import Promise, Purpose
@@ -33,20 +31,18 @@ TOO_LATE = timedelta(seconds=5)
 
 
 class SwapTransaction:
-    """Of one swap. ``payment`` signs and sends, ``ending`` says what an end comes to."""
+    """Of one swap. ``steps`` signs and sends, ``ending`` says what an end comes to."""
 
     def __init__(
         self,
-        journal: Journal,
         clock: Clock,
         promise: Promise,
-        payment: DexPayment,
+        steps: SignedSteps,
         ending: DexEnding,
     ) -> None:
-        self._journal = journal
         self._clock = clock
         self._promise = promise
-        self._payment = payment
+        self._steps = steps
         self._ending = ending
 
     async def executed(self, order: Order) -> str | None:
@@ -56,12 +52,12 @@ class SwapTransaction:
             told = told_by(order)
             if settled_by_venue(told):
                 return None
-            self._payment.order_until(deadline_of(told))
+            self._steps.order_until(deadline_of(told))
             digest = hashlib.sha256(encode_json(told)).hexdigest()
             read = half_of if self._promise.chain_id is None else transaction_of
-            signed = await self._payment.send_new("swap", digest, read(told, self._promise))
+            signed = await self._steps.sign_transaction(SWAP, digest, read(told, self._promise))
         try:
-            found = await self._payment.settle(signed, "swap")
+            found = await self._steps.settle(signed, SWAP)
         except Refused as refused:
             # The bytes are written down and are what may be sent once more.
             words = goes_on(f"{refused.words}.", self._ending.whereabouts())
@@ -70,29 +66,25 @@ class SwapTransaction:
         if found.state is TransactionState.SUCCEEDED:
             return hash_
         if found.state is TransactionState.FAILED:
-            raise Stopped(SwapEnded(reverted(hash_), "REVERTED", self._ending.order_id, hash_))
+            raise Stopped(self._ending.over("REVERTED", reverted(hash_), hash_))
         said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
-        raise Stopped(
-            SwapEnded(
-                self._ending.words(said), found.state.value.upper(), self._ending.order_id, hash_
-            )
-        )
+        words = self._ending.words(said)
+        raise Stopped(self._ending.over(found.state.value.upper(), words, hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
         """The transaction that stands in the wallet's records, whatever the service says by now;
         None where there is none. One that nobody has seen and that would come too late is given
         up."""
-        before = await self._payment.of(Purpose.SWAP)
+        before = await self._steps.of(Purpose.SWAP)
         kept = [one for one in before if one.state is not TransactionState.ABANDONED]
         pays = decisive(kept)
         if pays is None:
             return None
         if pays.state is TransactionState.SIGNED and self._too_late(order):
-            await self._payment.give_up_unsent(pays)
+            await self._steps.give_up_unsent(pays)
             raise Stopped(
                 self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
             )
-        self._note(pays)
         return pays
 
     def _too_late(self, order: Order) -> bool:
@@ -101,12 +93,3 @@ class SwapTransaction:
         except NotThisSwap:
             return False
         return ends - self._clock.now() <= TOO_LATE
-
-    def _note(self, signed: SignedTransaction) -> None:
-        """Bring the journal to what the wallet's records say."""
-        swaps, intent_id = self._journal.swaps, self._promise.intent_id
-        step = swaps.last(intent_id, "swap")
-        if step is None:
-            swaps.sent(intent_id, swaps.begin(intent_id, "swap", ""), hash=signed.hash)
-        elif step.state is StepState.PREPARED:
-            swaps.sent(intent_id, step.seq, hash=signed.hash)

@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from typing import ClassVar
 
-from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock, until
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.signing.flow_step import FlowStep
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
-from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
@@ -40,20 +38,6 @@ class Stage(Enum):
     """Nothing: it is open and can be gone on with."""
     ENDED = "ended"
     """Nothing: it is over."""
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How the work ended, or where it stopped. ``failure`` None: all of it was done. ``open``:
-    it can be gone on with. ``hash`` is of what was sent, ``error`` what the service was asked in
-    vain."""
-
-    failure: Failure | None = None
-    code: str = ""
-    open: bool = False
-    order_id: str | None = None
-    hash: str | None = None
-    error: ClientError | None = None
 
 
 class SigningSession(Watch, ABC):
@@ -96,7 +80,8 @@ class SigningSession(Watch, ABC):
         """What the newest review is about."""
         self.transaction: SignedTransaction | None = None
         """The newest one that was sent and is not final."""
-        self.ending: Ending | None = None
+        self.outcome: Outcome | None = None
+        """How the run ended or where it stopped; None while one goes on."""
         self.said = ""
         """Why the pass phrase is asked for again."""
         self.replacing = False
@@ -151,8 +136,8 @@ class SigningSession(Watch, ABC):
 
     @property
     def stage(self) -> Stage:
-        if self.ending is not None:
-            return Stage.STOPPED if self.ending.open else Stage.ENDED
+        if self.outcome is not None:
+            return Stage.STOPPED if self.outcome.open else Stage.ENDED
         if self._phrase is not None:
             return Stage.LOCKED
         return Stage.REVIEW if self.review is not None else Stage.WORKING
@@ -187,6 +172,8 @@ class SigningSession(Watch, ABC):
         said = f"{sent.confirmations} of {self.confirmations} confirmations"
         if not self.confirmations or sent.confirmations > self.confirmations:
             said = f"{sent.confirmations} confirmations"
+        if sent.state is TransactionState.SIGNED:
+            return "Signed and written down. The desk sends it."
         where = self.token.chain_name
         problem = f" The node says: {sent.problem}." if sent.problem else ""
         if sent.state is TransactionState.MINED and not sent.confirmations:
@@ -210,7 +197,7 @@ class SigningSession(Watch, ABC):
 
     def started(self) -> None:
         """A run begins, the first one or one more."""
-        self.ending, self.said = None, ""
+        self.outcome, self.said = None, ""
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
@@ -254,10 +241,10 @@ class SigningSession(Watch, ABC):
         self.transaction = None if signed.state in FINAL else signed
         self._changed()
 
-    def finish(self, ending: Ending) -> None:
+    def finish(self, outcome: Outcome) -> None:
         """The run came to this."""
         self._withdraw()
-        self.ending, self.transaction = ending, None
+        self.outcome, self.transaction = outcome, None
         self._changed()
 
     # What the trader says

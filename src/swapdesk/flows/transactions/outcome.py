@@ -60,5 +60,5 @@ def refused(code: str, failure: Failure, hash_: str | None = None) -> Outcome:
     return Outcome(End.REFUSED, code, failure, hash_)
 
 
-def still_open(code: str, failure: Failure, hash_: str | None = None) -> Outcome:
+def still_open(code: str, failure: Failure | None, hash_: str | None = None) -> Outcome:
     return Outcome(End.OPEN, code, failure, hash_)

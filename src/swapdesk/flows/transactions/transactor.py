@@ -28,6 +28,7 @@ from swapdesk.wallet.transactions import (
 MOST_LOOKS = 5
 """How often one payload is shown when chain or wallet changed under the review."""
 
+_NOT_TAKEN = frozenset({RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED})
 _LOOK_AGAIN = frozenset({RefusalCode.STALE_REVIEW, RefusalCode.UNKNOWN_REVIEW})
 
 
@@ -104,6 +105,9 @@ class Entry:
     def signed(self, hash_: str) -> None:
         """Commit the transaction before a byte of it leaves; said again by who follows it."""
 
+    def given(self, signature: Signature) -> None:
+        """Commit the signature of a document before it is handed on."""
+
     def done(self, hash_: str) -> None:
         """``hash_`` was executed and counts."""
 
@@ -112,6 +116,8 @@ class Entry:
         was."""
 
 
+Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
+"""Has the wallet sign, as a rule :meth:`Transactor.agree`."""
 Reviewing = Callable[[], Awaitable[tuple[Payload, Review]]]
 """Makes what is to be signed and has the agent judge it."""
 
@@ -230,14 +236,27 @@ class Transactor:
 
     # The signature
 
-    async def confirm(
-        self, entry: Entry, signing: Callable[[], Awaitable[Signature | SignedTransaction]]
-    ) -> SignedTransaction:
+    async def confirm(self, entry: Entry, signing: Signing) -> SignedTransaction:
         """Sign a transaction: its entry in the journal, the signature, its hash in the journal.
         Only then its bytes may leave (:meth:`follow`)."""
+        signed = await self._signed(entry, signing)
+        if not isinstance(signed, SignedTransaction):
+            raise Refused(RefusalCode.DEFECT, "the wallet signed something else than a transaction")
+        entry.signed(signed.hash)
+        return signed
+
+    async def confirm_document(self, entry: Entry, signing: Signing) -> Signature:
+        """The same of a document, of which nothing leaves by itself."""
+        signed = await self._signed(entry, signing)
+        if not isinstance(signed, Signature):
+            raise Refused(RefusalCode.DEFECT, "the wallet signed something else than a document")
+        entry.given(signed)
+        return signed
+
+    async def _signed(self, entry: Entry, signing: Signing) -> Signature | SignedTransaction:
         entry.begin()
         try:
-            signed = await signing()
+            return await signing()
         except (NotAgreed, NotSignable) as said_no:
             entry.refused(said_no.code)
             raise
@@ -245,10 +264,6 @@ class Transactor:
             if _nothing_signed(refused, entry):
                 entry.refused(refused.code.value.upper())
             raise
-        if not isinstance(signed, SignedTransaction):
-            raise Refused(RefusalCode.DEFECT, "the wallet signed something else than a transaction")
-        entry.signed(signed.hash)
-        return signed
 
     async def send(self, step: Proposal | UnderWay, phrase: str | None = None) -> Delivered:
         """Sign what was proposed (nothing, where it was signed before), send it, and wait until
@@ -268,6 +283,16 @@ class Transactor:
         if signed.state is not TransactionState.SIGNED:
             return signed
         return await self._client.abandon(signed.hash)
+
+    async def dispatch(self, signed: SignedTransaction) -> bool:
+        """Send the bytes once and do not wait: whether a node has them."""
+        try:
+            self._watch.seen(await self._client.broadcast(signed.hash))
+        except Refused as refused:
+            if refused.code not in _NOT_TAKEN:
+                raise
+            return False
+        return True
 
     async def follow(
         self,
@@ -298,6 +323,18 @@ class Transactor:
         elif came.final:
             entry.refused(stands.state.value.upper(), stands.hash)
         return came
+
+    async def settle(
+        self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
+    ) -> SignedTransaction:
+        """:meth:`follow` for what is a step of more. Raises StillOpen when there is no end in time,
+        and what ended the following before."""
+        came = await self.follow(signed, entry, until=until)
+        if came.error is not None:
+            raise came.error
+        if not came.final:
+            raise StillOpen(signed.hash, came.reason)
+        return came.transaction
 
 
 def _nothing_signed(refused: Refused, entry: Entry) -> bool:

@@ -65,8 +65,8 @@ class BatchPaying(BatchEditing):
         state, progress = super().plan_state(plan), self.progress
         if progress is None:
             return state
-        ending = self.signing.ending if self.signing is not None else None
-        failure = ending.failure if ending is not None else None
+        outcome = self.signing.outcome if self.signing is not None else None
+        failure = outcome.failure if outcome is not None else None
         current = progress.current
         group = current.group if current is not None else None
         chains = {one.chain: one.coin_symbol for one in state.means}

@@ -19,7 +19,8 @@ from swapdesk.flows.signing.review_words import (
     moved,
     objections,
 )
-from swapdesk.flows.signing.signing_session import Ending, SigningSession, Stage
+from swapdesk.flows.signing.signing_session import SigningSession, Stage
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.spans import (
     Line,
@@ -78,8 +79,8 @@ def sign_lines(state: SignState, width: int) -> list[Line]:
     review = session.review
     if review is not None:
         return review_lines(session, review, width, roomy=state.roomy)[1]
-    if session.ending is not None:
-        return _end_lines(session, session.ending, width, short=state.short)
+    if session.outcome is not None:
+        return _end_lines(session, session.outcome, width, short=state.short)
     if session.stage is Stage.LOCKED:
         return _locked_lines(session, width)
     return wrapped(Span(session.doing), width)
@@ -252,20 +253,20 @@ def _locked_lines(session: SigningSession, width: int) -> list[Line]:
     return rows
 
 
-def _end_lines(session: SigningSession, ending: Ending, width: int, *, short: bool) -> list[Line]:
-    failure = ending.failure
+def _end_lines(session: SigningSession, outcome: Outcome, width: int, *, short: bool) -> list[Line]:
+    failure = outcome.failure
     if failure is None:
         return wrapped(Span(session.DONE), width)
-    glyph, role = (TROUBLE, "status-waiting") if ending.open else (REFUSED, "status-trouble")
+    glyph, role = (TROUBLE, "status-waiting") if outcome.open else (REFUSED, "status-trouble")
     rows = wrapped(Span(f"{glyph} {failure.cause}", role), width, indent=2)
     rows += [] if short else [[]]
     rows += _labelled("Funds", _sentence(failure.money), width)
     rows += _labelled("Next", _sentence(failure.next), width)
-    if ending.order_id is not None:
-        rows += _labelled("Order", ending.order_id, width)
-    if ending.hash is not None:
-        rows += _labelled("Transaction", ending.hash, width)
-    rows += _labelled("Code", ending.code, width)
+    if outcome.order_id is not None:
+        rows += _labelled("Order", outcome.order_id, width)
+    if outcome.hash is not None:
+        rows += _labelled("Transaction", outcome.hash, width)
+    rows += _labelled("Code", outcome.code, width)
     refused = session.refused
     if refused is not None:
         rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
@@ -288,7 +289,7 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     funds = f"{_paid(session)}{at}."
     plain = where.partition(";")[0] == "in your wallet" and "may still" not in where
     whole = funds if plain and "signature" not in where else f"{where}."
-    failure = session.ending.failure if session.ending is not None else None
+    failure = session.outcome.failure if session.outcome is not None else None
     if failure is not None:
         return MoneyState(f"{failure.money}.", failure.next, funds)
     if session.over:
