@@ -28,6 +28,7 @@ from swapdesk.sandbox.node.evm.lanes import give_way
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
+from swapdesk.sandbox.node.issued_world import OtherWorld
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.server import NodeApp
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
@@ -60,7 +61,7 @@ async def _run(orders: dict[str, Any]) -> int:
             speed=None if speed is None else Decimal(str(speed)),
             embedded={**wallets, solana_wallets.name: solana_wallets},
         )
-    except (OtherSeed, OtherRelease, KeyRefused) as other:
+    except (OtherSeed, OtherRelease, OtherWorld, KeyRefused) as other:
         announce({"refused": str(other)})
         return 2
     try:

@@ -10,23 +10,18 @@ transaction that books it; what comes in is booked when it is read in a block.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from swapdesk.chain.addresses.derive import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
 from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.issued_world import issue_world
 from swapdesk.sandbox.node.outgoing import Outgoing, Payment
 from swapdesk.sandbox.node.transfers import Transfer, Transfers
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
-from swapdesk.sandbox.reserves import (
-    FAUCET_DOLLARS,
-    PAYER,
-    VENUE_DOLLARS,
-    hot_wallet_name,
-    reserve_units,
-)
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
-from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, trades, world_tokens
+from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
+from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, world_tokens
 
 
 class LedgerRefusal(Exception):
@@ -74,24 +69,15 @@ class Ledger:
                 self._names[chain.short_name, self._wallets[place]] = name
         return self._wallets[place]
 
-    def begin(self) -> None:
-        """Issue every token to the exchanges that trade it and to the faucet."""
-        balances: list[tuple[str, str, str]] = []
-        issued: list[tuple[str, str]] = []
-        for token in world_tokens().values():
-            if token.asset is None:
-                continue
-            owners = [(self.faucet(token.chain), FAUCET_DOLLARS)] + [
-                (self.hot_wallet(venue.code, token.chain, number), VENUE_DOLLARS)
-                for venue in VENUE_ROWS
-                if trades(venue, token)
-                for number in range(PAYOUT_WALLETS)
-            ]
-            units = [(owner, reserve_units(token, dollars)) for owner, dollars in owners]
-            balances += [(token.token_id, owner, str(held)) for owner, held in units]
-            issued.append((token.token_id, str(sum(held for _, held in units))))
-        self._database.connection.executemany("INSERT INTO balances VALUES (?, ?, ?)", balances)
-        self._database.connection.executemany("INSERT INTO issued VALUES (?, ?)", issued)
+    def issue(self, directory: Path) -> None:
+        """Issue every token to the exchanges that trade it and to the faucet, as far as that has
+        not been done. Raises OtherWorld."""
+        issue_world(self._database, self._wallet_of, directory)
+
+    def _wallet_of(self, token: WorldToken, venue: str | None, number: int) -> str:
+        if venue is None:
+            return self.faucet(token.chain)
+        return self.hot_wallet(venue, token.chain, number)
 
     def balance(self, token: str, address: str) -> int:
         row = self._database.connection.execute(

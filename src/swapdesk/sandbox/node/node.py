@@ -19,6 +19,7 @@ from swapdesk.sandbox.node.chain_faults import (
 from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.node.issued_world import OtherWorld
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.node.params import (
@@ -96,11 +97,15 @@ class Node:
         self.chains: EmbeddedChains | None = None
         self.solana: EmbeddedSolana | None = None
         """Both set by the process that carries them."""
-        with self.database.transaction():
-            if stored is None:
-                self.ledger.begin()
-                self.database.put("seed", str(self.seed))
-            self._keep_pace()
+        try:
+            with self.database.transaction():
+                self.ledger.issue(path.parent)
+                if stored is None:
+                    self.database.put("seed", str(self.seed))
+                self._keep_pace()
+        except OtherWorld:
+            self.database.close()
+            raise
         self.handlers = self._table()
 
     def step(self) -> None:
