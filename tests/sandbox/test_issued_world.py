@@ -117,7 +117,8 @@ def test_a_coin_of_orders_that_is_gone_is_refused(
         tables.have(token for token in ISSUED if token is not BTC)
     else:
         tables.have(other if token is BTC else token for token in ISSUED)
-    told = rf"^{tmp_path} has orders of another world \(token {BTC.token_id}\); choose another"
+    named = "BTC bitcoin" if change == "gone" else "BTC bitcoin with 8 decimals"
+    told = rf"^{tmp_path} has orders of another world \({named}\); choose another"
     with pytest.raises(OtherWorld, match=told):
         opened(tmp_path)
     assert stored(tmp_path) == before

@@ -42,13 +42,13 @@ def issue_world(database: Database, wallet: WalletOf, directory: Path) -> None:
     if database.get(_DIGEST) == digest:
         return
     tokens = {token.token_id: token for token in _issued()}
-    noted: dict[str, str] = json.loads(database.get(_TERMS) or "{}")
+    noted: dict[str, list[str]] = json.loads(database.get(_TERMS) or "{}")
     used = _used(database)
     _require(database, directory, tokens, noted, used)
     _forget(database, used)
     for token in tokens.values():
         _issue(database, token, wallet)
-    terms = {token_id: _terms(token) for token_id, token in tokens.items()}
+    terms = {token_id: [*_terms(token), token.row.symbol] for token_id, token in tokens.items()}
     database.put(_TERMS, json.dumps(noted | terms))
     database.put(_DIGEST, digest)
 
@@ -57,9 +57,9 @@ def _issued() -> list[WorldToken]:
     return [token for token in world_tokens().values() if token.asset is not None]
 
 
-def _terms(token: WorldToken) -> str:
-    """What must not change while somebody has some: where a token is, and how it is counted."""
-    return f"{token.row.chain} {token.row.decimals}"
+def _terms(token: WorldToken) -> list[str]:
+    """What must not change while somebody has some: its chain and its decimals."""
+    return [token.row.chain, str(token.row.decimals)]
 
 
 def _digest() -> str:
@@ -90,16 +90,18 @@ def _require(
     database: Database,
     directory: Path,
     tokens: dict[str, WorldToken],
-    noted: dict[str, str],
+    noted: dict[str, list[str]],
     used: set[str],
 ) -> None:
     """Raises OtherWorld."""
-    missing = {
-        f"token {token_id}"
-        for token_id in used
-        if token_id not in tokens
-        or noted.get(token_id, _terms(tokens[token_id])) != _terms(tokens[token_id])
-    }
+    missing = set()
+    for token_id in used:
+        token = tokens.get(token_id)
+        chain, decimals, symbol = noted.get(token_id, ("", "", f"token {token_id}"))
+        if token is None:
+            missing.add(f"{symbol} {chain}".strip())
+        elif token_id in noted and [chain, decimals] != _terms(token):
+            missing.add(f"{symbol} {chain} with {decimals} decimals")
     venues = {row[0] for row in database.connection.execute("SELECT venue FROM accounts")}
     missing |= {f"exchange {code}" for code in venues - {row.code for row in VENUE_ROWS}}
     if missing:
