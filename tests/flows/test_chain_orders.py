@@ -25,9 +25,8 @@ from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_filter import read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_sorting import Group, group_of
-from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.order_words import Certainty
-from swapdesk.flows.orders.summarising import summarise, time_at
+from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
+from swapdesk.flows.orders.situations import Certainty
 from swapdesk.flows.orders.swap_payment import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
@@ -44,11 +43,11 @@ ACCOUNT = Account(
 )
 
 
-def told(display: DisplayStatus, after: timedelta = timedelta(0)) -> OrderSummary:
+def told(display: DisplayStatus, after: timedelta = timedelta(0)) -> OrderStatus:
     intent = swap_intent()
     known = order(intent, is_dex=True, deposit_address=None, display_status=display, in_status=None)
     tracked = TrackedOrder(known, intent, None, ended=False, seen_at=NOW, source="stream")
-    return summarise(tracked, NOW + after)
+    return order_status(tracked, NOW + after)
 
 
 def test_before_its_transaction_the_chain_is_awaited() -> None:
@@ -132,14 +131,14 @@ def step(name: str, state: StepState, code: str | None = None, **came: str) -> S
 def test_who_acts_is_who_has_still_to_act(
     steps: list[SwapStep], word: str, actor: str, money: str
 ) -> None:
-    said = summarise(with_steps(*steps), NOW)
+    said = order_status(with_steps(*steps), NOW)
     assert (said.word, said.actor) == (word, actor)
     assert money in said.money
     assert "~" not in said.brief, "nothing is under way that an estimate counts"
 
 
 def test_what_the_venue_settles_is_signed_before_its_order() -> None:
-    said = summarise(with_steps(step("create", StepState.ACKED), settles=True), NOW)
+    said = order_status(with_steps(step("create", StepState.ACKED), settles=True), NOW)
     assert said.actor == "the chain"
 
 
@@ -154,7 +153,7 @@ def test_what_was_not_signed_is_diagnosed_so() -> None:
         tracked,
         order=tracked.order.model_copy(update={"display_status": DisplayStatus.DEPOSIT_DETECTED}),
     )
-    assert summarise(seen, NOW).word == "On the chain"
+    assert order_status(seen, NOW).word == "On the chain"
 
 
 REFUSED_BY_YOU = step("swap", StepState.REFUSED, "NOT_CONFIRMED")
@@ -165,9 +164,9 @@ def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(displ
     """No open order with a countdown, and no failure: there was nothing to fail."""
     over = display != "WAITING_FOR_DEPOSIT"
     tracked = with_steps(REFUSED_BY_YOU, closed=over, display_status=display)
-    said = summarise(tracked, NOW)
+    said = order_status(tracked, NOW)
     assert (said.word, said.level, said.sign) == ("Not signed", "expired", "expired")
-    assert (said.time, said.counting, said.ended, said.yours) == (NOTHING, False, True, False)
+    assert (said.time.text, said.counting, said.ended, said.yours) == (NOTHING, False, True, False)
     assert said.money == "in your wallet; nothing was swapped."
     assert "trouble" not in str(stage_spans(stage_of(said)))
     assert time_at(said, tracked, NOW + timedelta(minutes=1)) == (NOTHING, NOTHING, False)
@@ -179,10 +178,10 @@ def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(displ
 def test_a_swap_that_failed_is_put_away_by_its_owner(code: str) -> None:
     """The service lists it as open for half an hour more."""
     tracked = with_steps(step("swap", StepState.REFUSED, code, hash="0xab"))
-    assert summarise(tracked, NOW).yours
+    assert order_status(tracked, NOW).yours
     away = replace(tracked, away=tracked.trouble)
     assert (group_of(tracked), group_of(away)) == (Group.OPEN, Group.PUT_AWAY)
-    assert not summarise(away, NOW).yours
+    assert not order_status(away, NOW).yours
     seen = {"display_status": DisplayStatus.EXCHANGE_IN_PROGRESS, "in_status": 3}
     moved = replace(away, order=away.order.model_copy(update=seen), swap_payment=None)
     assert group_of(moved) is Group.OPEN
@@ -202,9 +201,9 @@ def test_what_may_have_been_signed_is_not_called_unsigned(steps: list[SwapStep])
 
 def test_what_is_not_signed_by_its_deadline_is_over() -> None:
     late = NOW + timedelta(hours=1)
-    assert summarise(with_steps(step("swap", StepState.PREPARED)), late).word == "Deadline over"
+    assert order_status(with_steps(step("swap", StepState.PREPARED)), late).word == "Deadline over"
     refused = with_steps(step("swap", StepState.REFUSED, "NOT_CONFIRMED"))
-    assert summarise(refused, late).money == "in your wallet; nothing was swapped."
+    assert order_status(refused, late).money == "in your wallet; nothing was swapped."
 
 
 def test_after_its_deadline_nobody_is_told_not_to_send() -> None:

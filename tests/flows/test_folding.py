@@ -26,7 +26,7 @@ from swapdesk.flows.journal.folding import (
     fold,
     may_follow,
 )
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -194,7 +194,7 @@ def test_what_an_answer_makes_of_an_order_that_waited(case: Case) -> None:
     answer = {"serviceId": order().service_id, **case.input}
     known = fold(order(), decode(Order, encode_json(answer), side="client")) or order()
     assert display_of(known) == case.expect["display"]
-    said = summarise(TrackedOrder(known, None, None, False, NOW, "read"), NOW)
+    said = order_status(TrackedOrder(known, None, None, False, NOW, "read"), NOW)
     assert said.payable is case.expect["payable"]
     assert (known.in_amount, known.deposit_address) == (Decimal("0.5"), order().deposit_address)
 

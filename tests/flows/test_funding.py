@@ -27,7 +27,7 @@ from swapdesk.flows.deposits.funding import (
 from swapdesk.flows.journal.call_log import PAYMENT, PaidBefore
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.secret import Secret
 from swapdesk.wire.orders import LegStatus
@@ -111,7 +111,7 @@ async def test_an_order_whose_leg_is_further_than_its_state_is_not_paid(
 ) -> None:
     """Somebody may have paid it from elsewhere, before the state of the order says so."""
     ahead = replace(WAITING, order=order(in_status=leg))
-    assert not summarise(ahead, NOW).payable
+    assert not order_status(ahead, NOW).payable
     async with Controlled(PAID) as server:
         faucet = SandboxFaucet(server.control, clock, journal.calls)
         told = await faucet.pay(ahead)

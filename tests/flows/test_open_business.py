@@ -10,7 +10,7 @@ import pytest
 from flows.orders import NOW, order
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of, ended
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import waits_for_you
 from swapdesk.wire.orders import DisplayStatus, LegStatus
@@ -34,7 +34,7 @@ def test_you_are_counted_where_the_summary_names_you(standing: Standing) -> None
         )  # fmt: skip
         tracked = TrackedOrder(one, None, hidden, False, NOW, "list", standing=standing)
         assert not ended(display_of(one))
-        named = summarise(tracked, NOW).actor == "you"
+        named = order_status(tracked, NOW).actor == "you"
         assert waits_for_you(tracked, NOW) is named, (display, leg, address, expires, hidden)
         counted += named
     assert counted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import product
@@ -14,12 +15,11 @@ from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.diagnosis import diagnose
-from swapdesk.flows.orders.order_account import account_of, deposit_doubted
-from swapdesk.flows.orders.order_case import Case, case_of, deposit_arrived
+from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_words import WORDS, Certainty
+from swapdesk.flows.orders.order_status import order_status, reported_status
 from swapdesk.flows.orders.paid_place import paid_place
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.situations import Certainty, Situation, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
@@ -37,23 +37,28 @@ def tracked(state: Order, of: Intent | None = None) -> TrackedOrder:
     return TrackedOrder(state, of, None, False, NOW, "list")
 
 
-def case(**facts: Any) -> Case:
-    return case_of(order(**facts))
+def case(**facts: Any) -> Situation:
+    return situation_of(order(**facts))
 
 
 def completely_said(state: Order, of: Intent | None = None) -> None:
     """Cause, money, actor, act and by are there, without a hole in a template."""
-    account = account_of(state, of, now=LATER)
-    for part in (account.short, account.cause, account.money, account.act, account.by):
-        assert part, (state, account)
-        assert "{" not in part, (state, account)
-    assert account.money.endswith(".")
-    assert not account.cause.endswith("."), account
-    assert account.actor in (*NEXT, "Halyard", "the exchange") or account.actor.startswith("the ")
+    status = reported_status(state, of, now=LATER)
+    for part in (status.word, status.cause, status.money, status.act, status.by):
+        assert part, (state, status)
+        assert "{" not in part, (state, status)
+    assert status.money.endswith(".")
+    assert not status.cause.endswith("."), status
+    assert status.actor in (*NEXT, "Halyard", "the exchange") or status.actor.startswith("the ")
 
 
-def test_every_case_has_words_and_every_word_a_case() -> None:
-    assert set(WORDS) == set(Case)
+def test_every_row_is_of_the_service_or_of_the_desk() -> None:
+    for row in Situation:
+        of_service, of_desk = row.meaning.when is not None, row.meaning.known is not None
+        assert of_service is not of_desk, row
+        assert of_desk or None not in (row.meaning.money, row.meaning.by), row
+    codes = [row.code for row in Situation]
+    assert len(codes) == len(set(codes))
 
 
 def test_every_state_and_leg_is_said() -> None:
@@ -71,7 +76,7 @@ def test_every_state_and_leg_is_said() -> None:
             status=status,
         )
         completely_said(one)
-        reached.add(case_of(one))
+        reached.add(situation_of(one))
     assert len(reached) >= 25
 
 
@@ -107,28 +112,28 @@ def test_every_flag_is_said() -> None:
                 in_symbol="BTC",
             )
             completely_said(one)
-            reached.add(case_of(one))
-    assert not {Case.FAILED_STUCK, Case.NOT_REFUNDABLE, Case.PART_RETURNED} - reached
+            reached.add(situation_of(one))
+    assert not {Situation.FAILED_STUCK, Situation.NOT_REFUNDABLE, Situation.PART_RETURNED} - reached
 
 
 FAILED = {"display_status": "FAILED", "in_status": 6}
 HELD_BACK = {"action_required": True}
 OVER = {"display_status": "SWAP_COMPLETED", "in_status": 5}
 
-TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
+TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     (
-        "failed before", FAILED, Case.FAILED_BEFORE,
+        "failed before", FAILED, Situation.FAILED_BEFORE,
         "The order failed before a deposit arrived. Do not send to it any more",
         "in your wallet, if you sent nothing.", "you", "ask for new quotes",
     ),
     (
-        "failed after", {**FAILED, **HELD_BACK}, Case.FAILED_STUCK,
+        "failed after", {**FAILED, **HELD_BACK}, Situation.FAILED_STUCK,
         "Halyard could not finish after 0.5 BTC arrived",
         "0.5 BTC is with the service.", "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "refund pending", {"display_status": "FAILED", "in_status": 3, "refund_address": REFUND},
-        Case.FAILED_RETURNING,
+        Situation.FAILED_RETURNING,
         f"Halyard could not finish after 0.5 BTC arrived. The deposit goes back to"
         f" {REFUND[:4]} …{REFUND[-4:]}",
         "0.5 BTC is with the service.", "the service", "it sends the deposit back",
@@ -138,7 +143,7 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
             "display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.49994"),
             "refund_chain": "Bitcoin", "refund_address": REFUND,
         },
-        Case.REFUNDED,
+        Situation.REFUNDED,
         f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin."
         " The provider kept 0.00006 BTC",
         f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin.",
@@ -147,11 +152,11 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
     (
         "refunded whole",
         {"display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.5")},
-        Case.REFUNDED, "0.5 BTC came back",
+        Situation.REFUNDED, "0.5 BTC came back",
         "0.5 BTC came back on the chain it came from.", "nobody", "nothing is left to do",
     ),
     (
-        "refund without amount", {"display_status": "REFUNDED", "in_status": 7}, Case.REFUNDED,
+        "refund without amount", {"display_status": "REFUNDED", "in_status": 7}, Situation.REFUNDED,
         "The BTC came back. The service does not say how much",
         "the BTC came back on the chain it came from.", "nobody", "nothing is left to do",
     ),
@@ -161,12 +166,12 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
             "display_status": "REFUNDED", "in_status": 7, "anonymous": True, "fixed": True,
             "refund_amount": Decimal("0.5"),
         },
-        Case.REFUNDED_FIRST_TOKEN,
+        Situation.REFUNDED_FIRST_TOKEN,
         "The private swap at a fixed rate stopped part-way. 0.5 BTC, the token you sent, came back",
         "0.5 BTC came back on the chain it came from.", "nobody", "nothing is left to do",
     ),
     (
-        "hold", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 8}, Case.HELD,
+        "hold", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 8}, Situation.HELD,
         "Halyard holds 0.5 BTC for a compliance check; the service does not say what it asks for",
         "0.5 BTC, held at Halyard.", "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
@@ -176,14 +181,15 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
             "display_status": "SECOND_EXCHANGE_IN_PROGRESS", "in_status": 5, "out_status": 8,
             "anonymous": True,
         },
-        Case.HELD,
+        Situation.HELD,
         "The second exchange holds the funds for a compliance check;"
         " the service does not say what it asks for",
         "held at the second exchange.", "you",
         "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
-        "released", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}, Case.EXCHANGING,
+        "released", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3},
+        Situation.EXCHANGING,
         "The exchange is in progress", "with Halyard.", "Halyard", "it exchanges and pays out",
     ),
     (
@@ -192,59 +198,59 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
             **OVER, "rerouted": True, "swap_name": "Cobalt", "out_amount": Decimal("14.498"),
             "quoted_out_amount": Decimal("14.524108"),
         },
-        Case.REROUTED,
+        Situation.REROUTED,
         "The payout arrived. Halyard failed, Cobalt finished it, 0.18% less than quoted",
         "14.498 ETH arrived at the recipient.", "nobody", "nothing is left to do",
     ),
     (
-        "fallback", {**OVER, "in_status": 10}, Case.PAID_BY_FALLBACK,
+        "fallback", {**OVER, "in_status": 10}, Situation.PAID_BY_FALLBACK,
         "The payout arrived. Halyard did not finish; the service paid it by another way",
         "14.524108 ETH arrived at the recipient.", "nobody", "nothing is left to do",
     ),
     (
-        "not refundable", {**FAILED, **HELD_BACK, "non_refundable": True}, Case.NOT_REFUNDABLE,
+        "not refundable", {**FAILED, **HELD_BACK, "non_refundable": True}, Situation.NOT_REFUNDABLE,
         "0.5 BTC arrived and the order did not finish; the service says a refund is not"
         " possible any more",
         "0.5 BTC is with the service or its provider.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
-        "deleted", {"display_status": "DELETED", "in_status": 1}, Case.DELETED,
+        "deleted", {"display_status": "DELETED", "in_status": 1}, Situation.DELETED,
         "The service deleted the order. Do not send to it any more",
         "in your wallet, if you sent nothing.", "nobody", "nothing is left to do",
     ),
     (
-        "expired", {"display_status": "EXPIRED", "in_status": 9}, Case.EXPIRED,
+        "expired", {"display_status": "EXPIRED", "in_status": 9}, Situation.EXPIRED,
         "No deposit came before 14:32:11. The order is closed. Do not send to its address any more",
         "in your wallet, if you sent nothing.", "nobody", "do not send to this address any more",
     ),
     (
         "late", {"display_status": "EXPIRED", "in_status": 2, "refund_address": REFUND},
-        Case.LATE_RETURNING,
+        Situation.LATE_RETURNING,
         f"The deposit came after the deadline and goes back to {REFUND[:4]} …{REFUND[-4:]}",
         "0.5 BTC is with the service, after the deadline.",
         "the service", "it sends the deposit back",
     ),
     (
         "late without a way back", {"display_status": "EXPIRED", "in_status": 9, **HELD_BACK},
-        Case.LATE_STUCK,
+        Situation.LATE_STUCK,
         "The deposit came after the deadline, and no address for a refund is known",
         "0.5 BTC is with the service, after the deadline.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
-        "excess", {**OVER, "fixed": True, "refund_amount": Decimal("0.1")}, Case.PART_RETURNED,
+        "excess", {**OVER, "fixed": True, "refund_amount": Decimal("0.1")}, Situation.PART_RETURNED,
         "The payout arrived. More was deposited than asked for, and 0.1 BTC came back",
         "14.524108 ETH arrived at the recipient; 0.1 BTC came back.",
         "nobody", "nothing is left to do",
     ),
     (
-        "setup without address", {"deposit_address": None, "status": -1}, Case.SETTING_UP,
+        "setup without address", {"deposit_address": None, "status": -1}, Situation.SETTING_UP,
         "The service has not given a deposit address yet", "in your wallet.",
         "the service", "it sets up the deposit address",
     ),
     (
-        "never set up", {"deposit_address": None, **FAILED, "in_status": 0}, Case.NEVER_SET_UP,
+        "never set up", {"deposit_address": None, **FAILED, "in_status": 0}, Situation.NEVER_SET_UP,
         "The service never gave a deposit address, so nothing could be paid",
         "in your wallet.", "you", "ask for new quotes",
     ),
@@ -257,13 +263,13 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
     ids=[row[0] for row in TOLD],
 )
 def test_an_unhappy_path_is_told(
-    facts: dict[str, Any], wanted: Case, cause: str, money: str, actor: str, act: str
+    facts: dict[str, Any], wanted: Situation, cause: str, money: str, actor: str, act: str
 ) -> None:
     of = intent()
-    account = account_of(order(of, **facts), of, now=NOW + timedelta(hours=1))
-    assert account.case is wanted
-    assert account.cause == cause
-    assert (account.money, account.actor, account.act) == (money, actor, act)
+    status = reported_status(order(of, **facts), of, now=NOW + timedelta(hours=1))
+    assert status.situation is wanted
+    assert status.cause == cause
+    assert (status.money, status.actor, status.act) == (money, actor, act)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +285,7 @@ def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
     """What arrived is not known: the service names what it asked for, also afterwards."""
     of = intent()
     state = order(of, display_status=display, in_status=3, out_amount=Decimal(out))
-    notes = account_of(state, of, now=LATER).notes
+    notes = reported_status(state, of, now=LATER).notes
     unsaid = "The order asked for 0.5 BTC; the service does not say how much arrived"
     wanted = (f"It {pays} {differs} than you confirmed", unsaid)
     assert notes == (wanted if differs else ())
@@ -302,7 +308,7 @@ def test_a_payout_below_what_was_confirmed_is_not_plainly_completed(
 ) -> None:
     of = intent()
     state = order(of, display_status="SWAP_COMPLETED", in_status=5, **facts)
-    said = summarise(tracked(state, of), LATER)
+    said = order_status(tracked(state, of), LATER)
     assert (said.word, said.sign, said.level) == (word, sign, "done")
     assert said.money.endswith("ETH arrived at the recipient.")
     assert said.actor == "nobody"
@@ -312,27 +318,29 @@ def test_what_a_swap_on_chains_paid_is_known() -> None:
     of = intent()
     facts = {"display_status": "SWAP_COMPLETED", "in_status": 5, "is_dex": True}
     state = order(of, **facts, out_amount=Decimal(12))
-    assert account_of(state, of, now=LATER).notes == ("It paid 17.38% less than you confirmed",)
+    assert reported_status(state, of, now=LATER).notes == (
+        "It paid 17.38% less than you confirmed",
+    )
     assert not deposit_doubted(state, of)
 
 
 def test_a_deposit_the_exchange_has_is_not_asked_for_again() -> None:
     one = tracked(order(in_status=2))
-    said = summarise(one, LATER)
-    assert said.state.case is Case.DEPOSIT_AHEAD
+    said = order_status(one, LATER)
+    assert said.situation is Situation.DEPOSIT_AHEAD
     assert not said.payable
-    assert "Do not send again" in said.sentence
+    assert "Do not send again" in said.cause
 
 
 @pytest.mark.parametrize("flag", [{"action_required": True}, {"in_status": 9}, {"in_status": 8}])
 def test_only_a_plain_waiting_order_is_payable(flag: dict[str, Any]) -> None:
-    assert summarise(tracked(order()), LATER).payable
-    assert not summarise(tracked(order(**flag)), LATER).payable
+    assert order_status(tracked(order()), LATER).payable
+    assert not order_status(tracked(order(**flag)), LATER).payable
 
 
 def test_a_rerouted_order_under_way_says_so() -> None:
     moving = order(display_status="EXCHANGE_IN_PROGRESS", in_status=3, rerouted=True)
-    said = summarise(tracked(moving, intent()), LATER)
+    said = order_status(tracked(moving, intent()), LATER)
     assert said.told == "The exchange is in progress. Another provider took over from Halyard."
 
 
@@ -379,21 +387,21 @@ def test_text_of_the_service_is_a_value_and_never_a_template(hostile: Any) -> No
         )
         for display in (text, "FAILED", "REFUNDED", "SWAP_COMPLETED"):
             state = one.model_copy(update={"display_status": display, "rerouted": True})
-            account = account_of(state, None, now=LATER)
-            assert account.cause
-            assert account.money
+            status = reported_status(state, None, now=LATER)
+            assert status.cause
+            assert status.money
             diagnose(tracked(state), LATER)
 
 
 def test_an_order_closed_early_names_no_deadline_that_is_still_ahead() -> None:
-    account = account_of(order(display_status="EXPIRED", in_status=9), None, now=LATER)
-    assert account.cause.startswith("No deposit came. The order is closed.")
+    status = reported_status(order(display_status="EXPIRED", in_status=9), None, now=LATER)
+    assert status.cause.startswith("No deposit came. The order is closed.")
 
 
 def test_a_refund_of_a_short_deposit_blames_no_provider() -> None:
     """The service says what was asked for, not what came."""
     back = {"display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.0001")}
-    cause = account_of(order(**back), None, now=LATER).cause
+    cause = reported_status(order(**back), None, now=LATER).cause
     assert "kept" not in cause
     assert cause.endswith("That is 0.4999 BTC less than the order asked for")
     assert deposit_doubted(order(**back), None)
@@ -407,19 +415,20 @@ def test_a_refund_names_its_chain_as_people_do() -> None:
     chain = next(one for one in chains if one.short_name == "bitcoin")
     coin = next(one for one in build_tokens(chains, NOW) if one.chain == "bitcoin")
     one = order(**back, refund_chain=chain.short_name, in_token=coin)
-    assert account_of(one, None, now=LATER).cause == "0.5 BTC came back on Bitcoin"
+    assert reported_status(one, None, now=LATER).cause == "0.5 BTC came back on Bitcoin"
     elsewhere = order(**back, refund_chain="elsewhere", in_token=coin)
-    assert "came back on elsewhere" in account_of(elsewhere, None, now=LATER).cause
+    assert "came back on elsewhere" in reported_status(elsewhere, None, now=LATER).cause
 
 
 def test_a_leg_status_that_nobody_knows_moves_no_money() -> None:
     """77 counted as later than waiting: what was never paid was "on its way"."""
     waiting = {"display_status": "WAITING_FOR_DEPOSIT", "in_status": 1, "anonymous": True}
     known, unknown = (order(**waiting, out_status=status) for status in (1, 77))
-    assert account_of(unknown, None, now=LATER) == account_of(known, None, now=LATER)
+    said, plain = (reported_status(one, None, now=LATER) for one in (unknown, known))
+    assert replace(said, evidence=plain.evidence) == plain
     failed = {"display_status": "FAILED", "deposit_address": "x"}
-    assert case(**failed, in_status=77) is Case.FAILED_UNCLEAR
-    assert case(**failed, in_status=1) is Case.FAILED_BEFORE
+    assert case(**failed, in_status=77) is Situation.FAILED_UNCLEAR
+    assert case(**failed, in_status=1) is Situation.FAILED_BEFORE
 
 
 def test_a_state_after_the_deposit_has_it_whatever_the_legs_are_said_to_be() -> None:

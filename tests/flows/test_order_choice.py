@@ -20,7 +20,6 @@ from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.orders.order_case import STRANDED, Case
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,
@@ -37,8 +36,8 @@ from swapdesk.flows.orders.order_export import (
 from swapdesk.flows.orders.order_filter import FilterProblem, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_sorting import Group, Sorting, group_of, sort_orders
-from swapdesk.flows.orders.order_words import WORDS
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.situations import STRANDED, Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
 from swapdesk.wire.encoding.text import safe_text
@@ -51,7 +50,7 @@ def tracked(of: Intent | None = None, **changes: Any) -> TrackedOrder:
 
 
 def kept(text: str, one: TrackedOrder) -> bool:
-    return read_filter(text).keeps(one, summarise(one, LATER), LATER)
+    return read_filter(text).keeps(one, order_status(one, LATER), LATER)
 
 
 def test_orders_of_one_group_are_kept() -> None:
@@ -111,7 +110,7 @@ def test_a_bare_word_is_looked_for_in_the_journal_too() -> None:
 
     def keeps(text: str) -> bool:
         kept = read_filter(text).looked_up(lambda word: journal.get(word, set()))
-        return kept.keeps(one, summarise(one, LATER), LATER)
+        return kept.keeps(one, order_status(one, LATER), LATER)
 
     assert keeps("0xFEED")
     assert keeps("btc 0xfeed standard")
@@ -148,7 +147,7 @@ def test_an_order_that_needs_its_owner_is_not_among_the_finished(
 ) -> None:
     one = tracked(**changes)
     assert group_of(one) is group
-    assert summarise(one, NOW).yours is (summarise(one, NOW).actor == "you")
+    assert order_status(one, NOW).yours is (order_status(one, NOW).actor == "you")
 
 
 @pytest.mark.parametrize("sorting", list(Sorting))
@@ -159,11 +158,11 @@ def test_what_needs_its_owner_stands_first_in_every_sequence(sorting: Sorting) -
 
 
 def test_every_end_that_is_for_support_is_one_that_needs_its_owner() -> None:
-    asked = {case for case, words in WORDS.items() if "write to support" in words.act}
-    open_ = {Case.HELD, Case.FLAGGED}
-    assert asked - STRANDED - open_ == {Case.FAILED_UNCLEAR}, "support only if it was paid"
+    asked = {row for row in Situation if "write to support" in row.meaning.act}
+    open_ = {Situation.HELD, Situation.FLAGGED}
+    assert asked - STRANDED - open_ == {Situation.FAILED_UNCLEAR}, "support only if it was paid"
     assert asked >= STRANDED
-    assert all(WORDS[case].actor == "you" for case in STRANDED)
+    assert all(case.meaning.actor == "you" for case in STRANDED)
 
 
 def test_a_hold_and_lateness_are_states() -> None:

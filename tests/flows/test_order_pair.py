@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from flows.orders import BTC, NOW, intent, order
-from swapdesk.flows.orders.order_pair import Outcome, get_label, proceeds, shown, symbols
+from swapdesk.flows.orders.order_fields import Outcome, get_label, proceeds, shown, symbols
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus

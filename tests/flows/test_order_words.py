@@ -19,10 +19,9 @@ from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.intents.standing import RELEASED, Standing
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_history import Leg, legs_of
-from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.order_sentence import created_words, order_sentence
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.raw_json import HIDDEN, raw_lines
-from swapdesk.flows.orders.summarising import created_words, summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import findings, quit_warning
 from swapdesk.flows.wording import OUTCOME_UNKNOWN
@@ -50,19 +49,19 @@ def tracked(
     )
 
 
-def said(one: TrackedOrder, now: datetime = LATER) -> OrderSummary:
-    return summarise(one, now)
+def said(one: TrackedOrder, now: datetime = LATER) -> OrderStatus:
+    return order_status(one, now)
 
 
 def test_a_waiting_order_counts_down_and_may_be_paid() -> None:
     summary = said(tracked())
-    assert (summary.word, summary.time, summary.short_time) == (
+    assert (summary.word, summary.time.text, summary.time.short) == (
         "Waiting for you",
         "24:00 left",
         "24:00",
     )
     assert summary.payable
-    assert summary.due == "send the deposit within 24:00"
+    assert summary.act == "send the deposit within 24:00"
     assert not summary.urgent
     assert said(tracked(), NOW + timedelta(minutes=29)).urgent
 
@@ -71,7 +70,7 @@ def test_a_passed_deadline_is_not_payable_before_the_service_says_so() -> None:
     summary = said(tracked(), NOW + timedelta(minutes=30))
     assert summary.word == "Deadline over"
     assert not summary.payable
-    assert summary.time == "expired"
+    assert summary.time.text == "expired"
     assert summary.actor == "the service"
 
 
@@ -94,10 +93,10 @@ def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> Non
     late = tracked(withheld="Not repeated.", standing=Standing.UNREPEATED, deposit_address=None)
     summary = said(late)
     assert (summary.word, summary.payable) == ("Setting up", False)
-    assert summary.sentence == "The service has not given a deposit address yet"
-    assert (summary.actor, summary.due) == ("the service", "it sets up the deposit address")
+    assert summary.cause == "The service has not given a deposit address yet"
+    assert (summary.actor, summary.act) == ("the service", "it sets up the deposit address")
     found = diagnose(late, LATER)
-    assert (found.rule, found.cause) == ("setting-up", f"{summary.sentence}.")
+    assert (found.rule, found.cause) == ("setting-up", f"{summary.cause}.")
     assert "Do not pay" not in order_sentence(late, LATER)
     refused = tracked(withheld="It differs.", standing=Standing.DIFFERS, deposit_address=None)
     assert said(refused).word == "Do not pay"
@@ -123,13 +122,13 @@ def test_words_of_finished_orders() -> None:
         "in_status": LegStatus.FINISHED.value,
         "order_finished_received": NOW + timedelta(minutes=14),
     }
-    assert said(tracked(**finished)).time == "took 14m"
+    assert said(tracked(**finished)).time.text == "took 14m"
     rerouted = said(tracked(**finished, rerouted=True))
     assert rerouted.word == "Rerouted"
     fallback = said(tracked(**{**finished, "in_status": LegStatus.FALLBACK.value}))
     assert fallback.word == "Paid by fallback"
     expired = said(tracked(display_status=DisplayStatus.EXPIRED.value))
-    assert (expired.word, expired.time, expired.sign) == ("Expired", "—", "expired")
+    assert (expired.word, expired.time.text, expired.sign) == ("Expired", "—", "expired")
     failed = said(tracked(display_status=DisplayStatus.FAILED.value, in_status=6))
     assert failed.sign == "failed"
 
@@ -137,14 +136,14 @@ def test_words_of_finished_orders() -> None:
 def test_an_unknown_state_is_said_and_not_guessed() -> None:
     assert said(tracked(display_status="TELEPORTING", status=None)).sign == "unknown"
     nothing = said(TrackedOrder(Order(service_id="a" * 22), None, None, False, NOW, "list"))
-    assert (nothing.sign, nothing.time) == ("unknown", "—")
+    assert (nothing.sign, nothing.time.text) == ("unknown", "—")
 
 
 def test_late_is_said_in_time_and_label() -> None:
     late = tracked(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=3)
     now = NOW + timedelta(minutes=41)
     summary = said(late, now)
-    assert (summary.time, summary.late) == ("27m over", True)
+    assert (summary.time.text, summary.time.late) == ("27m over", True)
     assert created_words(late, summary, now) == (
         "created 14:02:11 · 41m, 27m over the expected time"
     )
@@ -273,11 +272,11 @@ def test_every_combination_has_words(
         assert leg.word
         assert leg.steps
     one = TrackedOrder(state, None, None, False, NOW, "list")
-    summary = summarise(one, LATER)
+    summary = order_status(one, LATER)
     assert summary.word
     assert summary.money
     assert summary.actor
-    assert summary.due
+    assert summary.act
 
 
 def test_numbers_stay_in_their_own_digits() -> None:

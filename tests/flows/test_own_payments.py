@@ -12,8 +12,7 @@ from swapdesk.cli.order_document import deposit_json, order_facts
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.tracking.known_orders import KnownOrders
 
 ID = order().service_id
@@ -37,10 +36,10 @@ def followed(journal: Journal) -> KnownOrders:
     return known
 
 
-def said(known: KnownOrders) -> OrderSummary:
+def said(known: KnownOrders) -> OrderStatus:
     tracked = known.get(ID)
     assert tracked is not None
-    return summarise(tracked, NOW)
+    return order_status(tracked, NOW)
 
 
 @pytest.mark.parametrize("place", [PAYMENT, WALLET_PAYMENT])

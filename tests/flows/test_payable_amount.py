@@ -13,12 +13,12 @@ from service.world import BITCOIN
 from service.world import BTC as LISTED
 from swapdesk.cli.order_document import deposit_json
 from swapdesk.flows.creation.order_check import check_order
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.payable_amount import (
     PayableAmount,
     amount_to_pay,
     payable_amount,
 )
-from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.screens.deposit_facts import payment_of
 from swapdesk.tui.screens.order_facts import order_facts
@@ -101,7 +101,7 @@ def test_the_token_and_its_chain_are_called_as_they_were_confirmed() -> None:
     assert payment is not None
     assert (payment.amount, payment.network) == ("0.50000001 BTC", "Bitcoin")
     assert "USDT" not in payment.note
-    facts = order_facts(tracked, summarise(tracked, NOW), NOW, live=False)
+    facts = order_facts(tracked, order_status(tracked, NOW), NOW, live=False)
     send = next(fact for fact in facts if fact.label == "Send")
     assert (send.value, send.note, send.copied) == ("0.50000001 BTC", "on Bitcoin", "0.50000001")
     deposit = deposit_json(tracked, NOW)

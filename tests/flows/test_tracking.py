@@ -26,7 +26,7 @@ from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.journal.order_writes import Writing
 from swapdesk.flows.orders.order_sorting import Group
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.tracking import Tracker
@@ -315,7 +315,7 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
     await tracker._commit()
     tracker.put_away("s" * 22)
     assert (tracker.stranded_count, tracker.counts()[Group.PUT_AWAY]) == (0, 1)
-    assert not summarise(tracker.orders()[-1], followed.trade.clock.now()).yours
+    assert not order_status(tracker.orders()[-1], followed.trade.clock.now()).yours
     # Another desk of this home knows it, and may take it back.
     other = KnownOrders(followed.trade.journal, followed.trade.clock)
     other.load_newest()

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import GlyphSet
@@ -43,7 +43,7 @@ def order(number: int) -> Row:
         eta=Decimal(14),
     )
     tracked = TrackedOrder(known, None, None, ended=False, seen_at=NOW, source="stream")
-    return order_row(tracked, summarise(tracked, NOW + timedelta(minutes=6)), wide=True)
+    return order_row(tracked, order_status(tracked, NOW + timedelta(minutes=6)), wide=True)
 
 
 QUOTE_COLUMNS = (

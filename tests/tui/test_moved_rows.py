@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from flows.orders import NOW, intent, order
 from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.orders.order_summary import OrderSummary, RowTime
-from swapdesk.flows.orders.summarising import summarise, time_at
+from swapdesk.flows.orders.order_status import OrderStatus, RowTime, order_status, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.widgets.order_table import order_row, row_at
 from swapdesk.wire.orders import DisplayStatus, LegStatus
@@ -60,21 +59,21 @@ def test_a_row_with_its_time_is_the_row_of_that_time(
 ) -> None:
     before = NOW + timedelta(seconds=first)
     after = before + timedelta(seconds=abs(second)) if later else NOW + timedelta(seconds=second)
-    drawn = summarise(one, before)
+    drawn = order_status(one, before)
     row = order_row(one, drawn, wide=wide)
     time = time_at(drawn, one, after)
     if time is not None:
-        due = order_row(one, summarise(one, after), wide=wide)
+        due = order_row(one, order_status(one, after), wide=wide)
         assert row_at(row, drawn, time, wide=wide) == due
     assert time_at(drawn, one, before) == shown(drawn)
 
 
-def shown(summary: OrderSummary) -> RowTime:
-    return RowTime(summary.time, summary.short_time, summary.late)
+def shown(summary: OrderStatus) -> RowTime:
+    return summary.time
 
 
 def moved(one: TrackedOrder, before: datetime, after: datetime) -> bool:
-    drawn = summarise(one, before)
+    drawn = order_status(one, before)
     return time_at(drawn, one, after) != shown(drawn)
 
 
@@ -82,10 +81,10 @@ def test_with_the_deadline_more_than_the_time_is_another() -> None:
     one = TrackedOrder(order(), None, None, ended=False, seen_at=NOW, source="stream")
     assert one.order.expires is not None
     before = one.order.expires - timedelta(seconds=1)
-    drawn = summarise(one, before)
+    drawn = order_status(one, before)
     assert time_at(drawn, one, before) == shown(drawn)
     assert time_at(drawn, one, one.order.expires) is None
-    assert time_at(summarise(one, one.order.expires), one, before) is None
+    assert time_at(order_status(one, one.order.expires), one, before) is None
 
 
 def test_a_countdown_moves_every_second_and_minutes_every_minute() -> None:

@@ -13,8 +13,8 @@ from flows.orders import BTC, ETH, NOW
 from flows.test_deposit_hash import token
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role, Sender
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.paid_place import ON_ITS_WAY
-from swapdesk.flows.orders.summarising import summarise, summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.screens.deposit_facts import deposit_state
@@ -43,7 +43,7 @@ def found(
     """The facts of an order as its screen has them."""
     of = replace(known.intent, **confirmed) if known.intent is not None else None
     tracked = TrackedOrder(known.states[-1], of, None, ended_now(known.states[-1]), NOW, "stream")
-    return order_facts(tracked, summarise(tracked, NOW), NOW, made, live=live)
+    return order_facts(tracked, order_status(tracked, NOW), NOW, made, live=live)
 
 
 @pytest.mark.parametrize("state", [waiting, exchanging])
@@ -160,13 +160,13 @@ def test_what_this_desk_sent_stands_with_its_page(live: bool) -> None:
 def test_a_deposit_that_is_paid_here_has_no_place_to_pay_to() -> None:
     known = waiting(ManualClock(NOW))
     of = TrackedOrder(known.states[-1], known.intent, None, False, NOW, "stream")
-    labels = [fact.label for fact in order_facts(of, summarise(of, NOW), NOW, live=False)]
+    labels = [fact.label for fact in order_facts(of, order_status(of, NOW), NOW, live=False)]
     assert "Deposit to" in labels
     assert "Send" in labels
     made = (OrderTransaction(Role.DEPOSIT, HASH, Fate.SENT, Sender.WALLET),)
     shown = {
         fact.label: fact
-        for fact in order_facts(of, summarise_paid(of, NOW, made), NOW, made, live=False)
+        for fact in order_facts(of, order_status(of, NOW, made), NOW, made, live=False)
     }
     assert "Deposit to" not in shown
     assert "Send" not in shown

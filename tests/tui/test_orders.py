@@ -380,7 +380,7 @@ def test_hostile_text_in_a_row(case: Any) -> None:
     from datetime import timedelta
 
     from flows.orders import NOW
-    from swapdesk.flows.orders.summarising import summarise
+    from swapdesk.flows.orders.order_status import order_status
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.widgets.table_layout import TableLayout
 
@@ -389,7 +389,7 @@ def test_hostile_text_in_a_row(case: Any) -> None:
         swap_name=text, in_symbol=text, out_symbol=text, display_status=text, in_status_label=text
     )
     tracked = TrackedOrder(hostile, None, text, ended=False, seen_at=NOW, source="list")
-    summary = summarise(tracked, NOW + timedelta(minutes=1))
+    summary = order_status(tracked, NOW + timedelta(minutes=1))
     for wide, width in ((False, 76), (False, 96), (True, 116)):
         layout = TableLayout(order_columns(wide=wide))
         row = order_row(tracked, summary, wide=wide)

@@ -14,7 +14,6 @@ from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
     deposit_facts,
     deposit_json,
-    next_actor,
     order_json,
 )
 from swapdesk.cli.output import Form
@@ -32,7 +31,7 @@ from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.first_use import challenge_for
 from swapdesk.flows.quotes.quoting import QuoteBoard
@@ -201,7 +200,7 @@ class Creation:
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: str | None
     ) -> None:
         now = self._desk.clock.now()
-        order, summary = tracked.order, summarise(tracked, now)
+        order, summary = tracked.order, order_status(tracked, now)
         deposit = deposit_json(tracked, now)
         if self._output.json:
             check = created.check
@@ -219,7 +218,7 @@ class Creation:
                         "providerChanged": check.provider_changed,
                     },
                     "money": summary.money if funded is None else "on its way to the exchange.",
-                    "next": next_actor(summary) if funded is None else "the chain",
+                    "next": summary.next if funded is None else "the chain",
                     "order": order_json(order, withheld=tracked.withheld),
                 }
             )

@@ -18,22 +18,22 @@ from swapdesk.flows.orders.deposit_hash import (
     other_deposit,
     own_payment,
 )
-from swapdesk.flows.orders.order_account import deposit_doubted
-from swapdesk.flows.orders.order_case import deposit_arrived
-from swapdesk.flows.orders.order_pair import (
+from swapdesk.flows.orders.order_fields import (
     UNSAID,
     Outcome,
     Proceeds,
+    deposit_arrived,
+    deposit_doubted,
     get_label,
+    route_of,
     send_label,
     shown,
     unsaid,
 )
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_sentence import next_actor, order_sentence, sent_amount
+from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.paid_place import paid_place
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
-from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -41,7 +41,6 @@ from swapdesk.wire.tokens import Token
 __all__ = [
     "deposit_facts",
     "deposit_json",
-    "next_actor",
     "order_facts",
     "order_json",
     "order_row",
@@ -65,7 +64,7 @@ def tracked_json(
 ) -> dict[str, Any]:
     """One order with its state: where the money is, who acts next, and the whole order. ``made``
     are its transactions as the journal has them."""
-    order, summary = tracked.order, summarise_paid(tracked, now, made)
+    order, summary = tracked.order, order_status(tracked, now, made)
     return {
         "serviceId": order.service_id,
         "displayStatus": display_of(order),
@@ -75,7 +74,7 @@ def tracked_json(
         "putAway": tracked.put_away,
         "at": now,
         "money": summary.money,
-        "next": next_actor(summary),
+        "next": summary.next,
         "by": summary.by,
         "cause": summary.told,
         "intentId": tracked.intent.id if tracked.intent else None,
@@ -109,7 +108,7 @@ def deposit_json(
 ) -> dict[str, Any] | None:
     """What to pay, where, until when; None when nothing is to be paid or it must not be."""
     order, pay = tracked.order, amount_to_pay(tracked)
-    if not summarise_paid(tracked, now, made).payable or pay is None:
+    if not order_status(tracked, now, made).payable or pay is None:
         return None
     return {
         "amount": pay.exact,
@@ -126,23 +125,23 @@ def order_facts(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, str]]:
     """Labels and values to read; ``made`` are the transactions of the order."""
-    order, summary = tracked.order, summarise_paid(tracked, now, made)
-    state = summary.state
+    order, summary = tracked.order, order_status(tracked, now, made)
     sent, _ = tracked.symbols
     got = tracked.proceeds
     back = got.outcome is Outcome.CAME_BACK
     doubted = deposit_doubted(order, tracked.intent)
     theirs = tracked.intent is not None and tracked.intent.kind == "private_send"
     spent = ""
-    if state.elapsed is not None:
-        expected = state.expected.total_seconds() if state.expected else None
-        spent = elapsed(state.elapsed.total_seconds(), expected).text
+    stages = summary.stages
+    if summary.elapsed is not None:
+        expected = summary.expected.total_seconds() if summary.expected else None
+        spent = elapsed(summary.elapsed.total_seconds(), expected).text
     rows = [
         ("Order", order.service_id),
         ("State", summary.told.rstrip(".")),
-        ("Stage", f"{state.stages[state.stage]} ({state.stage + 1} of {len(state.stages)})"),
+        ("Stage", f"{stages[summary.stage]} ({summary.stage + 1} of {len(stages)})"),
         ("Money", summary.money),
-        ("Next", next_actor(summary)),
+        ("Next", summary.next),
         ("By", summary.by),
         (
             send_label(order, got.outcome, doubted=doubted),
@@ -232,7 +231,7 @@ def order_row(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> tuple[str, ...]:
     """One line of the list."""
-    order, summary = tracked.order, summarise_paid(tracked, now, made)
+    order, summary = tracked.order, order_status(tracked, now, made)
     (sent, _), got = tracked.symbols, shown(tracked.proceeds)
     return (
         tracked.short_id,
@@ -242,7 +241,7 @@ def order_row(
         *got,
         route_of(order).value,
         day(order.created, now) if order.created else "",
-        next_actor(summary),
+        summary.next,
     )
 
 

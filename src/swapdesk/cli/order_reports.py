@@ -22,7 +22,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_filter import FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.stream_words import left_out_words
 from swapdesk.flows.tracking.open_business import intent_words
@@ -68,7 +68,7 @@ async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
     if choice.kept.empty:
         return known
     kept = choice.kept.looked_up(session.desk.journal.orders.index.named)
-    found = [one for one in known if kept.keeps(one, summarise(one, now), now)]
+    found = [one for one in known if kept.keeps(one, order_status(one, now), now)]
     if known and not found:
         session.call.output.talk(kept.nothing(len(known)))
     return found
@@ -190,7 +190,7 @@ async def put_order_away(session: Session, name: str, *, undo: bool) -> int:
             "NOT_FAILED",
             f"Order {tracked.service_id} does not need you after its end: there is nothing to put"
             " away.",
-            money=summarise(tracked, session.desk.clock.now()).money.rstrip("."),
+            money=order_status(tracked, session.desk.clock.now()).money.rstrip("."),
             field="order",
         )
     return _tell_order(session, tracker.recall(tracked.service_id) or tracked)

@@ -8,7 +8,7 @@ from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import tracked_json
 from swapdesk.cli.output import Output
-from swapdesk.flows.orders.order_saying import withheld_next
+from swapdesk.flows.orders.order_status import withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 

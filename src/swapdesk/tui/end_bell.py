@@ -60,10 +60,10 @@ class EndBell:
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """``Order m1Xc7D, BTC to ETH: completed.`` Amounts stay on the screen."""
     # Orders and their models load after the first frame.
-    from swapdesk.flows.orders.summarising import summarise
+    from swapdesk.flows.orders.order_status import order_status
 
     sent, received = tracked.symbols
-    word = summarise(tracked, now).word
+    word = order_status(tracked, now).word
     return f"Order {tracked.short_id}, {sent} to {received}: {word[:1].lower()}{word[1:]}."
 
 

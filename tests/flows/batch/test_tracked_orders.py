@@ -28,8 +28,7 @@ from swapdesk.flows.journal.bundle_records import (
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.withdrawal_log import Taken
-from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import DisplayStatus
 
@@ -67,9 +66,9 @@ def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journa
     assert seen.in_batch
     assert seen.standing is Standing.FOREIGN
     assert seen.withheld is not None
-    summary = summarise(seen, NOW + timedelta(minutes=1))
+    summary = order_status(seen, NOW + timedelta(minutes=1))
     assert summary.word == "With its batch"
-    assert (summary.actor, summary.due) == ("you", "pay the batch; b shows it")
+    assert (summary.actor, summary.act) == ("you", "pay the batch; b shows it")
     assert not summary.payable
 
 
@@ -80,7 +79,7 @@ def test_a_group_of_somebody_else_stays_foreign(journal: Journal) -> None:
         seen = KnownOrders(journal, ManualClock()).see(one, "stream", None).order
         assert seen is not None
         assert not seen.in_batch
-        assert summarise(seen, NOW + timedelta(minutes=1)).word == "Not of this desk"
+        assert order_status(seen, NOW + timedelta(minutes=1)).word == "Not of this desk"
 
 
 def test_an_order_seen_before_its_group_was_written_down_is_known_after_it(
@@ -116,7 +115,7 @@ def test_a_contradiction_is_said_of_an_order_of_a_batch(journal: Journal) -> Non
     assert seen is not None
     assert seen.standing is Standing.CONTRADICTS
     assert seen.order.display_status == DisplayStatus.WAITING_FOR_DEPOSIT
-    assert summarise(seen, NOW + timedelta(minutes=1)).word == "Do not pay"
+    assert order_status(seen, NOW + timedelta(minutes=1)).word == "Do not pay"
 
 
 SENDER = "0x5e00000000000000000000000000000000000001"
@@ -147,12 +146,12 @@ class Followed:
         log.set(BATCH, 1, payment, StepState.SENT, hash_="0xf0", code=None)
         log.set(BATCH, 1, payment, StepState.ACKED, hash_="0xf0", code=None)
 
-    def summary(self, minutes: int = 1) -> OrderSummary:
+    def summary(self, minutes: int = 1) -> OrderStatus:
         """What is said once the desk has looked at its batches."""
         self.known.look_at_payments()
         tracked = self.known.get(ORDER.service_id)
         assert tracked is not None
-        return summarise(tracked, NOW + timedelta(minutes=minutes))
+        return order_status(tracked, NOW + timedelta(minutes=minutes))
 
 
 def test_an_unpaid_order_of_a_batch_is_due_before_its_deadline(journal: Journal) -> None:
@@ -179,7 +178,7 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
         said = followed.summary(minutes)
         assert said.money == f"in your smart account {SENDER}; this bundle paid nobody."
         assert (said.place, said.actor) == ("in your smart account.", "you")
-        assert said.due == (
+        assert said.act == (
             "pay the batch; b shows it,"
             " or take the money back: swapdesk wallet withdraw --chain base"
         )
@@ -205,7 +204,7 @@ def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
         said = followed.summary(minutes)
         assert (said.word, said.actor) == ("Paid by batch", "the exchange")
         assert said.money == "at the deposit address, by transaction 0xbdf9."
-        assert "pay the batch" not in said.due
+        assert "pay the batch" not in said.act
 
 
 def test_an_order_that_a_bundle_left_out_was_not_paid_by_it(journal: Journal) -> None:

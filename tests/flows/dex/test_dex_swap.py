@@ -10,8 +10,7 @@ import pytest
 from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.order_sorting import Group
-from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.provider_record import provider_records
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.latest import latest_events
@@ -34,9 +33,9 @@ def loaded(someone: Swapper) -> KnownOrders:
     return known
 
 
-def listed(someone: Swapper) -> list[OrderSummary]:
+def listed(someone: Swapper) -> list[OrderStatus]:
     """What it tells of them."""
-    return [summarise(one, someone.place.floor.clock.now()) for one in loaded(someone)]
+    return [order_status(one, someone.place.floor.clock.now()) for one in loaded(someone)]
 
 
 async def test_an_approval_a_swap_and_its_order(place: Place, tmp_path: Path) -> None:
@@ -88,7 +87,7 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert found.state is IntentState.REFUSED
         assert await someone.agent.transactions() == ()
         # After the approval the venue may take what was approved, and that is said.
-        under_review: list[OrderSummary] = []
+        under_review: list[OrderStatus] = []
 
         def approves(review: Review) -> bool:
             under_review.extend(listed(someone))
@@ -106,7 +105,7 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         (said,) = under_review
         assert (said.word, said.actor) == ("To be signed", "you")
         (said,) = listed(someone)
-        assert (said.word, said.actor, said.due) == ("Not signed", "you", "ask for new quotes")
+        assert (said.word, said.actor, said.act) == ("Not signed", "you", "ask for new quotes")
         assert said.money == f"{outcome.failure.money}."
         assert said.place == "in your wallet."
         # It holds nobody at the desk, and is no failure once the service gives it up.

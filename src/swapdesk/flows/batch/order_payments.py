@@ -12,7 +12,7 @@ from swapdesk.flows.journal.bundle_records import BundleState, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.batch_payment import BatchPayment, PaidTo
-from swapdesk.flows.orders.order_saying import PAY_BATCH
+from swapdesk.flows.orders.situations import PAY_BATCH
 from swapdesk.flows.wording import IN_WALLET
 
 CONFIRMS = "it confirms the deposit, then pays out"

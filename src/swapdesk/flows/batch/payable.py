@@ -14,7 +14,7 @@ from swapdesk.chain.addresses.decoding import check_address, same_address
 from swapdesk.flows.batch.comparing import differing
 from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
 from swapdesk.flows.journal.bundle_records import BundleDeposit
-from swapdesk.flows.orders.order_case import awaits_deposit
+from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest

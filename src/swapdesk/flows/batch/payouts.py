@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from swapdesk.flows.batch.standing import GroupStanding
 from swapdesk.flows.journal.folding import display_of, ended
-from swapdesk.flows.orders.order_case import case_of
-from swapdesk.flows.orders.order_words import WORDS
+from swapdesk.flows.orders.situations import situation_of
 from swapdesk.wire.orders import Order
 
 ARRIVED = "nobody: everything arrived"
@@ -77,7 +76,7 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
             order = orders.get(service_id)
             if order is None or not ended(display_of(order)):
                 continue
-            if WORDS[case_of(order)].level == "done":
+            if situation_of(order).meaning.level == "done":
                 arrived += 1
             else:
                 otherwise += 1

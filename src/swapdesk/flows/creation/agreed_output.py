@@ -16,7 +16,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import RELEASED, Standing, Verdict
 from swapdesk.flows.journal.folding import untouched
 from swapdesk.flows.notation import table_amount
-from swapdesk.flows.orders.order_state import deposit_arrived
+from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.orders import Order

@@ -26,8 +26,8 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_state import sentence_of, short_id
+from swapdesk.flows.orders.order_fields import route_of, short_id
+from swapdesk.flows.orders.order_status import cause_of
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.orders import Order
 
@@ -223,7 +223,7 @@ def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
             "Route", intent.route, route or UNSAID, None if route is None else route == intent.route
         ),
         Compared("Asked at", clock_time(intent.frozen_at, zone=True), _when(order.created), None),
-        Compared("State", "", UNSAID if state is None else sentence_of(order), None),
+        Compared("State", "", UNSAID if state is None else cause_of(order), None),
     )
 
 

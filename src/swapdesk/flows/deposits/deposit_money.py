@@ -8,9 +8,7 @@ from datetime import datetime
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import countdown
-from swapdesk.flows.orders.order_saying import withheld_next
-from swapdesk.flows.orders.order_state import describe
-from swapdesk.flows.orders.summarising import short_place
+from swapdesk.flows.orders.order_status import reported_status, short_place, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
@@ -38,11 +36,11 @@ def deposit_money(
     """``sent``: the deposit left the wallet; the service says so only once it has seen it.
     ``begun``: the wallet began to pay it, and nobody is to pay it a second time by hand."""
     order = tracked.order
-    state = tracked.state(now)
+    state = reported_status(tracked.order, tracked.intent, now=now)
     if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
-        moving = describe(order.model_copy(update=seen), now=now)
-        return _said(moving.money, f"{moving.actor}: {moving.next}", moving.actor)
+        moving = reported_status(order.model_copy(update=seen), now=now)
+        return _said(moving.money, f"{moving.next}", moving.actor)
     if begun and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         where = "in your wallet, or on its way to the deposit address"
         return _said(where, "you: f opens the payment; do not pay it by hand", "you: f opens it")
@@ -57,12 +55,12 @@ def deposit_money(
             actor, due = withheld_next(tracked)
             return _said(state.money, f"{actor}: {due}", actor)
     if state.ended and order.deposit_address is None:
-        return _said(state.money, f"{state.actor}: {state.next}")
+        return _said(state.money, f"{state.next}")
     if state.level == "expired" or (left is not None and left <= 0):
         said = "nobody: do not send to its address any more"
         return _said(state.money, said, "nobody: do not send")
     if left is None:
-        return _said(state.money, f"{state.actor}: {state.next}", state.actor)
+        return _said(state.money, f"{state.next}", state.actor)
     next_, brief = (f"you: send{what} within {countdown(left)}" for what in (" the deposit", ""))
     return DepositMoney(state.money, next_, brief, urgent=left < URGENT_SECONDS)
 

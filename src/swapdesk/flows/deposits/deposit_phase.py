@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from enum import Enum
 
-from swapdesk.flows.orders.order_state import deposit_arrived
+from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.order_status import reported_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
@@ -21,7 +22,7 @@ class DepositPhase(Enum):
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
     """Hidden before anything else, where something was refused; expired as soon as the deadline
     is over, also for an order that was never repeated."""
-    state = tracked.state(now)
+    state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
     hidden = tracked.withheld is not None and not (over and tracked.being_confirmed)

@@ -17,7 +17,8 @@ from swapdesk.clock import Clock
 from swapdesk.flows.journal.call_log import PAYMENT, CallLog, PaidBefore
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.orders.order_case import awaits_deposit, deposit_arrived
+from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import encode_json

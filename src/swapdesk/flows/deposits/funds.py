@@ -64,7 +64,7 @@ def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
     """Where the funds are, of ``orders`` that are open: those with a deposit hold some. An order
     that waits for its deposit holds nothing yet; ``stranded`` ones hold theirs."""
     # Only now: where the funds are stands in the first frame, before any model is loaded.
-    from swapdesk.flows.orders.order_case import deposit_arrived
+    from swapdesk.flows.orders.order_fields import deposit_arrived
 
     count = sum(deposit_arrived(one.order) for one in orders)
     if not count and not stranded:

@@ -1,7 +1,7 @@
-"""What one order means: its case, its words, its times, its amounts.
+"""What one order means.
 
-``order_case`` says which situation an order is in, ``order_words`` what is said in it,
-``order_state`` how it stands at a moment, ``order_summary`` what lists show, ``diagnosis`` why it
-is where it is. ``own_payment``, ``swap_payment`` and ``batch_payment`` are what this desk knows
-of its payment before the service does.
+``situations`` is the table of all situations with their words, ``order_status`` makes an
+``OrderStatus`` of an order, its intent, its payments and the time, ``order_fields`` reads single
+fields. ``swap_payment`` and ``batch_payment`` are what this desk knows of its payment before the
+service does. Everything else renders an ``OrderStatus`` or sorts orders by it.
 """

@@ -1,6 +1,7 @@
 """Why an order is where it is, and what helps: cause, money, acts, by.
 
-As far as the service says; where it gives no reason, amount or date, that is the diagnosis.
+Its :class:`OrderStatus` in sentences, with what the journal adds. As far as the service says; where
+it gives no reason, amount or date, that is the diagnosis.
 """
 
 from __future__ import annotations
@@ -8,16 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import clock_time, date, duration
-from swapdesk.flows.orders.order_case import Case
-from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.order_words import NO_REFUND_ADDRESS, Certainty
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import Evidence, OrderStatus, order_status
+from swapdesk.flows.orders.situations import Certainty
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 MUCH_LATER = 2
 """From so many times the expected time on, waiting longer is no advice."""
+
+NO_REFUND_ADDRESS = "The order names no address for a refund."
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,6 @@ class Diagnosis:
     basis: str
 
 
-_STUCK = frozenset({Case.FAILED_STUCK, Case.DELETED_WITH_MONEY})
-"""Where a deposit is with the service, and whoever writes there is asked where it is to go."""
-
-
 def diagnose(
     tracked: TrackedOrder,
     now: datetime,
@@ -46,56 +42,51 @@ def diagnose(
 ) -> Diagnosis:
     """``request_id`` is that of the create, where this desk made it; ``since`` is when the
     present state was first seen here."""
-    summary = summarise(tracked, now)
-    state = summary.state
-    rule, certainty = str(state.case).replace(" ", "-"), state.account.certainty
-    actor, act, by = summary.actor, summary.due, summary.by
-    if tracked.withheld is not None and not tracked.awaits_address and not state.ended:
-        rule, certainty = f"withheld-{tracked.standing}", Certainty.CERTAIN
-    elif tracked.swap_payment is not None and summary.word == tracked.swap_payment.word:
-        rule, certainty = tracked.swap_payment.at, Certainty.CERTAIN
-    elif state.late_by is not None and state.level == "moving":
-        rule, certainty = "late", Certainty.NOT_KNOWN
-        by = "the expected time has passed; the service names no other"
-        if _much_later(summary):
+    status = order_status(tracked, now)
+    meaning = status.situation.meaning
+    rule, actor, act, by = (
+        status.situation.code.replace(" ", "-"),
+        status.actor,
+        status.act,
+        status.by,
+    )
+    if status.late_by is not None and meaning.level == "moving":
+        rule, by = "late", "the expected time has passed; the service names no other"
+        if _much_later(status):
             actor, act = "you", f"write to support with order {tracked.service_id}"
     if actor == "you" and "support" in act and request_id:
         act = f"{act}, request {request_id}"
-    cause = summary.told
-    if state.case in _STUCK and tracked.order.refund_address is None:
+    cause = status.told
+    if meaning.asks_where and tracked.order.refund_address is None:
         cause = f"{cause} {NO_REFUND_ADDRESS}"
-    if since is not None and not state.ended:
+    if since is not None and not status.closed:
         cause = f"{cause} Seen so since {_moment(since, now)}."
     return Diagnosis(
         rule=rule,
-        certainty=certainty,
+        certainty=status.certainty,
         cause=cause,
-        money=f"{summary.money[:1].upper()}{summary.money[1:]}",
+        money=f"{status.money[:1].upper()}{status.money[1:]}",
         acts=f"{actor}: {act}.",
         by=f"{by[:1].upper()}{by[1:]}.",
-        basis=_basis(tracked, now),
+        basis=_basis(status.evidence, now),
     )
 
 
-def _much_later(summary: OrderSummary) -> bool:
-    state = summary.state
-    if state.elapsed is None or state.expected is None:
+def _much_later(status: OrderStatus) -> bool:
+    if status.elapsed is None or status.expected is None:
         return False
-    return state.elapsed >= state.expected * MUCH_LATER
+    return status.elapsed >= status.expected * MUCH_LATER
 
 
-def _basis(tracked: TrackedOrder, now: datetime) -> str:
+def _basis(evidence: Evidence, now: datetime) -> str:
     """What was looked at, and how old it is."""
-    order = tracked.order
-    legs = [f"leg state {order.in_status if order.in_status is not None else 'not given'}"]
-    if order.anonymous:
-        second = order.out_status if order.out_status is not None else "not given"
-        legs = [f"leg states {legs[0].removeprefix('leg state ')} and {second}"]
-    heard = duration((now - tracked.seen_at).total_seconds())
-    state = display_of(order) or "no state"
+    legs = " and ".join(str(leg) if leg is not None else "not given" for leg in evidence.legs)
+    states = f"leg state{'s' if len(evidence.legs) > 1 else ''} {legs}"
+    seen_at = evidence.seen_at
+    heard = f" {duration((now - seen_at).total_seconds())} ago" if seen_at is not None else ""
     return (
-        f"What the service said {heard} ago ({state}, {legs[0]}) and the journal of this desk."
-        " Chains and other programs were not asked."
+        f"What the service said{heard} ({evidence.display or 'no state'}, {states}) and the"
+        " journal of this desk. Chains and other programs were not asked."
     )
 
 

@@ -24,11 +24,9 @@ from swapdesk.flows.journal.order_hashes import payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
 from swapdesk.flows.notation import copied_amount, iso
 from swapdesk.flows.orders.deposit_hash import deposit_hash
-from swapdesk.flows.orders.order_account import kept_by_provider
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_sentence import next_actor
+from swapdesk.flows.orders.order_fields import kept_by_provider, route_of
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.paid_place import paid_place
-from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
 from swapdesk.wire.encoding.codec import encode_json
@@ -136,7 +134,7 @@ def _write_whole(path: Path, content: bytes) -> None:
 
 
 def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction]) -> dict[str, Any]:
-    order, intent, summary = tracked.order, tracked.intent, summarise_paid(tracked, now, made)
+    order, intent, status = tracked.order, tracked.intent, order_status(tracked, now, made)
     sent, received = tracked.symbols
     hidden, place = tracked.withheld is not None, paid_place(tracked, made)
     return {
@@ -144,7 +142,7 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "created": order.created,
         "expires": order.expires,
         "finished": order.order_finished_received,
-        "state": summary.word,
+        "state": status.word,
         "displayStatus": display_of(order),
         "ended": tracked.ended,
         "route": route_of(order).value,
@@ -176,8 +174,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "refundKept": kept_by_provider(order),
         "refundChain": order.refund_chain,
         "refundHash": order.refund_hash,
-        "money": summary.money,
-        "next": next_actor(summary),
+        "money": status.money,
+        "next": status.next,
         "withheld": tracked.withheld,
         "seen": tracked.seen_at,
         "source": tracked.source,

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.order_fields import route_of
+from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.quotes import RouteType
 
@@ -40,7 +40,7 @@ class _Looked:
     """What the words of a filter are compared with."""
 
     tracked: TrackedOrder
-    summary: OrderSummary
+    status: OrderStatus
     now: datetime
     named: Mapping[str, Collection[str]]
     """By word the orders of which the journal knows an address, hash or request id with it."""
@@ -64,8 +64,8 @@ class OrderFilter:
         knows an address, hash or request id with that word."""
         return replace(self, named={word: named(word) for word in self.words})
 
-    def keeps(self, tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> bool:
-        looked = _Looked(tracked, summary, now, self.named)
+    def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
+        looked = _Looked(tracked, status, now, self.named)
         return all(test(looked) for test in self.tests)
 
     def nothing(self, count: int) -> str:
@@ -141,10 +141,10 @@ def _route(looked: _Looked) -> str:
 
 
 def _state(looked: _Looked) -> str:
-    summary = looked.summary
-    late = "late" if summary.late else ""
-    away = "put away" if summary.put_away else ""
-    return f"{summary.word} {'finished' if summary.ended else 'open'} {late} {away}"
+    status = looked.status
+    late = "late" if status.time.late else ""
+    away = "put away" if status.put_away else ""
+    return f"{status.word} {'finished' if status.ended else 'open'} {late} {away}"
 
 
 def _to(looked: _Looked) -> str:

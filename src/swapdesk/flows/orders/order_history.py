@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import Literal
 
 from swapdesk.flows.journal.folding import display_of, ended
-from swapdesk.flows.orders.order_account import expected_end
-from swapdesk.flows.orders.order_case import on_hold, second_leg_paid
+from swapdesk.flows.orders.order_fields import expected_end, on_hold, second_leg_paid
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 StepMark = Literal["past", "now", "future", "trouble", "ended"]

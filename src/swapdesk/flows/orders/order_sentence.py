@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.notation import NOTHING, tracker_amount
-from swapdesk.flows.orders.order_account import deposit_doubted
-from swapdesk.flows.orders.order_pair import Outcome, unsaid
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.notation import NOTHING, clock_time, day, elapsed, tracker_amount
+from swapdesk.flows.orders.order_fields import Outcome, deposit_doubted, route_of, unsaid
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.payable_amount import amount_to_pay
-from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
@@ -23,21 +20,20 @@ def order_sentence(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> str:
     """The order as one line to read aloud; ``made`` are its transactions."""
-    order, summary = tracked.order, summarise_paid(tracked, now, made)
-    state = summary.state
+    order, status = tracked.order, order_status(tracked, now, made)
     sent, _ = tracked.symbols
     route = route_of(order)
-    stage = f"stage {state.stage + 1} of {len(state.stages)}"
-    time = f", {summary.time}" if summary.time not in ("", NOTHING) else ""
+    stage = f"stage {status.stage + 1} of {len(status.stages)}"
+    time = f", {status.time.text}" if status.time.text != NOTHING else ""
     asked = " asked for" if deposit_doubted(order, tracked.intent) else ""
     warning = ""
-    if tracked.withheld is not None and not tracked.awaits_address and not summary.ended:
+    if tracked.withheld is not None and not tracked.awaits_address and not status.ended:
         warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
     return (
         f"Order {order.service_id},"
-        f" {sent_amount(tracked, summary)} {sent}{asked}{_becomes(tracked)},"
+        f" {sent_amount(tracked, status)} {sent}{asked}{_becomes(tracked)},"
         f" {route}, {stage}{time}:"
-        f" {summary.told}{warning} Money: {summary.money} Next: {next_actor(summary)}."
+        f" {status.told}{warning} Money: {status.money} Next: {status.next}."
     )
 
 
@@ -50,12 +46,27 @@ def _becomes(tracked: TrackedOrder) -> str:
     return f"{words.get(found.outcome, ' to')} {tracker_amount(found.amount)} {found.symbol}"
 
 
-def sent_amount(tracked: TrackedOrder, summary: OrderSummary) -> str:
+def sent_amount(tracked: TrackedOrder, status: OrderStatus) -> str:
     """Exact while it is to be paid, short afterwards."""
-    pay = amount_to_pay(tracked) if summary.payable else None
+    pay = amount_to_pay(tracked) if status.payable else None
     return pay.shown if pay is not None else tracker_amount(tracked.order.in_amount, "pay")
 
 
-def next_actor(summary: OrderSummary) -> str:
-    """Who acts, and how."""
-    return f"{summary.actor}: {summary.due}" if summary.due else summary.actor
+def created_words(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> str:
+    """``created 13:21:40 · 41m, 27m over the expected time``, for the label of the order."""
+    created = tracked.order.created
+    parts = []
+    if created is not None:
+        same_day = created.date() == now.date()
+        parts.append(f"created {clock_time(created) if same_day else day(created, now)}")
+    if status.late_by is not None and status.elapsed is not None:
+        passed = elapsed(status.elapsed.total_seconds()).text
+        over = elapsed(status.late_by.total_seconds()).text
+        parts.append(f"{passed}, {over} over the expected time")
+    elif status.time.text != NOTHING:
+        parts.append(status.time.text)
+    if status.put_away:
+        parts.append("put away")
+    if tracked.archived(now):
+        parts.append("from the journal")
+    return " · ".join(parts)

@@ -9,9 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
-from swapdesk.flows.orders.order_account import expected_end
-from swapdesk.flows.orders.order_case import Case, case_of, needs_owner
-from swapdesk.flows.orders.order_words import WORDS
+from swapdesk.flows.orders.order_fields import expected_end
+from swapdesk.flows.orders.situations import Situation, needs_owner, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
@@ -84,12 +83,12 @@ def _oldest(one: TrackedOrder) -> datetime:
 
 
 def _state(one: TrackedOrder) -> tuple[bool, bool, int]:
-    case = case_of(one.order)
+    said = situation_of(one.order)
     display = display_of(one.order)
     steps = [str(step) for step in PROGRESS]
     return (
-        WORDS[case].level != "trouble",
-        case is not Case.WAITING,
+        said.meaning.level != "trouble",
+        said is not Situation.WAITING,
         -steps.index(display) if display in steps else 0,
     )
 

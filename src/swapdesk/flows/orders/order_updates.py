@@ -13,10 +13,9 @@ from decimal import Decimal
 
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import copied_amount
-from swapdesk.flows.orders.order_case import case_of
 from swapdesk.flows.orders.order_history import Seen
-from swapdesk.flows.orders.order_state import sentence_of
-from swapdesk.flows.orders.order_words import WORDS
+from swapdesk.flows.orders.order_status import cause_of
+from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.wording import Level
 from swapdesk.wire.orders import Order
 
@@ -61,21 +60,20 @@ def updates_of(seen: Sequence[Seen]) -> list[Update]:
 def seen_since(seen: Sequence[Seen]) -> datetime | None:
     """When the present state was first seen, None without a history."""
     since: datetime | None = None
-    case = None
+    said = None
     for at, _, order in seen:
-        if case_of(order) is not case:
-            case, since = case_of(order), at
+        if situation_of(order) is not said:
+            said, since = situation_of(order), at
     return since
 
 
 def _update(at: datetime, source: str, order: Order, before: Order | None) -> Update:
-    words = WORDS[case_of(order)]
     return Update(
         at=at,
         source=_SOURCES.get(source, source),
         state=display_of(order) or "no state",
-        sentence=sentence_of(order),
-        level=words.level,
+        sentence=cause_of(order),
+        level=situation_of(order).meaning.level,
         changed=changed_fields(before, order) if before is not None else ("first seen",),
         written=order.modified,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_hash import own_payment
-from swapdesk.flows.orders.order_case import deposit_arrived
+from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 ARRIVED = "the deposit arrived there; do not send to it again"

@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.notation import copied_amount, exact_amount
-from swapdesk.flows.orders.order_pair import symbols
+from swapdesk.flows.orders.order_fields import symbols
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, to_base_units
 from swapdesk.wire.orders import Order

@@ -15,14 +15,13 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
 from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.wording import Level
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 QUOTE_AGAIN = "ask for new quotes"
 
 
 class SwapStage(StrEnum):
-    """The value is how a diagnosis calls it."""
+    """How far the order's transaction is; journals hold the value of a trouble."""
 
     TO_SIGN = "not-signed-yet"
     NOT_SIGNED = "not-signed"
@@ -36,17 +35,11 @@ class SwapStage(StrEnum):
 
 @dataclass(frozen=True)
 class SwapPayment:
-    """``word`` fits a table cell; ``sentence`` has no closing point, ``money`` follows the word
-    Funds and has one; ``actor`` does ``due``. ``by`` is until when, None: the order's deadline."""
+    """``money`` is where it is as long as nothing was swapped; it follows the word Funds and has
+    its point."""
 
     at: SwapStage
-    word: str
-    level: Level
-    sentence: str
     money: str
-    actor: str
-    due: str
-    by: str | None
 
 
 def swap_payment(
@@ -55,52 +48,29 @@ def swap_payment(
     """Of an order whose transaction nobody saw; None where the order's own words say it: the
     transaction was sent and may be executed, or the venue settles what was signed. ``closed``:
     the service waits for it no longer, and what was not begun will never be signed."""
-    step = next((one for one in steps[::-1] if one.name == SWAP), None)
+    stage = _stage(steps, settles=settles, closed=closed)
+    return None if stage is None else SwapPayment(stage, f"{wallet_money(intent, steps)}.")
+
+
+def _stage(steps: Sequence[SwapStep], *, settles: bool, closed: bool) -> SwapStage | None:
+    step = next((step for step in steps[::-1] if step.name == SWAP), None)
     last = steps[-1]
-    money = f"{wallet_money(intent, steps)}."
     if step is None or step.state is StepState.PREPARED:
         if last.state is StepState.REFUSED and last.name != CONFIRM:
-            return _not_signed(money)
-        if settles or any(one.name == CONFIRM for one in steps):
+            return SwapStage.NOT_SIGNED
+        if settles or any(step.name == CONFIRM for step in steps):
             return None
         if closed:
             # A step that was begun may have been signed by a desk that was killed then.
-            return _not_signed(money) if step is None else None
-        return SwapPayment(
-            SwapStage.TO_SIGN, "To be signed", "waiting",
-            "The order's transaction is not signed yet", money,
-            "you", "sign its transaction, or refuse it", None,
-        )  # fmt: skip
+            return SwapStage.NOT_SIGNED if step is None else None
+        return SwapStage.TO_SIGN
     if step.state is StepState.ACKED:
-        return SwapPayment(
-            SwapStage.EXECUTED, "Executed", "moving",
-            "The order's transaction was executed; the service has not seen it yet",
-            f"with {venue_of(intent)}, which pays {intent.recipient_label or 'the recipient'}.",
-            "the service", "it takes note of the transaction", "the service names no time",
-        )  # fmt: skip
+        return SwapStage.EXECUTED
     if step.state is not StepState.REFUSED:
         return None
     if not step.told.get("hash"):
-        return _not_signed(money)
-    if step.code == EXECUTED_IN_VAIN:
-        return SwapPayment(
-            SwapStage.REVERTED, "Failed", "trouble",
-            "The order's transaction was executed and failed",
-            "in your wallet, but for the gas.", "you", QUOTE_AGAIN, "nothing is due",
-        )  # fmt: skip
-    return SwapPayment(
-        SwapStage.NOT_EXECUTED, "Not executed", "expired",
-        "The order's transaction was not executed, and cannot be any more",
-        money, "you", QUOTE_AGAIN, "nothing is due",
-    )  # fmt: skip
-
-
-def _not_signed(money: str) -> SwapPayment:
-    return SwapPayment(
-        SwapStage.NOT_SIGNED, "Not signed", "expired",
-        "The order's transaction was not signed and nothing is on the chain",
-        money, "you", QUOTE_AGAIN, "nothing is due",
-    )  # fmt: skip
+        return SwapStage.NOT_SIGNED
+    return SwapStage.REVERTED if step.code == EXECUTED_IN_VAIN else SwapStage.NOT_EXECUTED
 
 
 def wallet_money(intent: Intent, steps: Sequence[SwapStep]) -> str:

@@ -11,9 +11,8 @@ from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.batch_payment import BatchPayment
-from swapdesk.flows.orders.order_case import case_of, needs_owner
-from swapdesk.flows.orders.order_pair import Proceeds, proceeds, symbols
-from swapdesk.flows.orders.order_state import OrderState, describe, short_id
+from swapdesk.flows.orders.order_fields import Proceeds, proceeds, short_id, symbols
+from swapdesk.flows.orders.situations import needs_owner, situation_of
 from swapdesk.flows.orders.swap_payment import SwapPayment, SwapStage
 from swapdesk.wire.orders import Order
 
@@ -75,7 +74,7 @@ class TrackedOrder:
         swap = self.swap_payment
         if swap is not None and swap.at in (SwapStage.REVERTED, SwapStage.NOT_EXECUTED):
             return swap.at
-        return case_of(self.order) if needs_owner(self.order) else None
+        return situation_of(self.order).code if needs_owner(self.order) else None
 
     @property
     def put_away(self) -> bool:
@@ -91,9 +90,6 @@ class TrackedOrder:
     def proceeds(self) -> Proceeds:
         """What came of it, or is to come of it."""
         return proceeds(self.order, self.intent)
-
-    def state(self, now: datetime) -> OrderState:
-        return describe(self.order, self.intent, now=now)
 
     def archived(self, now: datetime) -> bool:
         """Whether the service no longer answers for it."""

@@ -11,8 +11,7 @@ from decimal import Decimal
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
-from swapdesk.flows.orders.order_pair import symbols
-from swapdesk.flows.orders.order_state import deposit_arrived, short_id
+from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wire.orders import Order

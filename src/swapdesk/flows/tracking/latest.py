@@ -10,7 +10,9 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.orders.order_state import describe, short_id
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.orders.order_status import reported_status
+from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
 
@@ -32,12 +34,12 @@ def latest_events(
     ``known`` as not signed its end says that."""
     found = []
     for at, order in journal.orders.latest(limit):
-        state = describe(order, now=at)
-        word, level = state.short, state.level
+        state = reported_status(order, now=at)
+        word, level = state.word, state.level
         tracked = known(order.service_id)
-        swap = tracked.swap_payment if tracked is not None and tracked.not_signed else None
-        if swap is not None and state.ended:
-            word, level = swap.word, swap.level
+        if tracked is not None and tracked.not_signed and state.ended:
+            unsigned = Situation.NOT_SIGNED.meaning
+            word, level = unsigned.word, unsigned.level
         found.append(LatestEvent(at, short_id(order.service_id), word, level))
     return sorted(found, key=lambda one: one.at, reverse=True)
 

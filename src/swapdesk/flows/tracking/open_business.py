@@ -13,9 +13,8 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.orders.order_case import case_of
-from swapdesk.flows.orders.order_words import WORDS
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import found_again
 from swapdesk.flows.wording import NOT_CREATED, OUTCOME_UNKNOWN
@@ -59,16 +58,16 @@ def quit_warning(
 
 
 def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
-    """Whether you are who acts next on an open order. As :func:`summarise` says, which is asked
+    """Whether you are who acts next on an open order. As :func:`order_status` says, which is asked
     only where the case alone does not tell: of thousands of orders all are counted at once."""
     order = tracked.order
     if display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
         if tracked.withheld is not None:
             never = tracked.standing in (Standing.FOREIGN, Standing.UNREPEATED)
-            return not never and summarise(tracked, now).actor == "you"
+            return not never and order_status(tracked, now).actor == "you"
         if order.expires is not None and order.expires <= now:
-            return summarise(tracked, now).actor == "you"
-    return WORDS[case_of(order)].actor == "you"
+            return order_status(tracked, now).actor == "you"
+    return situation_of(order).meaning.actor == "you"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 
 from swapdesk.background import BackgroundTasks
-from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.order_fields import short_id
 
 
 class OrderErrands:

@@ -6,7 +6,7 @@ from swapdesk.flows.creation.dex_transaction import NotThisSwap, settled_by_venu
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.folding import display_of
-from swapdesk.flows.orders.order_case import deposit_arrived
+from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.swap_payment import SwapPayment, SwapStage, swap_payment
 from swapdesk.wire.orders import DisplayStatus, Order
 

@@ -35,8 +35,8 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_sorting import Group
-from swapdesk.flows.orders.order_state import short_id
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.batched_orders import BatchPayments
 from swapdesk.flows.tracking.known_orders import KnownOrders

@@ -11,7 +11,7 @@ from swapdesk.flows.batch.planned import PlannedOrder, PlannedRow
 from swapdesk.flows.batch.sheet import Column as Cell
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
-from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.tui.glyphs import DONE, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.order_table import SIGNS
@@ -92,7 +92,7 @@ LONGEST_AMOUNT = 18
 def batch_rows(
     plan: BatchPlan,
     batch: JournaledBatch | None,
-    orders: Mapping[str, OrderSummary],
+    orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
     """``batch``: what became of the rows, once they were created; ``orders``: how their orders
@@ -107,7 +107,7 @@ def batch_rows(
 def _row(
     planned: PlannedRow,
     end: JournaledRow | None,
-    orders: Mapping[str, OrderSummary],
+    orders: Mapping[str, OrderStatus],
     *,
     wide: bool,
     bare: bool,
@@ -169,7 +169,7 @@ def _reasons(planned: PlannedRow, end: JournaledRow | None) -> list[str]:
     return [f"{one.reason} {one.do}" for one in found]
 
 
-def _end(end: JournaledRow, order: OrderSummary | None) -> tuple[str, str, str, str]:
+def _end(end: JournaledRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
     if end.state is RowState.CREATED and order is not None and order.sign != "waiting":
         return *SIGNS[order.sign], order.word, ""
     return *_ENDS[end.state], end.reason or ""

@@ -12,8 +12,7 @@ from swapdesk.flows.batch.plan import created_of
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
@@ -118,13 +117,13 @@ class BatchView(Page):
                 self.show_notice(f"The journal cannot be read: {error}.", "error")
         self.show()
 
-    def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderSummary]:
+    def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderStatus]:
         """How the orders of a batch stand, by id."""
         link, now = self.link, self.now()
         if made is None or link is None:
             return {}
         found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
-        return {one.service_id: summarise(one, now) for one in found if one is not None}
+        return {one.service_id: order_status(one, now) for one in found if one is not None}
 
     def known_orders(self, made: JournaledBatch) -> dict[str, Order]:
         """The orders of a batch as the desk knows them, by id."""

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.creation.candidates import Candidate, Candidates, Look, NotSettled
 from swapdesk.flows.notation import clock_time
-from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.candidates import GiveUp, LookAgain, TakeOrder

@@ -19,10 +19,15 @@ from swapdesk.flows.notation import (
     expected_minutes,
     table_amount,
 )
-from swapdesk.flows.orders.order_account import refund_chain
-from swapdesk.flows.orders.order_pair import UNSAID, Outcome, get_label, unsaid
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_state import OrderState
+from swapdesk.flows.orders.order_fields import (
+    UNSAID,
+    Outcome,
+    get_label,
+    refund_chain,
+    route_of,
+    unsaid,
+)
+from swapdesk.flows.orders.order_status import OrderStatus, reported_status
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import deadline_passed
@@ -92,7 +97,7 @@ def deposit_state(
     """``simulated``: the chain exists in the sandbox's ledger alone. ``lack``: why the wallet
     cannot pay it."""
     phase = deposit_phase(tracked, now)
-    state = tracked.state(now)
+    state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     facts = tuple(_facts(tracked, state))
     if phase is DepositPhase.HIDDEN:
@@ -106,7 +111,7 @@ def deposit_state(
         return DepositState(phase, said or SETTING_UP, facts=facts, matches=verdict)
     if phase is DepositPhase.EXPIRED:
         if order.deposit_address is None:
-            return DepositState(phase, state.sentence, facts=facts)
+            return DepositState(phase, state.cause, facts=facts)
         head: LineLike = "Expired"
         verdict = Check(Verdict.WARNING, deadline_passed(order, now, closed=state.ended))
         return DepositState(phase, head, facts=facts, matches=verdict)
@@ -144,7 +149,10 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
     """What stands beside the code: what it was made of, its end, what it holds."""
-    payment, state = payment_of(tracked, now), tracked.state(now)
+    payment, state = (
+        payment_of(tracked, now),
+        reported_status(tracked.order, tracked.intent, now=now),
+    )
     if payment is None or state.deadline is None:
         return []
     facts = [Fact("Network", payment.network, bold=True)]
@@ -192,11 +200,12 @@ def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> li
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
     """Where the code stood, once nothing may be sent any more."""
     phase = deposit_phase(tracked, now)
+    state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
-        said = deadline_passed(tracked.order, now, closed=tracked.state(now).ended)
+        said = deadline_passed(tracked.order, now, closed=state.ended)
         return [Span("The code is gone.", bold=True), Span(said, "status-waiting")]
     if phase is DepositPhase.SEEN:
-        return [Span("The code is gone.", bold=True), _seen_head(tracked.state(now))]
+        return [Span("The code is gone.", bold=True), _seen_head(state)]
     return [Span(tracked.withheld or "There is no deposit address yet.", "status-waiting")]
 
 
@@ -221,18 +230,18 @@ def _until(tracked: TrackedOrder) -> str:
     return clock_time(tracked.order.expires) if tracked.order.expires is not None else "the end"
 
 
-def stage_of(state: OrderState) -> StageState:
+def stage_of(state: OrderStatus) -> StageState:
     """The stage line of an order."""
     return StageState(state.stage, len(state.stages), _MARKS[state.level])
 
 
-def _seen_head(state: OrderState) -> Line:
+def _seen_head(state: OrderStatus) -> Line:
     mark = _MARKS[state.level]
     glyph = DONE if mark is Mark.MOVING else mark.glyph
-    return [Span(f"{glyph} ", mark.role), Span(state.sentence)]
+    return [Span(f"{glyph} ", mark.role), Span(state.cause)]
 
 
-def _deadline(state: OrderState, now: datetime) -> Line:
+def _deadline(state: OrderStatus, now: datetime) -> Line:
     assert state.deadline is not None
     left = countdown((state.deadline - now).total_seconds())
     until = clock_time(state.deadline, zone=True)
@@ -246,7 +255,7 @@ def _left_part(tracked: TrackedOrder, now: datetime) -> float:
     return (order.expires - now) / (order.expires - order.created)
 
 
-def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
+def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
     order, intent = tracked.order, tracked.intent
     kind = route_of(order)
     provider = order.swap_name or (intent.provider_name if intent else None) or "two legs"
@@ -266,7 +275,7 @@ def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
     now_line: Line = [
         *stage_spans(stage_of(state)),
         Span(f"  {mark.glyph} ", mark.role),
-        Span(state.sentence, mark.role),
+        Span(state.cause, mark.role),
     ]
     facts.append(Fact("Now", now_line))
     if state.elapsed is not None and state.deadline is None and state.level != "expired":
@@ -279,7 +288,7 @@ def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
     return facts
 
 
-def _proceeds(tracked: TrackedOrder, state: OrderState) -> Fact:
+def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
     """What there is, was, or was to be got; what came back of a deposit that was refunded."""
     order, intent, found = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"

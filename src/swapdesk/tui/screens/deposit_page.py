@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from swapdesk.flows.deposits.deposit_code import DepositCode, deposit_codes
 from swapdesk.flows.deposits.deposit_money import deposit_money
 from swapdesk.flows.notation import copied_amount
-from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.deposit import CopyAddress, CopyAmount, CopyMemo
 from swapdesk.tui.page import Page

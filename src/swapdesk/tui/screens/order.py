@@ -7,8 +7,8 @@ from typing import ClassVar
 from textual import on
 
 from swapdesk.flows.orders.diagnosis import diagnose
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.order_updates import seen_since
-from swapdesk.flows.orders.summarising import summarise
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order import (
@@ -64,7 +64,7 @@ class OrderScreen(OrderView):
             return put_away_standing(tracked)
         if verb is OpenLink:
             return READY if self._linked() is not None else HIDDEN
-        summary = summarise(tracked, self.now())
+        summary = order_status(tracked, self.now())
         if verb is DepositCard:
             shown = summary.payable or (tracked.withheld is not None and not summary.ended)
             return READY if shown else HIDDEN

@@ -13,18 +13,20 @@ from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.journal.order_hashes import payout_hash
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.orders.order_account import (
+from swapdesk.flows.orders.order_fields import (
+    UNSAID,
+    deposit_arrived,
     deposit_doubted,
     kept_as_fee,
     kept_by_provider,
     refund_chain,
+    route_of,
+    send_label,
 )
-from swapdesk.flows.orders.order_case import Case, deposit_arrived
-from swapdesk.flows.orders.order_pair import UNSAID, send_label
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.paid_place import PaidPlace, paid_place
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
+from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.memo_words import short_memo_label
@@ -54,7 +56,7 @@ NAME_CELLS = 10
 _HARD = (Standing.DIFFERS, Standing.CONTRADICTS)
 
 
-def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
+def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
     """What must be read before anything else: why the address is hidden. Empty otherwise."""
     if tracked.withheld is None or summary.ended:
         return []
@@ -69,16 +71,16 @@ def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
     return [*line, Span(" The deposit address is hidden. Do not pay it again.")]
 
 
-def told_line(summary: OrderSummary) -> Line:
+def told_line(summary: OrderStatus) -> Line:
     """What happened, where an order did not go its plain way. Empty otherwise."""
-    plain = summary.level in ("waiting", "moving") or summary.state.case is Case.COMPLETED
+    plain = summary.level in ("waiting", "moving") or summary.said is Situation.COMPLETED
     if plain and not summary.notes:
         return []
     sign = sign_span(summary)
     return [Span(f"{sign.text} {summary.told}", sign.role)]
 
 
-def head_line(tracked: TrackedOrder, summary: OrderSummary, *, narrow: bool) -> tuple[Line, Line]:
+def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
     """What is swapped for whom, and at the right the state with its time."""
     left = pair_spans(tracked)
     label = tracked.intent.recipient_label if tracked.intent else None
@@ -88,20 +90,20 @@ def head_line(tracked: TrackedOrder, summary: OrderSummary, *, narrow: bool) -> 
         route = route_of(tracked.order)
         left += [Span("   "), Span(route, f"route-{route}")]
     sign = sign_span(summary)
-    late = "status-trouble" if summary.late else "foreground"
+    late = "status-trouble" if summary.time.late else "foreground"
     right: Line = [
         sign,
         Span(" "),
         Span(summary.word, sign.role, bold=True),
         Span("   "),
-        Span(summary.short_time if narrow else summary.time, late),
+        Span(summary.time.short if narrow else summary.time.text, late),
     ]
     return left, right
 
 
-def stage_names(tracked: TrackedOrder, summary: OrderSummary) -> tuple[list[str], list[str]]:
+def stage_names(tracked: TrackedOrder, summary: OrderStatus) -> tuple[list[str], list[str]]:
     """The names under the dots and their short forms; a named recipient stands at the end."""
-    names = list(summary.state.stages)
+    names = list(summary.stages)
     short = [SHORT_STAGES.get(name, name) for name in names]
     label = tracked.intent.recipient_label if tracked.intent else None
     if label and width_of(label) <= NAME_CELLS - 3:
@@ -111,7 +113,7 @@ def stage_names(tracked: TrackedOrder, summary: OrderSummary) -> tuple[list[str]
 
 def order_facts(
     tracked: TrackedOrder,
-    summary: OrderSummary,
+    summary: OrderStatus,
     now: datetime,
     made: Sequence[OrderTransaction] = (),
     *,
@@ -144,7 +146,7 @@ def _bold(label: str | None) -> LineLike:
 
 
 def _deposit(
-    tracked: TrackedOrder, summary: OrderSummary, made: Sequence[OrderTransaction]
+    tracked: TrackedOrder, summary: OrderStatus, made: Sequence[OrderTransaction]
 ) -> list[Fact]:
     order, token, pay = tracked.order, token_to_pay(tracked), amount_to_pay(tracked)
     on = f"on {token.chain_name}" if token is not None else ""
@@ -206,7 +208,7 @@ def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
     return []
 
 
-def _payout(order: Order, summary: OrderSummary, *, live: bool) -> list[Fact]:
+def _payout(order: Order, summary: OrderStatus, *, live: bool) -> list[Fact]:
     paid = payout_hash(order)
     chain = order.out_token.chain_data.name if order.out_token else ""
     if paid:

@@ -8,9 +8,9 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from swapdesk.flows.notation import clock_time, date, iso
-from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.order_updates import Update, updates_of
-from swapdesk.flows.orders.summarising import summarise
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order_history import Back, CopyUpdate
@@ -106,7 +106,7 @@ class OrderHistoryScreen(Page):
         tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
         if tracked is None:
             return
-        summary = summarise(tracked, self.now())
+        summary = order_status(tracked, self.now())
         heard = f"Last heard of at {clock_time(tracked.seen_at)}. {UNTOLD}"
         self._heard.show([[Span(heard, "muted")]])
         self.set_money(summary.money, summary.brief, where_short=summary.place)

@@ -12,10 +12,9 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.notation import date
+from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_history import Leg, legs_of
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_state import short_id
-from swapdesk.flows.orders.summarising import summarise_paid
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
@@ -103,7 +102,7 @@ class OrderView(Page):
     @property
     def counting(self) -> bool:
         tracked = self.tracked
-        return tracked is not None and not tracked.state(self.now()).ended
+        return tracked is not None and not order_status(tracked, self.now()).closed
 
     def on_tick(self) -> None:
         self._show()
@@ -143,7 +142,7 @@ class OrderView(Page):
             return
         now = self.now()
         self._look_into_journal(tracked, now)
-        summary = summarise_paid(tracked, now, self._made)
+        summary = order_status(tracked, now, self._made)
         self._said.display = False
         route = route_of(tracked.order)
         context = f"{tracked.service_id} · {route}"
@@ -160,7 +159,7 @@ class OrderView(Page):
         self._show_legs(tracked)
         facts = order_facts(tracked, summary, now, self._made, live=self.session.live)
         self._facts.show(facts)
-        next_ = summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}"
+        next_ = summary.brief if self.app.size.width < NARROW else summary.next
         signing = self.signing
         if signing is not None and signing.waits:
             # The service waits for the chain, and the chain for the trader.

@@ -11,9 +11,9 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
+from swapdesk.flows.orders.order_sentence import created_words
 from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
-from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.summarising import created_words, summarise
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.stream_words import stale_words
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_facts import order_facts
@@ -204,9 +204,9 @@ class OrdersList(Page):
     def current(self) -> TrackedOrder | None:
         return self._tracked(self._table.cursor_key)
 
-    def _summary(self) -> OrderSummary | None:
+    def _summary(self) -> OrderStatus | None:
         tracked = self.current
-        return summarise(tracked, self.now()) if tracked is not None else None
+        return order_status(tracked, self.now()) if tracked is not None else None
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
@@ -224,7 +224,7 @@ class OrdersList(Page):
             self.set_money(funds.where, "you: n starts a swap", where_short=funds.short)
             self.step_changed("none")
             return
-        summary = summarise(tracked, now)
+        summary = order_status(tracked, now)
         wide = self.app.size.width >= WIDE
         created = created_words(tracked, summary, now)
         self._label.display = self._pane.display = not wide
@@ -236,7 +236,7 @@ class OrdersList(Page):
             self._pane.show(tracked, summary)
         self.set_money(
             f"{tracked.short_id}: {summary.money}",
-            summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
+            summary.brief if self.app.size.width < NARROW else summary.next,
             where_short=summary.place,
             next_short=summary.brief,
             urgent=summary.urgent,

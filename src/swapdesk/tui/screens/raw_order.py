@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
-from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.raw_json import raw_lines
-from swapdesk.flows.orders.summarising import summarise
 from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import Back as EverywhereBack
 from swapdesk.tui.commands.raw_order import Back, CopyAll
@@ -43,7 +43,7 @@ class RawOrderScreen(Page):
     def _say_money(self) -> None:
         tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
         if tracked is not None:
-            summary = summarise(tracked, self.now())
+            summary = order_status(tracked, self.now())
             self.set_money(summary.money, summary.brief, where_short=summary.place)
 
     def on_tick(self) -> None:

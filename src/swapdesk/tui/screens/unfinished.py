@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import Finding, findings
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
 from swapdesk.flows.orders.order_sorting import Group, group_of
-from swapdesk.flows.orders.order_summary import RowTime
-from swapdesk.flows.orders.summarising import summarise, time_at
+from swapdesk.flows.orders.order_status import RowTime, order_status, time_at
 from swapdesk.flows.stream_words import left_out_words
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
@@ -20,7 +19,7 @@ from swapdesk.tui.widgets.order_table import amount_cells, order_columns, order_
 from swapdesk.tui.widgets.table_layout import Blank, Row, Section, Sketch, TableLayout, TableRow
 
 if TYPE_CHECKING:
-    from swapdesk.flows.orders.order_summary import OrderSummary
+    from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
@@ -56,7 +55,7 @@ class Drawn:
     tracked: TrackedOrder
     row: Row | Sketch
     group: Group
-    summary: OrderSummary | None = None
+    summary: OrderStatus | None = None
     time: RowTime | None = None
 
 
@@ -192,7 +191,7 @@ class OrderList(LineTable):
     def _kept(
         self, tracked: TrackedOrder, kept: OrderFilter, now: datetime, layout: TableLayout
     ) -> Drawn | None:
-        if not kept.empty and not kept.keeps(tracked, summarise(tracked, now), now):
+        if not kept.empty and not kept.keeps(tracked, order_status(tracked, now), now):
             return None
         known = self._drawn.get(tracked.service_id)
         if known is None or known.tracked is not tracked:
@@ -204,7 +203,7 @@ class OrderList(LineTable):
 
     def _put(self, tracked: TrackedOrder, now: datetime) -> None:
         """Draw an order in view."""
-        summary = summarise(tracked, now)
+        summary = order_status(tracked, now)
         row = order_row(tracked, summary, wide=self._wide)
         self._drawn[tracked.service_id] = Drawn(tracked, row, group_of(tracked), summary)
         self.update_row(row)
@@ -215,12 +214,12 @@ class OrderList(LineTable):
         time = time_at(said, one.tracked, now) if said is not None else None
         if said is None or time is None or not isinstance(one.row, Row):
             return False
-        if time != (one.time or (said.time, said.short_time, said.late)):
+        if time != (one.time or said.time):
             one.row, one.time = row_at(one.row, said, time, wide=self._wide), time
         return True
 
     def _lay(self, one: Drawn, now: datetime) -> None:
-        one.summary, one.time = summarise(one.tracked, now), None
+        one.summary, one.time = order_status(one.tracked, now), None
         one.row = order_row(one.tracked, one.summary, wide=self._wide)
         self._rows.put(one.row)
 

@@ -12,7 +12,7 @@ from swapdesk.tui.widgets.order_table import SIGNS, pair_spans
 from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
-    from swapdesk.flows.orders.order_summary import OrderSummary
+    from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 LABEL = 9
@@ -28,9 +28,9 @@ class OrderPane(LinesView):
 
     def __init__(self, **place: Any) -> None:
         super().__init__(**place)
-        self._said: tuple[TrackedOrder, OrderSummary] | None = None
+        self._said: tuple[TrackedOrder, OrderStatus] | None = None
 
-    def show(self, tracked: TrackedOrder, summary: OrderSummary) -> None:
+    def show(self, tracked: TrackedOrder, summary: OrderStatus) -> None:
         self._said = (tracked, summary)
         self.redraw()
 
@@ -52,7 +52,7 @@ class OrderSide(LinesView):
         self._rows: tuple[str, list[Line], tuple[Fact, ...]] | None = None
 
     def show(
-        self, tracked: TrackedOrder, summary: OrderSummary, fact: str, facts: list[Fact]
+        self, tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: list[Fact]
     ) -> None:
         """``fact`` stands beside the id; ``facts`` are those of the order's own screen."""
         said: list[Line] = [pair_spans(tracked), [], _told(summary), _funds(summary)]
@@ -78,7 +78,7 @@ class OrderSide(LinesView):
         return rows
 
 
-def pane_lines(tracked: TrackedOrder, summary: OrderSummary, width: int, rows: int) -> list[Line]:
+def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
     """What is, where the money is, who acts next, until when; and the addresses where they fit.
 
     What happened and who acts next are never left out for the rest.
@@ -96,31 +96,31 @@ def pane_lines(tracked: TrackedOrder, summary: OrderSummary, width: int, rows: i
     return shown + [[] for _ in range(rows - len(shown))]
 
 
-def _told(summary: OrderSummary) -> Line:
+def _told(summary: OrderStatus) -> Line:
     glyph, role = SIGNS[summary.sign]
     return [Span(f"{glyph} {summary.told}", role)]
 
 
-def _funds(summary: OrderSummary) -> Line:
+def _funds(summary: OrderStatus) -> Line:
     return [Span(f"Funds {summary.money}", "muted")]
 
 
-def _next(summary: OrderSummary) -> Line:
+def _next(summary: OrderStatus) -> Line:
     return [
         Span("Next ", "muted"),
         Span(summary.actor, bold=summary.actor == "you"),
-        Span(f": {summary.due}."),
+        Span(f": {summary.act}."),
     ]
 
 
-def _by(summary: OrderSummary, *, sentence: bool = False) -> Line:
+def _by(summary: OrderStatus, *, sentence: bool = False) -> Line:
     if summary.actor == "nobody":
         return []
     text = f"{summary.by[:1].upper()}{summary.by[1:]}."
     return [Span(f" {text}" if sentence else text, "muted")]
 
 
-def _addresses(tracked: TrackedOrder, summary: OrderSummary, width: int) -> list[Line]:
+def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[Line]:
     order = tracked.order
     rows: list[Line] = []
     shown = [("Deposit", order.deposit_address if summary.payable else None)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import tracker_amount
-from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_summary import RowTime
+from swapdesk.flows.orders.order_fields import route_of
+from swapdesk.flows.orders.order_status import RowTime
 from swapdesk.tui.glyphs import (
     BECOMES,
     DONE,
@@ -23,7 +23,7 @@ from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row
 
 if TYPE_CHECKING:
-    from swapdesk.flows.orders.order_summary import OrderSummary
+    from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 SIGNS = {
@@ -67,7 +67,7 @@ def order_columns(wide: bool) -> list[Column]:
 
 def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
     """The cells whose columns grow to what is in them."""
-    from swapdesk.flows.orders.order_pair import shown
+    from swapdesk.flows.orders.order_fields import shown
 
     sent, _ = tracked.symbols
     return {
@@ -76,7 +76,7 @@ def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
     }
 
 
-def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Row:
+def order_row(tracked: TrackedOrder, summary: OrderStatus, *, wide: bool) -> Row:
     """One order. Beside grey a row has the hue of its state and that of its route; the word of
     the state is bold where you act next."""
     order = tracked.order
@@ -92,12 +92,12 @@ def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Ro
         "stage": stage_spans(stage_of(summary)),
         "state": Span(summary.word, role, bold=summary.yours),
         "next": Span(summary.actor.removeprefix("the "), calm) if waits else "",
-        "time": time_cell(RowTime(summary.time, summary.short_time, summary.late), calm, wide=wide),
+        "time": time_cell(summary.time, calm, wide=wide),
     }
     return Row(tracked.service_id, cells)
 
 
-def row_at(row: Row, summary: OrderSummary, time: RowTime, *, wide: bool) -> Row:
+def row_at(row: Row, summary: OrderStatus, time: RowTime, *, wide: bool) -> Row:
     """The row of an order with another time; ``summary`` is what the row says."""
     return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
 
@@ -106,29 +106,27 @@ def time_cell(time: RowTime, calm: str, *, wide: bool) -> Span:
     return Span(time.text if wide else time.short, "status-trouble" if time.late else calm)
 
 
-def calm_role(summary: OrderSummary) -> str:
+def calm_role(summary: OrderStatus) -> str:
     """What is no hue of a state: brighter where you act next."""
     return "foreground" if summary.yours else "muted"
 
 
-def sign_span(summary: OrderSummary) -> Span:
+def sign_span(summary: OrderStatus) -> Span:
     """The glyph of a state in its hue."""
     glyph, role = SIGNS[summary.sign]
     return Span(glyph, role)
 
 
-def stage_of(summary: OrderSummary) -> StageState:
+def stage_of(summary: OrderStatus) -> StageState:
     """The stage line of an order."""
-    state = summary.state
     mark = Mark.ENDED if summary.not_signed else _MARKS[summary.level]
-    return StageState(state.stage, len(state.stages), mark)
+    return StageState(summary.stage, len(summary.stages), mark)
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
     """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
     otherwise."""
-    from swapdesk.flows.orders.order_account import deposit_doubted
-    from swapdesk.flows.orders.order_pair import Outcome, unsaid
+    from swapdesk.flows.orders.order_fields import Outcome, deposit_doubted, unsaid
 
     sent, _ = tracked.symbols
     found = tracked.proceeds

@@ -14,7 +14,7 @@ from swapdesk.tui.widgets.table_layout import Column, Row
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.intents.intent import Intent
-    from swapdesk.flows.orders.order_summary import OrderSummary
+    from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.quotes.recent import Recent
 
@@ -74,13 +74,13 @@ class OpenOrders(LineTable):
         super().__init__(columns, heads=False, empty="No order is open.", **place)
 
     def show(self, tracked: Iterable[Any], now: datetime) -> None:
-        from swapdesk.flows.orders.summarising import summarise
+        from swapdesk.flows.orders.order_status import order_status
 
-        rows = [(one, summarise(one, now)) for one in tracked]
+        rows = [(one, order_status(one, now)) for one in tracked]
         self.set_rows(_row(one, said) for one, said in rows if not said.ended)
 
 
-def _row(tracked: TrackedOrder, said: OrderSummary) -> Row:
+def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
     """In the words of the tracker."""
     order = tracked.order
     sent, received = tracked.symbols
@@ -90,6 +90,6 @@ def _row(tracked: TrackedOrder, said: OrderSummary) -> Row:
             "id": Span(tracked.short_id, bold=True),
             "what": f"{tracker_amount(order.in_amount, 'pay')} {sent} → {received}",
             "state": Span(said.word, ROLE_OF_LEVEL[said.level]),
-            "time": said.time,
+            "time": said.time.text,
         },
     )

@@ -1,0 +1,239 @@
+"""What the fields of one order amount to: its tokens, its amounts, its legs, its times.
+
+Pure readings of an order and of the intent that was confirmed for it. The service says what it
+asked for and what it pays, not what arrived (contract 8.1); where it says nothing, neither does
+a reading. A token is called as it was confirmed at this desk, from its own catalogue; the words
+the service puts beside a token are used only for orders that were not confirmed here, or that
+name another token than was confirmed (contract 8.22).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+
+from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
+from swapdesk.flows.notation import NOTHING, tracker_amount
+from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.tokens import Token
+
+SHORT_ID = 6
+"""Characters of an order id in lists."""
+
+NOTICED = Decimal(1)
+"""Percent by which a payout differs from what was confirmed before that is said."""
+
+MOST_REFUND_FEE = Decimal(5)
+"""Percent of a deposit up to which what is missing from a refund is called a provider's fee."""
+
+_PAID = frozenset(PROGRESS[1:]) | {DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED}
+"""States that no order comes to without its deposit."""
+
+_ARRIVED = frozenset(
+    {
+        LegStatus.CONFIRMING,
+        LegStatus.EXCHANGING,
+        LegStatus.SENDING,
+        LegStatus.FINISHED,
+        LegStatus.REFUNDED,
+        LegStatus.VERIFYING,
+        LegStatus.FALLBACK,
+    }
+)
+_PAST_WAITING = frozenset(status for status in LegStatus if status >= LegStatus.CONFIRMING)
+
+UNNAMED = "?"
+"""Instead of a symbol that nobody names."""
+
+UNSAID = "the service does not say how much"
+"""Of a refund without an amount."""
+
+
+def short_id(service_id: str) -> str:
+    return service_id[:SHORT_ID]
+
+
+def route_of(order: Order) -> RouteType:
+    """``isDex`` and ``anonymous`` of the order as one word (contract 8.1)."""
+    if order.is_dex:
+        return RouteType.DEX
+    return RouteType.PRIVATE if order.anonymous else RouteType.STANDARD
+
+
+def deposit_arrived(order: Order) -> bool:
+    """Whether the service says that money of this order reached it: by the state, whatever the
+    legs are said to be, or by a leg or a hash."""
+    if display_of(order) in _PAID:
+        return True
+    if order.action_required or order.refund_hash or order.out_transaction_out_hash:
+        return True
+    if second_leg_paid(order):
+        return True
+    return order.in_status is not None and order.in_status in _ARRIVED
+
+
+def on_hold(order: Order) -> bool:
+    """Leg status 8: a provider holds the money for a check."""
+    return LegStatus.VERIFYING in (order.in_status, order.out_status) and not ended(
+        display_of(order)
+    )
+
+
+def second_leg_paid(order: Order) -> bool:
+    """Whether the payout leg is past waiting; a leg status that nobody knows says nothing."""
+    return order.out_status in _PAST_WAITING
+
+
+def in_second_leg(order: Order) -> bool:
+    """Whether the funds of a private order left its first exchange."""
+    return order.anonymous is True and second_leg_paid(order)
+
+
+def expected_end(order: Order) -> datetime | None:
+    """When the service means to be done (contract 8.17); None when it does not say."""
+    if order.created is None or order.eta is None:
+        return None
+    try:
+        return order.created + timedelta(minutes=float(order.eta))
+    except OverflowError:
+        return None
+
+
+def promised(order: Order, intent: Intent | None) -> Decimal | None:
+    """What was to be paid out: as first quoted, else as confirmed at this desk."""
+    if order.quoted_out_amount is not None:
+        return order.quoted_out_amount
+    return intent.amount_out if intent is not None else None
+
+
+def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
+    """How much more (or, below zero, less) the order pays than promised, in percent."""
+    quoted = promised(order, intent)
+    if quoted is None or quoted <= 0 or order.out_amount is None:
+        return None
+    return ROUGH.divide(ROUGH.subtract(order.out_amount, quoted) * 100, quoted)
+
+
+def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
+    """By how much more (or, below zero, less) an order pays than was confirmed, in percent, where
+    that is noticed and no other provider took over; None otherwise."""
+    against = against_promise(order, intent)
+    moved = deposit_arrived(order) and not order.rerouted
+    known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
+    noticed = against is not None and abs(against) > NOTICED
+    return against if moved and known and noticed else None
+
+
+def deposit_doubted(order: Order, intent: Intent | None) -> bool:
+    """Whether something else may have arrived than the order asked for, as what it pays or gave
+    back tells. The service names only what it asked for (contract 8.1)."""
+    if order.is_dex:
+        return False
+    if display_of(order) == DisplayStatus.REFUNDED:
+        return bool(kept_by_provider(order)) and not kept_as_fee(order)
+    return pays_otherwise(order, intent) is not None
+
+
+def kept_by_provider(order: Order) -> Decimal | None:
+    """What of the deposit a refund leaves out; None when the service reports no amount."""
+    if order.refund_amount is None or order.in_amount is None:
+        return None
+    return max(Decimal(0), ROUGH.subtract(order.in_amount, order.refund_amount))
+
+
+def kept_as_fee(order: Order) -> bool:
+    """Whether what a refund leaves out can be a fee. The service does not say how much was
+    deposited (contract 8.1), so a large part may never have been sent."""
+    kept = kept_by_provider(order)
+    if kept is None or order.in_amount is None:
+        return False
+    return kept * 100 <= order.in_amount * MOST_REFUND_FEE
+
+
+def refund_chain(order: Order) -> str:
+    """The chain a refund came back on, by its name where the sent token tells it."""
+    named, token = order.refund_chain, order.in_token
+    if named and token is not None and named in (token.chain, token.chain_data.short_name):
+        return token.chain_data.name
+    return named or ""
+
+
+class Outcome(Enum):
+    """Whether what there is to get is ahead, was got, was to be got, or the deposit came back."""
+
+    AHEAD = "ahead"
+    GOT = "got"
+    MISSED = "missed"
+    CAME_BACK = "came back"
+
+
+@dataclass(frozen=True)
+class Proceeds:
+    """``amount`` of ``symbol``: of the bought token, or of the sold one that came back. None
+    where the service does not say how much."""
+
+    outcome: Outcome
+    amount: Decimal | None
+    symbol: str
+
+
+def symbols(order: Order, intent: Intent | None = None) -> tuple[str, str]:
+    """Symbols of the sent and the received token."""
+    sent, received = (intent.token_in, intent.token_out) if intent is not None else (None, None)
+    return (
+        _symbol(order.in_token, order.in_token_id, order.in_symbol, sent),
+        _symbol(order.out_token, order.out_token_id, order.out_symbol, received),
+    )
+
+
+def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
+    """What came of ``order``, or is to come of it."""
+    sent, received = symbols(order, intent)
+    display = display_of(order)
+    if display == DisplayStatus.REFUNDED:
+        return Proceeds(Outcome.CAME_BACK, order.refund_amount, sent)
+    if display == DisplayStatus.SWAP_COMPLETED:
+        return Proceeds(Outcome.GOT, order.out_amount, received)
+    outcome = Outcome.MISSED if ended(display) else Outcome.AHEAD
+    return Proceeds(outcome, order.out_amount, received)
+
+
+def get_label(outcome: Outcome, *, theirs: bool = False) -> str:
+    """``You get``, ``You were to get``; ``theirs`` where another person is paid."""
+    if outcome is Outcome.CAME_BACK:
+        return "Came back"
+    verb = {Outcome.AHEAD: "get", Outcome.GOT: "got", Outcome.MISSED: "were to get"}[outcome]
+    return f"{'They' if theirs else 'You'} {verb}"
+
+
+def send_label(order: Order, outcome: Outcome, *, doubted: bool = False) -> str:
+    """``You send``, ``You sent``, ``You were to send``: only what arrived was sent. ``doubted``:
+    what was asked for may not be what arrived."""
+    if deposit_arrived(order):
+        return "Asked for" if doubted else "You sent"
+    return "You were to send" if outcome is Outcome.MISSED else "You send"
+
+
+def unsaid(found: Proceeds) -> bool:
+    """Whether something came back and nobody says how much."""
+    return found.outcome is Outcome.CAME_BACK and found.amount is None
+
+
+def shown(found: Proceeds) -> tuple[str, str]:
+    """Amount and symbol for a list of orders; a dash where nothing comes and nothing came back."""
+    nothing = found.outcome is Outcome.MISSED or found.amount is None
+    return (NOTHING, "") if nothing else (tracker_amount(found.amount), found.symbol)
+
+
+def _symbol(
+    token: Token | None, token_id: str | None, said: str | None, confirmed: TokenFacts | None
+) -> str:
+    named = token.id if token is not None else token_id
+    if confirmed is not None and (named is None or named.lower() == confirmed.id):
+        return confirmed.symbol
+    return (token.symbol if token is not None else said) or UNNAMED

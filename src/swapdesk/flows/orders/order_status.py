@@ -1,0 +1,596 @@
+"""What an order means at one moment: one object, made by one pure function.
+
+The service's words (``situations``) are filled with the facts of the order and of what was
+confirmed, then with what this desk knows better: a withheld address, its own payment, a batch, a
+swap on chains, a deadline that passed. Lists, pages, sentences, exports, JSON, messages and the
+diagnosis only render an :class:`OrderStatus`. Text of the service is only ever a value, never a
+template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
+from swapdesk.flows.notation import (
+    NOTHING,
+    clock_time,
+    countdown,
+    duration,
+    elapsed,
+    expected,
+    percent,
+    short_address,
+    short_clock,
+)
+from swapdesk.flows.orders.batch_payment import BatchPayment
+from swapdesk.flows.orders.deposit_hash import own_payment
+from swapdesk.flows.orders.order_fields import (
+    against_promise,
+    deposit_arrived,
+    deposit_doubted,
+    expected_end,
+    in_second_leg,
+    kept_as_fee,
+    kept_by_provider,
+    pays_otherwise,
+    refund_chain,
+    symbols,
+)
+from swapdesk.flows.orders.situations import (
+    NO_TIME,
+    PAY_BATCH,
+    STRANDED,
+    Certainty,
+    Knowledge,
+    Sign,
+    Situation,
+    known_better,
+    situation_of,
+)
+from swapdesk.flows.orders.swap_payment import venue_of
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.wording import Level
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+
+URGENT_SECONDS = 120
+
+NOT_REFUNDABLE = "A refund is not possible any more"
+OTHER_PROVIDER = "Another provider took over from {first}"
+PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"
+ASKED_FOR = "The order asked for {paid}; the service does not say how much arrived"
+SENT_AGAIN = "; swapdesk fund, or f, sends the same transaction again and no other"
+"""Where nobody may be left who sends it again."""
+
+STANDARD_STAGES = ("waiting", "seen", "exchange", "sending", "done")
+PRIVATE_STAGES = (
+    "waiting",
+    "seen",
+    "exchange 1",
+    "to middle",
+    "at middle",
+    "second",
+    "exchange 2",
+    "sending",
+    "done",
+)
+_STANDARD_STAGE_OF: dict[str | None, int] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
+    DisplayStatus.DEPOSIT_DETECTED: 1,
+    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
+    DisplayStatus.SENDING_TO_RECEIVER: 3,
+    DisplayStatus.SWAP_COMPLETED: 4,
+}
+_PRIVATE_STAGE_OF: dict[str | None, int] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
+    DisplayStatus.DEPOSIT_DETECTED: 1,
+    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
+    DisplayStatus.SENDING_TO_INTERMEDIARY: 3,
+    DisplayStatus.REACHED_INTERMEDIARY: 4,
+    DisplayStatus.INITIATING_SECOND_EXCHANGE: 5,
+    DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: 6,
+    DisplayStatus.SENDING_TO_RECEIVER: 7,
+    DisplayStatus.SWAP_COMPLETED: 8,
+}
+
+
+class RowTime(NamedTuple):
+    """A countdown, the time passed, or the time it took."""
+
+    text: str
+    """``26:03 left``, ``4m 10s of ~12m``, ``took 11m``."""
+    short: str
+    """For narrow columns: ``26:03``."""
+    late: bool
+    """Whether the expected time has passed."""
+
+
+_NO_TIME = RowTime(NOTHING, NOTHING, late=False)
+
+
+class Evidence(NamedTuple):
+    """What the service said, and how old that is."""
+
+    display: str | None
+    """Displayed state: ``EXCHANGE_IN_PROGRESS``."""
+    legs: tuple[int | None, ...]
+    """State of each leg, two of a private order: ``(3,)``, ``(5, 1)``."""
+    seen_at: datetime | None
+    """When the service said so; None where that was not asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderStatus:
+    """What one order means at one moment."""
+
+    situation: Situation
+    """The row of the table whose words these are: ``Situation.HELD``."""
+    said: Situation
+    """The row of what the service says; the same, unless the desk knows better."""
+
+    word: str
+    """Fits a table cell: ``On hold``."""
+    level: Level
+    """Hue of the state: ``trouble``."""
+    sign: Sign
+    """Glyph before the word: ``trouble``."""
+    cause: str
+    """What happened, one sentence or more without the closing point: ``Halyard holds 0.5 BTC for
+    a compliance check; the service does not say what it asks for``."""
+    notes: tuple[str, ...]
+    """What else is to be known, as ``cause``: ``A refund is not possible any more``."""
+    money: str
+    """Where it is; follows the word Funds, with its point: ``0.5 BTC, held at Halyard.``"""
+    place: str
+    """The same in few words: ``in your wallet.``"""
+    actor: str
+    """Who acts next: ``you``, ``the service``, ``the chain``, ``nobody``, a provider."""
+    act: str
+    """What the actor does: ``write to support with order h8Kq2PdT5mXcVbN3wRtY7z``."""
+    by: str
+    """Until when: ``before 14:32:11``, ``about 14:40``, ``no deadline is known``."""
+    certainty: Certainty
+    """How sure the cause is."""
+    evidence: Evidence
+    """What the service's part of this was concluded from."""
+
+    stage: int
+    """How far it is, from 0: 2 is ``exchange`` of ``STANDARD_STAGES``."""
+    stages: tuple[str, ...]
+    """What the stages are called."""
+    deadline: datetime | None
+    """Until when the deposit must be there; None once that decides nothing."""
+    left: timedelta | None
+    """Time to the deadline, below zero once it passed; None where nobody waits for it."""
+    elapsed: timedelta | None
+    """Since its creation, until now or until it ended."""
+    expected: timedelta | None
+    """How long the service means to take in all."""
+    late_by: timedelta | None
+    """By how much an order under way is over the expected time."""
+    time: RowTime
+    """The time in its row."""
+
+    payable: bool
+    """Whether the deposit may be sent now."""
+    ended: bool
+    """Whether nothing more is to come, from the service or from whoever was to sign."""
+    closed: bool
+    """Whether the service ended it."""
+    put_away: bool
+    """Whether its owner dealt with it."""
+
+    @property
+    def not_signed(self) -> bool:
+        """Whether nobody signed its swap, and nobody will."""
+        return self.situation is Situation.NOT_SIGNED or (self.ended and not self.closed)
+
+    @property
+    def urgent(self) -> bool:
+        """Whether the deposit is due within two minutes."""
+        return self.payable and self.left is not None and self.left.total_seconds() < URGENT_SECONDS
+
+    @property
+    def counting(self) -> bool:
+        """Whether its time is a countdown."""
+        return self.left is not None and self.left > timedelta()
+
+    @property
+    def yours(self) -> bool:
+        """Whether you act next: on an open order, or on one that ended with its money stuck."""
+        owed = not self.ended or self.said in STRANDED
+        return owed and self.actor == "you" and not self.put_away
+
+    @property
+    def told(self) -> str:
+        """Cause and notes, each with its point."""
+        return " ".join(f"{part}." for part in (self.cause, *self.notes))
+
+    @property
+    def next(self) -> str:
+        """Who acts, and how: ``you: send the deposit within 26:03``."""
+        return f"{self.actor}: {self.act}" if self.act else self.actor
+
+    @property
+    def brief(self) -> str:
+        """The same in a few words: ``you: write to support``, ``the second exchange, ~8m``."""
+        if self.actor == "you":
+            return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
+        late = self.late_by is not None
+        if self.elapsed is None or self.expected is None or self.closed or late:
+            return self.actor
+        if self.deadline is not None:
+            # The expected time counts from the payment, which nobody has seen yet.
+            return self.actor
+        return f"{self.actor}, {expected((self.expected - self.elapsed).total_seconds())}"
+
+
+_BRIEFLY = re.compile(" with order |, or take the money back: ")
+"""What follows is said where there is room."""
+
+
+def order_status(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
+) -> OrderStatus:
+    """What an order means at ``now`` (the desk's clock), with all that this desk knows.
+
+    ``made`` are its transactions as they were read just now; without any, its payment is as the
+    tracker knows it.
+    """
+    order, intent = tracked.order, tracked.intent
+    status, facts = _reported(order, intent, now, tracked.seen_at)
+    own = own_payment(made) if made else tracked.own_payment
+    if tracked.withheld is not None or status.evidence.display != DisplayStatus.WAITING_FOR_DEPOSIT:
+        own = None
+    batch = tracked.batch_payment if tracked.standing is Standing.FOREIGN else None
+    better = known_better(_knowledge(tracked, status, own, batch))
+    if better is not None:
+        status = _said_by_desk(status, better, facts, tracked, own, batch)
+    if tracked.not_signed:
+        # Nobody waits for it, whatever the service says of a deadline.
+        status = replace(status, left=None, time=_NO_TIME, payable=False, ended=True)
+    if tracked.put_away:
+        status = replace(status, put_away=True)
+    if own is None:
+        return status
+    where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
+    place = f"{where} the deposit address"
+    return replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
+
+
+def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
+    """What the service alone says of an order; ``intent`` is what was confirmed here."""
+    return _reported(order, intent, now, None)[0]
+
+
+def cause_of(order: Order) -> str:
+    """What the service says of an order in a sentence, whatever the time."""
+    return f"{reported_status(order, now=datetime.max.replace(tzinfo=UTC)).cause}."
+
+
+def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
+    """Who acts on an order made here until its address may be shown, and how."""
+    awaited = Situation.SETTING_UP if tracked.awaits_address else Situation.WITHHELD_UNREPEATED
+    return awaited.meaning.actor, awaited.meaning.act
+
+
+def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> RowTime | None:
+    """The time in the row of an order whose ``status`` was made before; nothing else in the row
+    is another one by then. None when the deadline lies between, which changes more."""
+    if tracked.not_signed:
+        return _NO_TIME
+    created = tracked.order.created
+    passed = status.elapsed if status.closed or created is None else now - created
+    left = status.deadline - now if status.deadline is not None else None
+    if left is not None and (left > timedelta()) != status.counting:
+        return None
+    return _time(status.said, passed, status.expected, left, closed=status.closed)
+
+
+def short_place(money: str) -> str:
+    """The first part of the sentence: ``in your wallet.``"""
+    for rest in (", if ", ", after ", "; "):
+        head, found, _ = money.partition(rest)
+        if found:
+            return f"{head}."
+    head, came_from, _ = money.partition(" on the chain it came from")
+    return (
+        f"{head}."
+        if came_from
+        else money.replace(" is with the service or ", " with the service or ")
+    )
+
+
+def _reported(
+    order: Order, intent: Intent | None, now: datetime, seen_at: datetime | None
+) -> tuple[OrderStatus, dict[str, str]]:
+    """What the service says, and the facts that fill the words."""
+    display, private = display_of(order), order.anonymous is True
+    said = situation_of(order)
+    row, closed = said.meaning, ended(display)
+    passed, due, late_by = _times(order, now, display)
+    deadline = order.expires if row.until_deadline else None
+    left = deadline - now if deadline is not None else None
+    facts = _facts(order, intent, said, now, left)
+    money, by = (row.money or "").format_map(facts), (row.by or "").format_map(facts)
+    notes = _notes(order, intent, said, facts)
+    if late_by is not None:
+        notes = (f"{elapsed(late_by.total_seconds()).text} over the expected time", *notes)
+    sign: Sign = "failed" if display == DisplayStatus.FAILED else row.level
+    late = late_by is not None and row.level == "moving"
+    status = OrderStatus(
+        situation=said,
+        said=said,
+        word=row.word.format_map(facts),
+        level=row.level,
+        sign=row.sign or sign,
+        cause=row.cause.format_map(facts),
+        notes=notes,
+        money=money,
+        place=short_place(money),
+        actor=row.actor.format_map(facts),
+        act=row.act.format_map(facts),
+        by=by,
+        certainty=Certainty.NOT_KNOWN if late else row.certainty,
+        evidence=Evidence(
+            display, (order.in_status, order.out_status) if private else (order.in_status,), seen_at
+        ),
+        stage=_stage(order, display, private=private),
+        stages=PRIVATE_STAGES if private else STANDARD_STAGES,
+        deadline=deadline,
+        left=left,
+        elapsed=passed,
+        expected=due,
+        late_by=late_by,
+        time=_time(said, passed, due, left, closed=closed),
+        payable=said is Situation.WAITING,
+        ended=closed,
+        closed=closed,
+        put_away=False,
+    )
+    return status, facts
+
+
+def _knowledge(
+    tracked: TrackedOrder,
+    status: OrderStatus,
+    own: OrderTransaction | None,
+    batch: BatchPayment | None,
+) -> Knowledge:
+    """What this desk knows beside ``status``, which the service said."""
+    display = status.evidence.display
+    waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
+    withheld = tracked.withheld is not None
+    refused = withheld and tracked.standing not in _UNDECIDED
+    setting_up = tracked.awaits_address and status.said is Situation.SETTING_UP
+    signing = (tracked.not_signed and status.closed) or (waiting and not refused)
+    swap = tracked.swap_payment if signing else None
+    paid_less = False
+    if status.said is Situation.COMPLETED:
+        against = pays_otherwise(tracked.order, tracked.intent)
+        paid_less = against is not None and against < 0
+    return Knowledge(
+        said=status.said,
+        display=display,
+        late=waiting and status.left is not None and status.left <= timedelta(),
+        hidden=withheld and not setting_up,
+        refused=refused,
+        standing=tracked.standing,
+        in_batch=tracked.in_batch,
+        batch=batch.at if batch is not None else None,
+        swap=swap.at if swap is not None else None,
+        paid=own is not None,
+        pays_less=paid_less,
+    )
+
+
+_UNDECIDED = (Standing.FOREIGN, Standing.UNREPEATED, Standing.LOWER)
+"""Standings of a withheld order of which nobody decided that it must not be paid."""
+
+
+def _said_by_desk(
+    status: OrderStatus,
+    situation: Situation,
+    facts: dict[str, str],
+    tracked: TrackedOrder,
+    own: OrderTransaction | None,
+    batch: BatchPayment | None,
+) -> OrderStatus:
+    """``status`` in the words of what the desk knows better than the service."""
+    row = situation.meaning
+    swap = tracked.swap_payment
+    again = own is not None and own.by is Sender.WALLET and own.fate is not Fate.CONFIRMED
+    facts = {
+        **facts,
+        "wallet": swap.money if swap is not None else "",
+        "venue": venue_of(tracked.intent) if tracked.intent is not None else "",
+        "withheld": (tracked.withheld or "").rstrip("."),
+        "batch_money": batch.money if batch is not None else status.money,
+        "batch_actor": batch.actor if batch is not None else "you",
+        "batch_act": batch.due if batch is not None else PAY_BATCH,
+        "unpaid": batch.money if batch is not None else "in your wallet, if you sent nothing.",
+        "sent_again": SENT_AGAIN if again else "",
+    }
+    money = status.money if row.money is None else row.money.format_map(facts)
+    return replace(
+        status,
+        situation=situation,
+        payable=False,
+        word=row.word.format_map(facts),
+        level=row.level,
+        sign=row.sign or row.level,
+        cause=row.cause.format_map(facts),
+        money=money,
+        place=batch.place if batch is not None and money == batch.money else short_place(money),
+        actor=row.actor.format_map(facts),
+        act=row.act.format_map(facts),
+        by=status.by if row.by is None else row.by.format_map(facts),
+        certainty=row.certainty,
+    )
+
+
+def _times(
+    order: Order, now: datetime, display: str | None
+) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
+    """Time passed, time expected in all, and by how much it is over that."""
+    if order.created is None:
+        return None, None, None
+    end = expected_end(order)
+    due = end - order.created if end is not None else None
+    if ended(display):
+        finished = order.order_finished_received or order.modified
+        return (finished - order.created if finished is not None else None), due, None
+    passed = now - order.created
+    waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
+    late = not waiting and due is not None and passed > due
+    return passed, due, passed - due if late and due is not None else None
+
+
+def _time(
+    said: Situation,
+    passed: timedelta | None,
+    due: timedelta | None,
+    left: timedelta | None,
+    *,
+    closed: bool,
+) -> RowTime:
+    if left is not None:
+        text = countdown(left.total_seconds())
+        return RowTime(f"{text} left" if left > timedelta() else text, text, late=False)
+    if passed is None:
+        return _NO_TIME
+    if closed:
+        if said.meaning.level == "expired":
+            return _NO_TIME
+        took = f"took {duration(passed.total_seconds())}"
+        return RowTime(took, took, late=False)
+    found = elapsed(passed.total_seconds(), due.total_seconds() if due is not None else None)
+    return RowTime(found.text, found.short, found.late)
+
+
+def _stage(order: Order, display: str | None, *, private: bool) -> int:
+    table = _PRIVATE_STAGE_OF if private else _STANDARD_STAGE_OF
+    if display in table:
+        return table[display]
+    if display == DisplayStatus.EXPIRED or not deposit_arrived(order):
+        return 0
+    return 6 if private and in_second_leg(order) else 2
+
+
+def _facts(
+    order: Order, intent: Intent | None, said: Situation, now: datetime, left: timedelta | None
+) -> dict[str, str]:
+    """What fills the words of a situation, by the name of the place."""
+    sent, received = symbols(order, intent)
+    paid, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
+    display = display_of(order) or ""
+    holder = _holder(order)
+    second = in_second_leg(order)
+    label = intent.recipient_label if intent is not None else None
+    first = intent.provider_name if intent is not None and intent.provider_name else None
+    refunded = said in _REFUNDED
+    back = _amount(order.refund_amount, sent) if order.refund_amount is not None else f"the {sent}"
+    to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
+    on = refund_chain(order)
+    chain = f" on {on}" if on else ""
+    deadline = f"before {clock_time(order.expires)}" if order.expires is not None else ""
+    # A service may close an order before its deadline.
+    passed = order.expires is not None and order.expires <= now
+    against = against_promise(order, intent)
+    differs = f", {_versus(against)} than quoted" if against else ""
+    within = f" within {countdown(left.total_seconds())}" if left is not None else ""
+    return {
+        "name": order.service_id,
+        "paid": paid,
+        "got": got,
+        "moving": "the funds" if second else paid,
+        "amount": "" if second else f"{paid}, ",
+        "holder": holder,
+        "Holder": _capital(holder),
+        "recipient": label or "the recipient",
+        "to_label": f" to {label}" if label else "",
+        "first": first or "the first provider",
+        "First": _capital(first or "the first provider"),
+        "finisher": order.swap_name or "another one",
+        "compared": differs,
+        "back": back,
+        "Back": _capital(back),
+        "to": to if refunded else "",
+        "chain": chain,
+        "chain_or_origin": chain or " on the chain it came from",
+        "kept": _kept(order, sent),
+        "refund_to": to,
+        "before": f" {deadline}" if passed else "",
+        "within": within,
+        "deadline": deadline or "no deadline is known",
+        "expected": _expected(order, now),
+        "state": display[:64],
+        "state_short": display[:12],
+    }
+
+
+_REFUNDED = (Situation.REFUNDED, Situation.REFUNDED_FIRST_TOKEN, Situation.PART_RETURNED)
+
+
+def _notes(
+    order: Order, intent: Intent | None, said: Situation, facts: dict[str, str]
+) -> tuple[str, ...]:
+    notes: list[str] = []
+    over = ended(display_of(order))
+    if order.rerouted and not over:
+        notes.append(OTHER_PROVIDER.format_map(facts))
+    if order.non_refundable and not said.meaning.settled:
+        notes.append(NOT_REFUNDABLE)
+    against = pays_otherwise(order, intent)
+    if against is not None:
+        pays = "paid" if over else "pays"
+        notes.append(PAYS_OTHERWISE.format(pays=pays, differs=_versus(against)))
+        if deposit_doubted(order, intent):
+            notes.append(ASKED_FOR.format_map(facts))
+    return tuple(notes)
+
+
+def _kept(order: Order, sent: str) -> str:
+    kept = kept_by_provider(order)
+    if kept is None:
+        return ". The service does not say how much"
+    if not kept:
+        return ""
+    if kept_as_fee(order):
+        return f". The provider kept {plain(kept)} {sent}"
+    return f". That is {plain(kept)} {sent} less than the order asked for"
+
+
+def _versus(against: Decimal) -> str:
+    return f"{percent(abs(against)).lstrip('+')} {'less' if against < 0 else 'more'}"
+
+
+def _expected(order: Order, now: datetime) -> str:
+    end = expected_end(order)
+    if end is None:
+        return NO_TIME
+    return f"about {short_clock(end)}" if end > now else "the expected time has passed"
+
+
+def _holder(order: Order) -> str:
+    if order.anonymous:
+        second = in_second_leg(order) or order.out_status in (LegStatus.FAILED, LegStatus.FALLBACK)
+        return "the second exchange" if second else "the first exchange"
+    return order.swap_name or "the exchange"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _amount(amount: Decimal | None, symbol: str) -> str:
+    return f"{plain(amount) if amount is not None else '?'} {symbol}"

@@ -1,0 +1,552 @@
+"""The situations an order can be in, and what is said in each: one table, a row a situation.
+
+A row says when an order is in it and what it means: the cause, the place of the money, who acts,
+until when, and how sure that is. Rows are tried from top to bottom and the first that fits is
+taken. The upper part holds what the desk knows before the service does, the lower part what the
+service says; of the lower part every order is in exactly one, unknown values among them
+(contract 8.4 to 8.16). A new situation is a new row here and nothing else.
+
+The words are templates over the facts of one order (``order_status``). They are short, promise
+nothing, and say so where the service gives no reason, amount or date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Literal
+
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
+from swapdesk.flows.orders.batch_payment import PaidTo
+from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
+from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN, SwapStage
+from swapdesk.flows.wording import Level
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+
+Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
+"""Which glyph stands before the word of a state."""
+
+
+class Certainty(StrEnum):
+    """How sure the cause is: the service states it, it follows, or nobody says."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A row of the table. Texts are templates; None is what the service's row says there."""
+
+    states: tuple[str | None, ...]
+    """Displayed states in which the row is looked for; ``OTHER`` is any unknown one."""
+    when: Callable[[Order], bool] | None
+    """What must hold besides; None for a row of the desk."""
+    word: str
+    """Fits a table cell: ``On hold``."""
+    level: Level
+    cause: str
+    """Reads alone, without its closing point: ``The payout is on its way``."""
+    money: str | None
+    """Follows the word Funds, with its point: ``in your wallet.``"""
+    actor: str
+    """Who acts next: ``you``."""
+    act: str
+    """What the actor does: ``send the deposit``."""
+    by: str | None
+    """Until when: ``before 14:32:11``."""
+    certainty: Certainty = Certainty.CERTAIN
+    sign: Sign | None = None
+    """The glyph, where it is not that of the level."""
+    known: Callable[[Knowledge], bool] | None = None
+    """When a row of the desk is taken; None for a row of the service."""
+    until_deadline: bool = False
+    """Whether the order's deadline ends it."""
+    settled: bool = False
+    """Whether nothing more is to be said of a refund."""
+    stranded: bool = False
+    """An end in which money is, or may be, with the service until its owner acts."""
+    asks_where: bool = False
+    """Whether support is to be told where the deposit goes, if the order does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What this desk knows of an order beside the service's own words."""
+
+    said: Situation
+    """What the service says."""
+    display: str | None
+    late: bool
+    """The order waits, and its deadline is over."""
+    hidden: bool
+    """Its address is withheld for a reason that is to be told."""
+    refused: bool
+    """Its address is withheld because somebody decided so."""
+    standing: Standing
+    in_batch: bool
+    batch: PaidTo | None
+    swap: SwapStage | None
+    paid: bool
+    """This desk sent the deposit, and the service has not seen it."""
+    pays_less: bool
+    """It paid noticeably less than was confirmed."""
+
+    @property
+    def over(self) -> bool:
+        return self.late and not self.refused
+
+    def withheld(self, standing: Standing) -> bool:
+        return self.hidden and self.standing is standing
+
+
+OTHER = ""
+"""Stands for every displayed state that this desk does not know."""
+
+_OPEN: tuple[str | None, ...] = (*PROGRESS, OTHER)
+_WAITING = (DisplayStatus.WAITING_FOR_DEPOSIT,)
+_NOT_PAID_YET = (DisplayStatus.WAITING_FOR_DEPOSIT, None)
+_DETECTED = (DisplayStatus.DEPOSIT_DETECTED,)
+_DONE = (DisplayStatus.SWAP_COMPLETED,)
+_BACK = (DisplayStatus.REFUNDED,)
+_EXPIRED = (DisplayStatus.EXPIRED,)
+_FAILED = (DisplayStatus.FAILED,)
+_GONE = (DisplayStatus.DELETED,)
+_ANY = (*_OPEN, None, *_DONE, *_BACK, *_EXPIRED, *_FAILED, *_GONE)
+
+PAY_BATCH = "pay the batch; b shows it"
+NO_TIME = "the service names no time"
+_SUPPORT = "write to support with order {name}"
+_NO_DEADLINE = "no deadline is known"
+_NOTHING = "nothing is due"
+_LIKELY = Certainty.LIKELY
+_NOT_KNOWN = Certainty.NOT_KNOWN
+_LEG_STATUSES = frozenset(LegStatus)
+
+
+def _always(order: Order) -> bool:
+    return True
+
+
+def _flagged(order: Order) -> bool:
+    return bool(order.action_required)
+
+
+def _on_chain(order: Order) -> bool:
+    return bool(order.is_dex)
+
+
+def _no_address(order: Order) -> bool:
+    return order.deposit_address is None
+
+
+def _leg(status: LegStatus) -> Callable[[Order], bool]:
+    return lambda order: status in (order.in_status, order.out_status)
+
+
+def _part_returned(order: Order) -> bool:
+    return bool(order.refund_hash) or order.refund_amount is not None
+
+
+def _private_fixed(order: Order) -> bool:
+    return order.anonymous is True and order.fixed is True
+
+
+def _arrived_for_good(order: Order) -> bool:
+    return bool(order.non_refundable) and deposit_arrived(order)
+
+
+def _arrived_and_stuck(order: Order) -> bool:
+    stuck = order.action_required or order.refund_address is None
+    return bool(stuck) and deposit_arrived(order)
+
+
+def _leg_known(order: Order) -> bool:
+    return order.in_status in _LEG_STATUSES
+
+
+# fmt: off
+class Situation(Enum):
+    """What is going on, and with whom the money is."""
+
+    # What the desk knows better: a swap on chains that it signs.
+    NOT_SIGNED_YET = Meaning(
+        _WAITING, None, "To be signed", "waiting",
+        "The order's transaction is not signed yet",
+        "{wallet}", "you", "sign its transaction, or refuse it", None,
+        known=lambda known: known.swap is SwapStage.TO_SIGN and not known.late,
+    )
+    NOT_SIGNED = Meaning(
+        _ANY, None, "Not signed", "expired",
+        "The order's transaction was not signed and nothing is on the chain",
+        "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
+        known=lambda known: known.swap is SwapStage.NOT_SIGNED,
+    )
+    REVERTED = Meaning(
+        _WAITING, None, "Failed", "trouble",
+        "The order's transaction was executed and failed",
+        "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
+        known=lambda known: known.swap is SwapStage.REVERTED,
+    )
+    NOT_EXECUTED = Meaning(
+        _WAITING, None, "Not executed", "expired",
+        "The order's transaction was not executed, and cannot be any more",
+        "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
+        known=lambda known: known.swap is SwapStage.NOT_EXECUTED,
+    )
+    EXECUTED = Meaning(
+        _WAITING, None, "Executed", "moving",
+        "The order's transaction was executed; the service has not seen it yet",
+        "with {venue}, which pays {recipient}.",
+        "the service", "it takes note of the transaction", NO_TIME,
+        known=lambda known: known.swap is SwapStage.EXECUTED,
+    )
+    # What the desk knows better: a batch that pays, a deadline, an address that is hidden.
+    BATCH_UNDER_WAY = Meaning(
+        _WAITING, None, "Batch under way", "moving",
+        "Its batch is being paid. Do not pay it by itself",
+        "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
+        known=lambda known: known.batch is PaidTo.WAY,
+    )
+    PAID_BY_BATCH = Meaning(
+        _WAITING, None, "Paid by batch", "moving",
+        "Its batch paid the deposit; the service has not seen it yet. Do not pay it by itself",
+        "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
+        known=lambda known: known.batch is PaidTo.ADDRESS,
+    )
+    CHAIN_DEADLINE_OVER = Meaning(
+        _WAITING, None, "Deadline over", "expired",
+        "The deadline passed before the service saw this order's transaction",
+        "in your wallet, if its transaction was not executed.",
+        "the service", "it closes the order", NO_TIME,
+        known=lambda known: known.over and known.said is Situation.CHAIN_AWAITED,
+    )
+    BATCH_DEADLINE_OVER = Meaning(
+        _WAITING, None, "Deadline over", "expired",
+        "The deadline passed. Do not send to this order any more",
+        "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
+        known=lambda known: known.over and known.batch is PaidTo.ACCOUNT,
+    )
+    DEADLINE_OVER = Meaning(
+        _WAITING, None, "Deadline over", "expired",
+        "The deadline passed. Do not send to this order any more",
+        "{unpaid}", "the service", "it closes the order", NO_TIME,
+        known=lambda known: known.over,
+    )
+    WITH_BATCH = Meaning(
+        _NOT_PAID_YET, None, "With its batch", "waiting", "{withheld}",
+        "{batch_money}", "{batch_actor}", "{batch_act}", None,
+        known=lambda known: known.withheld(Standing.FOREIGN) and known.in_batch,
+    )
+    WITHHELD_FOREIGN = Meaning(
+        _NOT_PAID_YET, None, "Not of this desk", "waiting", "{withheld}",
+        None, "whoever made it", "this desk pays only what was confirmed here", _NOTHING,
+        known=lambda known: known.withheld(Standing.FOREIGN),
+    )
+    WITHHELD_UNREPEATED = Meaning(
+        _NOT_PAID_YET, None, "Being compared", "waiting", "{withheld}",
+        None, "the service", "it repeats the order, then the address is shown", _NOTHING,
+        known=lambda known: known.withheld(Standing.UNREPEATED),
+    )
+    WITHHELD_LOWER = Meaning(
+        _NOT_PAID_YET, None, "Gives less", "trouble", "{withheld}",
+        None, "you", "accept less, or let it expire", _NOTHING,
+        known=lambda known: known.withheld(Standing.LOWER),
+    )
+    WITHHELD = Meaning(
+        _NOT_PAID_YET, None, "Do not pay", "trouble", "{withheld}",
+        None, "you", "do not pay; ask for new quotes", _NOTHING,
+        known=lambda known: known.hidden,
+    )
+    PAID_BY_DESK = Meaning(
+        _WAITING, None, "Paid by you", "moving",
+        "This desk sent the deposit; the service has not seen it yet. Do not pay it again",
+        None, "the service", "it takes note of the deposit{sent_again}", NO_TIME,
+        known=lambda known: known.paid and known.said is Situation.WAITING,
+    )
+    PAID_LESS = Meaning(
+        _DONE, None, "Paid less", "done", "The payout arrived",
+        None, "nobody", "nothing is left to do", _NOTHING, sign="trouble", settled=True,
+        known=lambda known: known.pays_less and known.said is Situation.COMPLETED,
+    )
+
+    # What the service says: the order is open.
+    NOT_SAID = Meaning(
+        (None,), _always, "Not known", "waiting", "The service does not say the state",
+        "not known; the service does not say the state.",
+        "the service", "it says more", NO_TIME, _NOT_KNOWN, sign="unknown",
+    )
+    HELD = Meaning(
+        _OPEN, on_hold, "On hold", "trouble",
+        "{Holder} holds {moving} for a compliance check; the service does not say what it asks for",
+        "{amount}held at {holder}.", "you", _SUPPORT, _NO_DEADLINE,
+    )
+    FLAGGED = Meaning(
+        _OPEN, _flagged, "Needs support", "trouble",
+        "The service marked this order for support and gives no reason",
+        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
+    )
+    LEG_FAILED = Meaning(
+        _OPEN, _leg(LegStatus.FAILED), "Exchange failed", "trouble",
+        "{Holder} could not finish; the service has not closed the order yet",
+        "{amount}with the service.", "the service", "it sends the money on, or back", NO_TIME,
+    )
+    LEG_RETURNED = Meaning(
+        _OPEN, _leg(LegStatus.REFUNDED), "Coming back", "back",
+        "{Holder} returned the funds; the service has not closed the order",
+        "{amount}on its way back.", "the service", "it reports the refund", NO_TIME,
+    )
+    LEG_EXPIRED = Meaning(
+        _OPEN, _leg(LegStatus.EXPIRED), "Closing", "expired",
+        "The exchange saw no deposit in time. Do not send to this order any more",
+        "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
+    )
+    FALLBACK_PAYING = Meaning(
+        _OPEN, _leg(LegStatus.FALLBACK), "Paid by fallback", "moving",
+        "{Holder} did not finish; the service pays {got} by another way",
+        "{got} on its way to {recipient}.", "the service", "it completes the order", "{expected}",
+    )
+    CHAIN_AWAITED = Meaning(
+        _WAITING, _on_chain, "Waiting for the chain", "waiting",
+        "The service has not seen this order's transaction. Nothing is deposited by hand",
+        "in your wallet, until the transaction is executed.",
+        "the chain", "it executes the order's transaction", "{deadline}", until_deadline=True,
+    )
+    DEPOSIT_AHEAD = Meaning(
+        _WAITING, deposit_arrived, "Deposit seen", "moving",
+        "The exchange has seen the deposit; the order still shows waiting. Do not send again",
+        "{paid} on its way to {holder}.", "the service", "it confirms the deposit", "{expected}",
+    )
+    SETTING_UP = Meaning(
+        _WAITING, _no_address, "Setting up", "waiting",
+        "The service has not given a deposit address yet",
+        "in your wallet.", "the service", "it sets up the deposit address", "{deadline}",
+        until_deadline=True,
+    )
+    WAITING = Meaning(
+        _WAITING, _always, "Waiting for you", "waiting", "Waiting for the deposit",
+        "in your wallet.", "you", "send the deposit{within}", "{deadline}", until_deadline=True,
+    )
+    CHAIN_SEEN = Meaning(
+        _DETECTED, _on_chain, "On the chain", "moving",
+        "The order's transaction was seen and is being confirmed",
+        "{paid} on its way to {holder}.", "the chain", "it confirms the transaction", "{expected}",
+    )
+    DEPOSIT_SEEN = Meaning(
+        _DETECTED, _always, "Deposit seen", "moving",
+        "The deposit was seen and is being confirmed",
+        "{paid} on its way to {holder}.", "the chain", "it confirms the deposit", "{expected}",
+    )
+    EXCHANGING = Meaning(
+        (DisplayStatus.EXCHANGE_IN_PROGRESS,), _always, "Exchanging", "moving",
+        "The exchange is in progress",
+        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+    )
+    TO_MIDDLE = Meaning(
+        (DisplayStatus.SENDING_TO_INTERMEDIARY,), _always, "To the middle", "moving",
+        "The first exchange sends to the second",
+        "between the two exchanges.", "the chain", "it carries the funds over", "{expected}",
+    )
+    AT_MIDDLE = Meaning(
+        (DisplayStatus.REACHED_INTERMEDIARY,), _always, "At the middle", "moving",
+        "The funds reached the second exchange",
+        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+    )
+    SECOND_STARTS = Meaning(
+        (DisplayStatus.INITIATING_SECOND_EXCHANGE,), _always, "Second exchange starts", "moving",
+        "The second exchange confirms the funds",
+        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+    )
+    SECOND_EXCHANGE = Meaning(
+        (DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,), _always, "Second exchange", "moving",
+        "The second exchange is in progress",
+        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+    )
+    PAYING_OUT = Meaning(
+        (DisplayStatus.SENDING_TO_RECEIVER,), _always, "Sending{to_label}", "moving",
+        "The payout is on its way",
+        "{got} on its way to {recipient}.", "the chain", "it confirms the payout", "{expected}",
+    )
+    UNKNOWN_STATE = Meaning(
+        (OTHER,), _always, "Other ({state_short})", "moving",
+        "A state this desk does not know: {state}. Do not send a deposit now",
+        "not known; the service names a state of its own.",
+        "the service", "it names a state this desk knows", NO_TIME, _NOT_KNOWN, sign="unknown",
+    )
+
+    # What the service says: the payout arrived.
+    COMPLETED_FLAGGED = Meaning(
+        _DONE, _flagged, "Needs support", "trouble",
+        "The payout arrived, and the service marked the order for support without a reason",
+        "{got} arrived at {recipient}; the service may hold a rest.",
+        "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, stranded=True,
+    )
+    PAID_BY_FALLBACK = Meaning(
+        _DONE, _leg(LegStatus.FALLBACK), "Paid by fallback", "done",
+        "The payout arrived. {Holder} did not finish; the service paid it by another way{compared}",
+        "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
+    )
+    REROUTED = Meaning(
+        _DONE, lambda order: bool(order.rerouted), "Rerouted", "done",
+        "The payout arrived. {First} failed, {finisher} finished it{compared}",
+        "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
+    )
+    PART_RETURNED = Meaning(
+        _DONE, _part_returned, "Part returned", "done",
+        "The payout arrived. More was deposited than asked for, and {back} came back{chain}",
+        "{got} arrived at {recipient}; {back} came back{to}.",
+        "nobody", "nothing is left to do", _NOTHING, _LIKELY, settled=True,
+    )
+    COMPLETED = Meaning(
+        _DONE, _always, "Completed", "done", "The payout arrived",
+        "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
+    )
+
+    # What the service says: the order ended otherwise.
+    NOT_REFUNDABLE = Meaning(
+        (*_EXPIRED, *_FAILED), _arrived_for_good, "Not refundable", "trouble",
+        "{paid} arrived and the order did not finish; the service says a refund is not possible"
+        " any more",
+        "{paid} is with the service or its provider.", "you", _SUPPORT, _NO_DEADLINE,
+        settled=True, stranded=True,
+    )
+    LATE_STUCK = Meaning(
+        _EXPIRED, _arrived_and_stuck, "Came too late", "trouble",
+        "The deposit came after the deadline, and no address for a refund is known",
+        "{paid} is with the service, after the deadline.",
+        "you", _SUPPORT, _NO_DEADLINE, stranded=True,
+    )
+    LATE_RETURNING = Meaning(
+        _EXPIRED, deposit_arrived, "Came too late", "trouble",
+        "The deposit came after the deadline and goes back{refund_to}",
+        "{paid} is with the service, after the deadline.",
+        "the service", "it sends the deposit back", NO_TIME, _LIKELY,
+    )
+    CHAIN_EXPIRED = Meaning(
+        _EXPIRED, _on_chain, "Expired", "expired",
+        "No transaction of this order came{before}. The order is closed",
+        "in your wallet, if its transaction was not executed.",
+        "nobody", "nothing is left to do", _NOTHING, settled=True,
+    )
+    FAILED_STUCK = Meaning(
+        _FAILED, _arrived_and_stuck, "Failed", "trouble",
+        "{Holder} could not finish after {paid} arrived",
+        "{paid} is with the service.", "you", _SUPPORT, _NO_DEADLINE,
+        stranded=True, asks_where=True,
+    )
+    FAILED_RETURNING = Meaning(
+        _FAILED, deposit_arrived, "Refund pending", "trouble",
+        "{Holder} could not finish after {paid} arrived. The deposit goes back{refund_to}",
+        "{paid} is with the service.",
+        "the service", "it sends the deposit back", NO_TIME, _LIKELY,
+    )
+    CHAIN_FAILED = Meaning(
+        _FAILED, _on_chain, "Failed", "trouble",
+        "The swap failed on the chain, or was never executed there",
+        "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING, _LIKELY, settled=True,
+    )
+    NEVER_SET_UP = Meaning(
+        (*_EXPIRED, *_FAILED), _no_address, "Not set up", "expired",
+        "The service never gave a deposit address, so nothing could be paid",
+        "in your wallet.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
+    )
+    EXPIRED = Meaning(
+        _EXPIRED, _always, "Expired", "expired",
+        "No deposit came{before}. The order is closed. Do not send to its address any more",
+        "in your wallet, if you sent nothing.",
+        "nobody", "do not send to this address any more", _NOTHING, settled=True,
+    )
+    FAILED_BEFORE = Meaning(
+        _FAILED, _leg_known, "Failed", "trouble",
+        "The order failed before a deposit arrived. Do not send to it any more",
+        "in your wallet, if you sent nothing.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
+    )
+    FAILED_UNCLEAR = Meaning(
+        _FAILED, _always, "Failed", "trouble",
+        "The order failed; the service does not say whether a deposit arrived",
+        "in your wallet if you sent nothing, else with the service.",
+        "you", f"if you paid, {_SUPPORT}", _NO_DEADLINE, _NOT_KNOWN,
+    )
+    REFUNDED_FIRST_TOKEN = Meaning(
+        _BACK, _private_fixed, "Refunded", "back",
+        "The private swap at a fixed rate stopped part-way. {Back}, the token you sent,"
+        " came back{to}{chain}{kept}",
+        "{back} came back{to}{chain_or_origin}.",
+        "nobody", "nothing is left to do", _NOTHING, settled=True,
+    )
+    REFUNDED = Meaning(
+        _BACK, _always, "Refunded", "back", "{Back} came back{to}{chain}{kept}",
+        "{back} came back{to}{chain_or_origin}.",
+        "nobody", "nothing is left to do", _NOTHING, settled=True,
+    )
+    DELETED_WITH_MONEY = Meaning(
+        _GONE, deposit_arrived, "Deleted", "trouble",
+        "The service deleted the order after a deposit arrived",
+        "{paid} is with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
+        stranded=True, asks_where=True,
+    )
+    DELETED = Meaning(
+        _GONE, _always, "Deleted", "expired",
+        "The service deleted the order. Do not send to it any more",
+        "in your wallet, if you sent nothing.",
+        "nobody", "nothing is left to do", _NOTHING, settled=True,
+    )
+
+    @property
+    def meaning(self) -> Meaning:
+        """The row."""
+        return self._value_
+
+    @property
+    def code(self) -> str:
+        """How journals name it: ``failed stuck``."""
+        return self.name.lower().replace("_", " ")
+# fmt: on
+
+
+def _rows(*, of_desk: bool) -> dict[str | None, tuple[Situation, ...]]:
+    """The rows to look through in each displayed state."""
+    rows = [row for row in Situation if (row.meaning.known is not None) is of_desk]
+    states = dict.fromkeys(_ANY)
+    return {state: tuple(row for row in rows if state in row.meaning.states) for state in states}
+
+
+_OF_SERVICE = _rows(of_desk=False)
+_OF_DESK = _rows(of_desk=True)
+
+STRANDED = frozenset(row for row in Situation if row.meaning.stranded)
+"""Ends of an order in which its money is, or may be, with the service and stays there until the
+owner acts."""
+
+
+def situation_of(order: Order) -> Situation:
+    """What the service says of an order."""
+    display = display_of(order)
+    for row in _OF_SERVICE.get(display) or _OF_SERVICE[OTHER]:
+        when = row.meaning.when
+        if when is not None and when(order):
+            return row
+    raise AssertionError(f"no row for {display}")
+
+
+def known_better(known: Knowledge) -> Situation | None:
+    """What the desk knows better than the service; None where the service's word stands."""
+    for row in _OF_DESK.get(known.display) or _OF_DESK[OTHER]:
+        test = row.meaning.known
+        if test is not None and test(known):
+            return row
+    return None
+
+
+def needs_owner(order: Order) -> bool:
+    """Whether an order that ended waits for its owner all the same (contract 8.13)."""
+    return ended(display_of(order)) and situation_of(order) in STRANDED
+
+
+def awaits_deposit(order: Order) -> bool:
+    """Whether it waits for its deposit by its state and by its legs: a leg may tell of a deposit,
+    or of a trouble, before the state does."""
+    return situation_of(order) in (Situation.WAITING, Situation.SETTING_UP)
