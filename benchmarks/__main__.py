@@ -15,6 +15,7 @@ from benchmarks import (
     agent,
     batch,
     bundles,
+    command,
     evm,
     fanout,
     groups,
@@ -33,6 +34,7 @@ from benchmarks import (
 from benchmarks.report import Case
 
 CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
+    "command": lambda chosen: command.run(chosen.rounds),
     "start": lambda chosen: start.run(chosen.rounds),
     "tokens": lambda chosen: tokens.run(chosen.rounds),
     "search": lambda chosen: search.run(chosen.rounds),

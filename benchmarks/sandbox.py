@@ -29,7 +29,7 @@ def run(rounds: int) -> list[Case]:
     """``rounds`` sandboxes: each pays one order, and then its supervisor is killed."""
     figures = Figures()
     for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as home, _sandbox(home) as (sandbox, told):
+        with tempfile.TemporaryDirectory() as home, running_sandbox(home) as (sandbox, told):
             figures.add("order", _order(told))
             below = _children(sandbox.pid)
             if not below:
@@ -45,7 +45,8 @@ def run(rounds: int) -> list[Case]:
 
 
 @contextmanager
-def _sandbox(home: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Any]]]:
+def running_sandbox(home: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Any]]]:
+    """A sandbox on its own home, and its ready line."""
     command = [sys.executable, "-m", "swapdesk", "serve", "--sandbox", "--speed", str(SPEED)]
     environment = {**os.environ, "SWAPDESK_HOME": home, "HOME": home}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as sandbox:

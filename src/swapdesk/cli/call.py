@@ -60,7 +60,6 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
     """What is wrong in ``config.toml`` and the environment, keys and the name of the theme
     included."""
     from swapdesk.settings import Origin
-    from swapdesk.tui.palette_files import read_palettes
 
     problems = list(settings.problems)
     if settings.keys:
@@ -69,6 +68,8 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
 
         problems += checked_keymap(settings.keys, all_commands(), settings.key_problem)[1]
     if settings.theme.origin is not Origin.DEFAULT:
+        from swapdesk.tui.palette_files import read_palettes
+
         misnamed = settings.misnamed_theme(read_palettes(settings.home.themes).all)
         problems += [misnamed] if misnamed is not None else []
     return problems

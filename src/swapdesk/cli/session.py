@@ -59,10 +59,12 @@ class Session:
         return self.desk.link
 
     async def load_catalog(self) -> None:
-        """The token list from disk, read anew from the service when it is old."""
+        """The token list from disk, read anew from the service when it is old, and what is wrong
+        in the address book: who names tokens may name addresses."""
         await self.desk.catalog.load_in_steps()
         await self.desk.refresh_reference()
         self.tell_gap()
+        self.call.output.talk(*self.desk.book.problems)
 
     def tell_gap(self) -> None:
         """Say it where tokens of the service are not in the list."""
@@ -143,7 +145,6 @@ async def open_session(call: Call, *, from_journal: bool = False) -> AsyncIterat
         connection = live or await _sandbox_connection(session)
         if desk.journal.problem is not None:
             call.output.talk(f"The journal cannot be written: {desk.journal.problem}.")
-        call.output.talk(*desk.book.problems)
         await desk.connect(connection, follow=False)
         try:
             yield session

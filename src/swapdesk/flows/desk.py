@@ -6,6 +6,7 @@ when its service is there (``link``); until then everything local works.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from swapdesk.background import BackgroundTasks
@@ -16,7 +17,6 @@ from swapdesk.flows.catalog.profile_catalog import open_catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import JournalRefused
-from swapdesk.flows.payees.address_book import AddressBook
 
 if TYPE_CHECKING:
     import httpx
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.deposit_ways import DepositWays
     from swapdesk.flows.link import Link
+    from swapdesk.flows.payees.address_book import AddressBook
     from swapdesk.flows.wallet.local_wallet import LocalWallet
     from swapdesk.settings import Settings
     from swapdesk.wallet.place import ChainLink
@@ -43,7 +44,6 @@ class Desk:
         clock: Clock,
         journal: Journal,
         catalog: Catalog,
-        book: AddressBook,
         transport: httpx.AsyncBaseTransport | None,
         background: BackgroundTasks | None = None,
     ) -> None:
@@ -52,7 +52,6 @@ class Desk:
         self.clock = clock
         self.journal = journal
         self.catalog = catalog
-        self.book = book
         self.exchange_log = ExchangeLog()
         self._transport = transport
         self._link: Link | None = None
@@ -88,10 +87,16 @@ class Desk:
             catalog.clock,
             journal,
             catalog,
-            AddressBook.load(places.address_book, sandbox=not settings.live),
             transport,
             background,
         )
+
+    @cached_property
+    def book(self) -> AddressBook:
+        """The addresses with a name, read when somebody asks for one."""
+        from swapdesk.flows.payees.address_book import AddressBook
+
+        return AddressBook.load(self.settings.places.address_book, sandbox=not self.settings.live)
 
     @property
     def link(self) -> Link:

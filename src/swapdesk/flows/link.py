@@ -10,6 +10,8 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -29,9 +31,11 @@ from swapdesk.flows.deposits.funding import SandboxFaucet
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import duration
-from swapdesk.flows.quotes.quoting import QuoteDesk
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.settings import Settings
+
+if TYPE_CHECKING:
+    from swapdesk.flows.quotes.quoting import QuoteDesk
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +78,6 @@ class Link:
         self.stream = OrderStream(
             None, connection.credentials, clock, self.api, rng, background=background
         )
-        self.quotes = QuoteDesk(self.api, catalog, clock)
         self.exchange = ExchangeFlow(
             self.api,
             journal,
@@ -95,6 +98,7 @@ class Link:
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
         self._live = settings.live
+        self._catalog = catalog
         self._journal = journal
         self._clock = clock
         self._background = background
@@ -103,6 +107,13 @@ class Link:
         """Called with what a later look found out about requests without a known outcome."""
         self.on_past_known: Callable[[], None] | None = None
         """Called once every order of the journal is in view."""
+
+    @cached_property
+    def quotes(self) -> QuoteDesk:
+        """What asks for quotes; most commands have no use for it."""
+        from swapdesk.flows.quotes.quoting import QuoteDesk
+
+        return QuoteDesk(self.api, self._catalog, self._clock)
 
     def clock_problem(self) -> str | None:
         """A sentence where nothing is created because the clocks differ too much, live only."""

@@ -6,8 +6,8 @@ its batch.
 
 from __future__ import annotations
 
-from swapdesk.flows.batch.settle_words import or_take_back
-from swapdesk.flows.batch.standing import GroupStanding, group_standing
+from typing import TYPE_CHECKING
+
 from swapdesk.flows.journal.bundle_records import BundleState, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
@@ -15,11 +15,16 @@ from swapdesk.flows.orders.batch_payment import BatchPayment, PaidTo
 from swapdesk.flows.orders.situations import PAY_BATCH
 from swapdesk.flows.wording import IN_WALLET
 
+if TYPE_CHECKING:
+    from swapdesk.flows.batch.standing import GroupStanding
+
 CONFIRMS = "it confirms the deposit, then pays out"
 
 
 class OrderPayments:
-    """Of all batches of a journal. What was read of a group counts until its payment moves."""
+    """Of all batches of a journal. What was read of a group counts until its payment moves.
+
+    Every desk has one, few have a batch: how a group stands is loaded with the first."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -41,6 +46,8 @@ class OrderPayments:
             found = self._journal.batches.group(multi_id)
             if found is None:
                 return None
+            from swapdesk.flows.batch.standing import group_standing
+
             standing = group_standing(self._journal, *found)
             self._read[multi_id] = (mark, standing)
         return order_payment(standing, service_id)
@@ -88,6 +95,8 @@ def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
 
 def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
     place = f"{standing.brief or IN_WALLET}."
+    from swapdesk.flows.batch.settle_words import or_take_back
+
     return BatchPayment(
         at, f"{standing.whereabouts}.", place, "you", or_take_back(PAY_BATCH, standing)
     )

@@ -7,14 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
-from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wire.orders import Order
+
+if TYPE_CHECKING:
+    from swapdesk.flows.quotes.quoting import QuoteBoard
 
 
 def quotes_arrived(board: QuoteBoard) -> str:
