@@ -176,7 +176,7 @@ PAYING = (
     Defect(
         "memo-not-in-the-code",
         "Who scans the code pays without the destination tag, and nobody is credited.",
-        "swapdesk/chain/addresses/payment_uri.py",
+        "swapdesk/chain/addresses/xrp.py",
         '("dt", payment.memo)',
         '("dt", None)',
         ("tests/chain/test_payment_uri.py::test_memos_in_the_code",),

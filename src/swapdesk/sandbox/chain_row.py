@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.sandbox.chain_patterns import CONTRACT_PATTERNS, NO_CONTRACTS, address_pattern
-
-MEMO_KINDS = frozenset({"xrp", "xlm", "ton", "cosmos"})
-"""Chains where an exchange has one address for all clients and a memo for each."""
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, published_shape
 
 
 @dataclass(frozen=True)
@@ -35,12 +32,12 @@ class ChainRow:
     @property
     def address_pattern(self) -> str:
         """What a payout address looks like (contract 5.1)."""
-        return address_pattern(self.kind, self.short_name)
+        return published_shape(self.kind, self.name)
 
     @property
     def contract_pattern(self) -> str:
         """What a token's contract looks like (contract 5.1)."""
-        return CONTRACT_PATTERNS.get(self.kind, NO_CONTRACTS)
+        return ADDRESS_KINDS[self.kind].contract_shape
 
     def address(self, seed: bytes) -> str:
         """The address of a 32-byte seed on this chain; nobody holds its key."""
@@ -49,4 +46,5 @@ class ChainRow:
     @property
     def needs_memo(self) -> bool:
         """Whether exchanges tell their clients apart by a memo here (contract 5.1)."""
-        return self.kind in MEMO_KINDS
+        memo = ADDRESS_KINDS[self.kind].memo
+        return memo is not None and memo.per_client

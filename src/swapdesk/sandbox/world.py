@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.sandbox.asset_rows import ASSETS, AssetRow
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 from swapdesk.sandbox.dex_listing import swapped_on_chain
@@ -23,7 +24,6 @@ from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 _CREATED = datetime(2024, 7, 6, 21, 14, 22, tzinfo=UTC)
-_FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
 _CENT = Decimal("0.01")
 
 INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
@@ -72,11 +72,7 @@ def _address_of(row: TokenRow, chain: ChainRow) -> str | None:
 
 def derive_contract(chain: ChainRow, seed: bytes) -> str:
     """A contract, issuer or number of a token on the chain; it belongs to nobody."""
-    if chain.kind == "sui":
-        return f"{chain.address(seed)}::coin::COIN"
-    if chain.kind == "algo":
-        return str(_FIRST_ASSET + int.from_bytes(seed[:4], "big") % _ASSETS)
-    return chain.address(seed)
+    return ADDRESS_KINDS[chain.kind].generate_contract(chain.address(seed), seed)
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """Addresses of every kind of chain: checked, recognised, grouped to be read, written as links.
 
-``decoding`` is the check, with one module for each kind behind it and ``verdict`` what it says;
-``recognition`` has the table of kinds, ``networks`` the chains that share one. ``patterns`` is the
-service's own rule, which may only narrow. ``memos``, ``payment_uri``, ``explorers``, ``grouping``
-and ``lookalike`` are what else depends on a kind; ``derive`` makes addresses for simulations.
+A kind is one object (``kind``), in the module of its form; ``kinds`` has all of them. Everything
+else reads from the object: ``decoding`` checks, ``patterns`` narrows by the service's own rule,
+``memos``, ``payment_uri``, ``explorers``, ``grouping`` and ``lookalike`` are what else depends on
+a kind, and ``derive`` makes addresses for simulations.
 """

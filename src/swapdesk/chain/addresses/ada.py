@@ -1,10 +1,14 @@
-"""Cardano addresses: Shelley's in bech32 and Byron's in base58 with a CRC (CIP-19)."""
+"""Cardano addresses: Shelley's in bech32 and Byron's in base58 with a CRC (CIP-19).
+
+A Byron address is CBOR (RFC 8949), read here strictly and no further than those addresses need.
+"""
 
 from __future__ import annotations
 
 import binascii
 
-from swapdesk.chain.addresses import base58, bech32, cbor
+from swapdesk.chain.addresses import base58, bech32
+from swapdesk.chain.addresses.kind import AddressKind, UnpaidForm, expand
 from swapdesk.chain.addresses.verdict import (
     AddressProblem,
     Reading,
@@ -14,14 +18,12 @@ from swapdesk.chain.addresses.verdict import (
     wrong_length,
     wrong_start,
 )
-from swapdesk.chain.addresses.witness import checksum_problem, require_bech32
 
 PREFIX, STAKE_PREFIX = "addr", "stake"
 TEST_PREFIXES = frozenset({"addr_test", "stake_test"})
 MAINNET = 1
 ENTERPRISE_KEY = 6
 
-_BECH32_LIMIT = 128
 _HASH = 28
 _BYRON_STARTS = ("Ae2", "DdzFF")
 _BYRON_LONGEST = 160
@@ -55,15 +57,15 @@ def read(text: str) -> Reading:
 
 
 def _read_shelley(text: str) -> str:
-    lowered = require_bech32(text, len(PREFIX) + 1)
-    if not 5 + 6 < len(lowered) <= _BECH32_LIMIT:
+    lowered = bech32.require(text, len(PREFIX) + 1)
+    if not 5 + 6 < len(lowered) <= bech32.LONG:
         raise wrong_length(len(text), "58 or 103")
     try:
-        _, values, constant = bech32.decode(lowered, _BECH32_LIMIT)
+        _, values, constant = bech32.decode(lowered, bech32.LONG)
         payload = bytes(bech32.regroup(values, 5, 8, pad=False))
     except bech32.Bech32Error as error:
         if error.fault == "checksum":
-            raise checksum_problem(lowered, PREFIX, bech32.BECH32) from None
+            raise bech32.checksum_problem(lowered, PREFIX, bech32.BECH32) from None
         raise AddressProblem("length", "its data has a length no wallet uses") from None
     if constant != bech32.BECH32:
         raise wrong_checksum()
@@ -93,9 +95,9 @@ def _is_pointer(tail: bytes) -> bool:
 
 def encode_byron(root: bytes) -> str:
     """The address of a 28-byte root, without attributes, as later wallets made them."""
-    payload = b"\x83" + cbor.encode_head(2, len(root)) + root + b"\xa0\x00"
-    body = cbor.encode_head(6, _ENCODED_CBOR) + cbor.encode_head(2, len(payload)) + payload
-    return base58.encode(b"\x82" + body + cbor.encode_head(0, binascii.crc32(payload)))
+    payload = b"\x83" + encode_cbor_head(2, len(root)) + root + b"\xa0\x00"
+    body = encode_cbor_head(6, _ENCODED_CBOR) + encode_cbor_head(2, len(payload)) + payload
+    return base58.encode(b"\x82" + body + encode_cbor_head(0, binascii.crc32(payload)))
 
 
 def _read_byron(text: str) -> str:
@@ -103,8 +105,8 @@ def _read_byron(text: str) -> str:
     if len(text) > _BYRON_LONGEST:
         raise wrong_length(len(text), f"at most {_BYRON_LONGEST}")
     try:
-        outer = cbor.decode(base58.decode(text))
-    except (base58.Base58Error, cbor.CborError):
+        outer = decode_cbor(base58.decode(text))
+    except (base58.Base58Error, CborError):
         raise wrong_checksum() from None
     match outer:
         case [(24, bytes() as payload), int() as crc] if binascii.crc32(payload) == crc:
@@ -112,8 +114,8 @@ def _read_byron(text: str) -> str:
         case _:
             raise wrong_checksum()
     try:
-        inner = cbor.decode(payload)
-    except cbor.CborError:
+        inner = decode_cbor(payload)
+    except CborError:
         raise AddressProblem("length", "its data is not that of an address") from None
     match inner:
         case [bytes() as root, dict() as attributes, int()] if len(root) == _HASH:
@@ -124,3 +126,107 @@ def _read_byron(text: str) -> str:
         case _:
             raise AddressProblem("length", "its data is not that of an address")
     return text
+
+
+# CBOR
+
+_CBOR_DEPTH = 4
+
+CborItem = int | bytes | list["CborItem"] | dict[int, "CborItem"] | tuple[int, "CborItem"]
+"""A tagged item is a pair of tag and item."""
+
+
+class CborError(ValueError):
+    """The bytes are not such an item, or are followed by more."""
+
+
+def decode_cbor(payload: bytes) -> CborItem:
+    """The one item of the whole of ``payload``. Raises CborError."""
+    item, rest = _cbor_item(payload, _CBOR_DEPTH)
+    if rest:
+        raise CborError("more bytes than one item")
+    return item
+
+
+def _cbor_head(payload: bytes) -> tuple[int, int, bytes]:
+    """Major type, argument and what follows; the argument in its shortest spelling only."""
+    if not payload:
+        raise CborError("it ends early")
+    major, short, rest = payload[0] >> 5, payload[0] & 31, payload[1:]
+    if short < 24:
+        return major, short, rest
+    if short > 27:
+        raise CborError("a length that is not definite")
+    width = 1 << short - 24
+    argument = int.from_bytes(rest[:width], "big")
+    smallest = 24 if width == 1 else 1 << 4 * width
+    if len(rest) < width or argument < smallest:
+        raise CborError("a number that is cut or not shortest")
+    return major, argument, rest[width:]
+
+
+def _cbor_item(payload: bytes, depth: int) -> tuple[CborItem, bytes]:
+    if depth == 0:
+        raise CborError("too deep")
+    major, argument, rest = _cbor_head(payload)
+    if major == 0:
+        return argument, rest
+    if major == 2:
+        if argument > len(rest):
+            raise CborError("it ends early")
+        return rest[:argument], rest[argument:]
+    if major == 4:
+        return _cbor_array(argument, rest, depth)
+    if major == 5:
+        return _cbor_map(argument, rest, depth)
+    if major == 6:
+        item, rest = _cbor_item(rest, depth - 1)
+        return (argument, item), rest
+    raise CborError("a type no address uses")
+
+
+def _cbor_array(length: int, rest: bytes, depth: int) -> tuple[CborItem, bytes]:
+    items: list[CborItem] = []
+    for _ in range(min(length, len(rest) + 1)):
+        item, rest = _cbor_item(rest, depth - 1)
+        items.append(item)
+    return items, rest
+
+
+def _cbor_map(length: int, rest: bytes, depth: int) -> tuple[CborItem, bytes]:
+    pairs: dict[int, CborItem] = {}
+    for _ in range(min(length, len(rest) + 1)):
+        key, rest = _cbor_item(rest, depth - 1)
+        value, rest = _cbor_item(rest, depth - 1)
+        if not isinstance(key, int) or key in pairs:
+            raise CborError("a key no address uses")
+        pairs[key] = value
+    return pairs, rest
+
+
+def encode_cbor_head(major: int, argument: int) -> bytes:
+    """Type and argument in their shortest spelling."""
+    if argument < 24:
+        return bytes([major << 5 | argument])
+    width = 1 if argument < 1 << 8 else 2 if argument < 1 << 16 else 4
+    return bytes([major << 5 | 23 + width.bit_length()]) + argument.to_bytes(width, "big")
+
+
+CARDANO = AddressKind(
+    name="ada",
+    chain="Cardano",
+    called="a Cardano address",
+    needs="one that starts with addr1",
+    shape=(
+        rf"^(addr1[{bech32.CLASS}]{{53,98}}"
+        rf"|Ae2[{base58.CLASS}]{{50,60}}|DdzFF[{base58.CLASS}]{{90,110}})$"
+    ),
+    read=read,
+    unpaid=(
+        UnpaidForm("a Cardano stake address", bech32.has_prefix(STAKE_PREFIX), when_asked=False),
+        UnpaidForm("a Cardano test network address", bech32.has_prefix(*TEST_PREFIXES)),
+    ),
+    marks=("addr1",),
+    explorers=("cardanoscan.io",),
+    generate=lambda seed, _: encode(ENTERPRISE_KEY, expand(seed, "ada address", 28)),
+)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 
 BITCOIN_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+CLASS = "1-9A-HJ-NP-Za-km-z"
+"""The characters in a pattern's brackets."""
 XRP_ALPHABET = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
 
@@ -54,3 +56,11 @@ def decode_check(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
     if len(whole) < 5 or checksum(payload) != tail:
         raise Base58Error("the checksum does not hold")
     return payload
+
+
+def payload(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
+    """As ``decode_check``, None where that raises."""
+    try:
+        return decode_check(text, alphabet)
+    except Base58Error:
+        return None

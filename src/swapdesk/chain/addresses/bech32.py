@@ -1,16 +1,26 @@
-"""Bech32 and Bech32m, and the segregated witness addresses built on them (BIP 173, BIP 350)."""
+"""Bech32 and Bech32m, the witness programs in them, and what is wrong with a text of the form.
+
+Sources: BIP 173, BIP 350.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+from swapdesk.chain.addresses.verdict import AddressProblem, wrong_checksum
 
 CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+CLASS = "02-9ac-hj-np-z"
+"""The characters in a pattern's brackets."""
 _CHARACTERS = frozenset(CHARSET)
 _VALUES = {character: value for value, character in enumerate(CHARSET)}
 BECH32 = 1
 BECH32M = 0x2BC830A3
 MAX_LENGTH = 90
 """BIP 173: beyond 90 characters the code no longer detects what it promises."""
+
+LONG = 128
+"""What longer addresses are decoded with: Cardano's go beyond BIP 173."""
 
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
@@ -137,3 +147,47 @@ def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
     if constant != (BECH32 if version == 0 else BECH32M):
         raise Bech32Error("variant")
     return version, program
+
+
+def require(text: str, prefix_length: int, name: str = "bech32") -> str:
+    """The text in lower case; AddressProblem at the first character it cannot hold.
+
+    ``prefix_length`` characters, separator included, are known and not looked at again.
+    """
+    upper = text[:1].isupper()
+    for place, character in enumerate(text, start=1):
+        if character.isalpha() and character.isupper() != upper:
+            raise AddressProblem(
+                "character",
+                f'character {place} is "{character}", and {name} never mixes upper and lower case',
+                place,
+            )
+    lowered = text.lower()
+    for place, character in enumerate(lowered[prefix_length:], start=prefix_length + 1):
+        if character not in CHARSET:
+            raise AddressProblem(
+                "character",
+                f'character {place} is "{text[place - 1]}", which {name} never uses',
+                place,
+            )
+    return lowered
+
+
+def checksum_problem(lowered: str, prefix: str, constant: int) -> AddressProblem:
+    """A wrong checksum, with the one place that explains it, counted in the whole text."""
+    index = wrong_place(prefix, lowered[len(prefix) + 1 :], constant)
+    return wrong_checksum(None if index is None else len(prefix) + 2 + index)
+
+
+def has_prefix(*prefixes: str) -> Callable[[str], bool]:
+    """Whether a text is bech32 or bech32m with one of these prefixes and a correct checksum."""
+
+    def matches(text: str) -> bool:
+        if not text.lower().startswith(tuple(f"{prefix}1" for prefix in prefixes)):
+            return False
+        try:
+            return decode(text, LONG)[0] in prefixes
+        except Bech32Error:
+            return False
+
+    return matches

@@ -1,24 +1,345 @@
-"""Bitcoin main network addresses: P2PKH, P2SH, witness version 0 and taproot."""
+"""Bitcoin and the chains that took over its forms: Litecoin, Dogecoin, Dash, Bitcoin Cash, Tron.
+
+Base58Check holds one version byte and twenty bytes of a hash. Bech32 holds a witness version and
+its program (BIP 173, BIP 350). Bitcoin Cash has CashAddr, a code of its own in bech32's alphabet.
+
+Some forms are those of two chains to the last character: an old Litecoin script that starts with
+3 is Bitcoin's, and the old Bitcoin Cash form is. What was meant cannot be told, so both are
+refused.
+"""
 
 from __future__ import annotations
 
-from swapdesk.chain.addresses.key_hash import read_key_hash
-from swapdesk.chain.addresses.verdict import Reading, burned, wrong_start
-from swapdesk.chain.addresses.witness import read_witness
+from collections.abc import Callable, Collection, Iterable
 
-PREFIX = "bc"
-VERSIONS = {0x00: "1", 0x05: "3"}
+from swapdesk.chain.addresses import base58, bech32
+from swapdesk.chain.addresses.kind import AddressKind, UnpaidForm, bip21, expand
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    burned,
+    require_alphabet,
+    wrong_checksum,
+    wrong_length,
+    wrong_start,
+)
+
+SHORTEST, LONGEST = 26, 35
+"""Characters of a Base58Check address."""
+BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
+LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
+DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
+DASH_VERSIONS = {0x4C: "X", 0x10: "7"}
+TRON_VERSION = 0x41
 
 _BURNED = frozenset({"1BitcoinEaterAddressDontSendf59kuE", "1CounterpartyXXXXXXXXXXXXXXXUWLpVr"})
+_BURNED_DOGE = frozenset({"DDogepartyxxxxxxxxxxxxxxxxxxw1dfzr"})
+_MWEB = "ltcmweb1"
+_OLD_SCRIPT = (
+    "An address that starts with 3 may be a Bitcoin or an old Litecoin one. "
+    "Give the Litecoin form that starts with M or ltc1."
+)
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
-def read(text: str) -> Reading:
-    """The address; a bech32 one in lower case. Raises AddressProblem."""
+# Base58Check
+
+
+def encode_key_hash(version: int, digest: bytes) -> str:
+    """The Base58Check address of a 20-byte hash."""
+    return base58.encode_check(bytes([version]) + digest)
+
+
+def read_key_hash(text: str, versions: Collection[int], *, fixed_length: int | None = None) -> str:
+    """The text when it is a Base58Check address of one of the versions. Raises AddressProblem."""
+    require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
+    if fixed_length is not None and len(text) != fixed_length:
+        raise wrong_length(len(text), str(fixed_length))
+    if not SHORTEST <= len(text) <= LONGEST:
+        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
+    try:
+        payload = base58.decode_check(text)
+    except base58.Base58Error:
+        raise wrong_checksum() from None
+    if len(payload) != 21 or payload[0] not in versions:
+        raise AddressProblem("prefix", "its version is not one of the main network")
+    if not any(payload[1:]):
+        raise burned()
+    return text
+
+
+def _has_version(*versions: int) -> Callable[[str], bool]:
+    """Whether a text is a Base58Check address of one of these versions, none of them below 0x3A."""
+
+    def matches(text: str) -> bool:
+        if len(text) not in (34, 35):
+            return False
+        payload = base58.payload(text)
+        return payload is not None and len(payload) == 21 and payload[0] in versions
+
+    return matches
+
+
+def _wallet_key(version: int) -> Callable[[str], bool]:
+    """Whether a text is a private key in the form of wallets, compressed or not."""
+
+    def is_secret(text: str) -> bool:
+        payload = base58.payload(text) if len(text) in (51, 52) else None
+        return payload is not None and len(payload) in (33, 34) and payload[0] == version
+
+    return is_secret
+
+
+# Witness programs
+
+
+def read_witness(text: str, prefix: str) -> str:
+    """A witness address of version 0 or 1, in lower case. Raises AddressProblem."""
+    lowered = bech32.require(text, len(prefix) + 1)
+    short, long = len(prefix) + 40, len(prefix) + 60
+    if len(text) not in (short, long):
+        raise wrong_length(len(text), f"{short} or {long}")
+    try:
+        version, program = bech32.decode_witness(prefix, lowered)
+    except bech32.Bech32Error as error:
+        if error.fault == "checksum":
+            first = lowered[len(prefix) + 1]
+            constant = bech32.BECH32 if first == bech32.CHARSET[0] else bech32.BECH32M
+            raise bech32.checksum_problem(lowered, prefix, constant) from None
+        if error.fault == "variant":
+            raise wrong_checksum() from None
+        raise AddressProblem("length", "its data has a length no wallet uses") from None
+    if version > 1 or (version == 1 and len(program) != 32):
+        place = len(prefix) + 2
+        raise AddressProblem(
+            "prefix", f"nothing spends witness version {version} in this form", place
+        )
+    if not any(program):
+        raise burned()
+    return lowered
+
+
+# Readers
+
+
+def read_bitcoin(text: str) -> Reading:
+    """P2PKH, P2SH, witness version 0 or taproot. Raises AddressProblem."""
     if text[:3].lower() == "bc1":
-        return Reading(read_witness(text, PREFIX))
+        return Reading(read_witness(text, "bc"))
     if text[:1] not in ("1", "3"):
         raise wrong_start("bc1, 1 or 3")
-    address = read_key_hash(text, VERSIONS)
+    address = read_key_hash(text, BITCOIN_VERSIONS)
     if address in _BURNED:
         raise burned()
     return Reading(address)
+
+
+def read_litecoin(text: str) -> Reading:
+    """As Bitcoin; the same script as of an address with 3 also has one with M."""
+    if text[: len(_MWEB)].lower() == _MWEB:
+        raise AddressProblem(
+            "prefix",
+            "This is a private MWEB address, which no exchange pays to. "
+            "Give one that starts with ltc1, L or M.",
+            1,
+            whole=True,
+        )
+    if text[:4].lower() == "ltc1":
+        return Reading(read_witness(text, "ltc"))
+    if text[:1] == "3":
+        read_key_hash(text, BITCOIN_VERSIONS)
+        raise AddressProblem("other_chain", _OLD_SCRIPT, 1, whole=True)
+    if text[:1] not in ("L", "M"):
+        raise wrong_start("ltc1, L or M")
+    return Reading(read_key_hash(text, LITECOIN_VERSIONS))
+
+
+def read_dogecoin(text: str) -> Reading:
+    """P2PKH (D) or P2SH (A or 9). Raises AddressProblem."""
+    if text[:1] not in ("D", "A", "9"):
+        raise wrong_start("D, A or 9")
+    address = read_key_hash(text, DOGECOIN_VERSIONS, fixed_length=34)
+    if address in _BURNED_DOGE:
+        raise burned()
+    return Reading(address)
+
+
+def read_dash(text: str) -> Reading:
+    """P2PKH (X) or P2SH (7). Raises AddressProblem."""
+    if text[:1] not in ("X", "7"):
+        raise wrong_start("X or 7")
+    return Reading(read_key_hash(text, DASH_VERSIONS, fixed_length=34))
+
+
+def read_tron(text: str) -> Reading:
+    """0x41 and the twenty bytes an EVM address would have. Raises AddressProblem."""
+    if len(text) == 42 and text[:2] == "41" and set(text) <= _HEXADECIMAL:
+        raise AddressProblem(
+            "prefix", "it is the hexadecimal form of a node. Give the one that starts with T", 1
+        )
+    if not text.startswith("T"):
+        raise wrong_start("T")
+    return Reading(read_key_hash(text, (TRON_VERSION,), fixed_length=34))
+
+
+# CashAddr (specification of Bitcoin Cash)
+
+CASH_PREFIX = "bitcoincash"
+CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
+
+_CASH_LENGTH = 42
+"""Characters of an address of twenty bytes, checksum included."""
+_CASH_GENERATOR = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
+_OLD_FORM = (
+    "This form is Bitcoin's too, and Bitcoin cannot be paid here. "
+    "Give the Bitcoin Cash form that starts with q or p."
+)
+
+
+def encode_cash(kind: int, digest: bytes) -> str:
+    """The CashAddr of a 20-byte hash, without the prefix its checksum covers."""
+    values = bech32.regroup([kind << 3, *digest], 8, 5, pad=True)
+    remainder = _cash_polymod([*_cash_prefix(), *values, *[0] * 8])
+    tail = [remainder >> 5 * (7 - place) & 31 for place in range(8)]
+    return "".join(bech32.CHARSET[value] for value in [*values, *tail])
+
+
+def read_cash(text: str) -> Reading:
+    """The address in lower case and without ``bitcoincash:``. Raises AddressProblem."""
+    if text[:1] in ("1", "3"):
+        _refuse_old_cash(text)
+    skipped = len(CASH_PREFIX) + 1 if text[: len(CASH_PREFIX) + 1].lower() == "bitcoincash:" else 0
+    if text[skipped : skipped + 1].lower() not in ("q", "p", "z", "r"):
+        raise wrong_start("q or p")
+    lowered = bech32.require(text, skipped, "a Bitcoin Cash address")
+    body = lowered[skipped:]
+    if len(body) != _CASH_LENGTH:
+        raise wrong_length(len(body), str(_CASH_LENGTH))
+    values = [bech32.CHARSET.index(character) for character in body]
+    if _cash_polymod([*_cash_prefix(), *values]) != 0:
+        raise wrong_checksum()
+    try:
+        payload = bytes(bech32.regroup(values[:-8], 5, 8, pad=False))
+    except bech32.Bech32Error:
+        raise AddressProblem("length", "its data has a length no wallet uses") from None
+    kind, size = payload[0] >> 3, payload[0] & 7
+    if kind > CASH_TOKEN_SCRIPT or size != 0 or len(payload) != 21:
+        raise AddressProblem("prefix", "its version is not one of the main network", skipped + 1)
+    if not any(payload[1:]):
+        raise burned()
+    return Reading(body, account=payload[1:].hex() + str(kind % 2))
+
+
+def _cash_polymod(values: Iterable[int]) -> int:
+    check = 1
+    for value in values:
+        top = check >> 35
+        check = (check & 0x07FFFFFFFF) << 5 ^ value
+        for bit, generator in enumerate(_CASH_GENERATOR):
+            if top >> bit & 1:
+                check ^= generator
+    return check ^ 1
+
+
+def _cash_prefix() -> list[int]:
+    return [*(ord(character) & 31 for character in CASH_PREFIX), 0]
+
+
+def _refuse_old_cash(text: str) -> None:
+    payload = base58.payload(text)
+    if payload is not None and len(payload) == 21 and payload[0] in BITCOIN_VERSIONS:
+        raise AddressProblem("other_chain", _OLD_FORM, 1, whole=True)
+
+
+# The kinds
+
+_58, _32 = base58.CLASS, bech32.CLASS
+
+
+def _key_hash_of(name: str, version: int) -> Callable[[bytes, str | int], str]:
+    return lambda seed, _: encode_key_hash(version, expand(seed, f"{name} address", 20))
+
+
+BITCOIN = AddressKind(
+    name="bitcoin",
+    chain="Bitcoin",
+    called="a Bitcoin address",
+    needs="one that starts with bc1, 1 or 3",
+    shape=rf"^(bc1q[{_32}]{{38}}|bc1[pq][{_32}]{{58}}|[13][{_58}]{{25,34}})$",
+    read=read_bitcoin,
+    unpaid=(
+        UnpaidForm("a Bitcoin test network address", _has_version(0x6F, 0xC4)),
+        UnpaidForm("a Bitcoin test network address", bech32.has_prefix("tb", "bcrt")),
+    ),
+    is_secret=_wallet_key(0x80),
+    marks=("bc1q", "bc1p", "bc1"),
+    link=bip21("bitcoin"),
+    explorers=("mempool.space", "blockstream.info", "blockchair.com"),
+    generate=lambda seed, _: bech32.encode_witness("bc", 0, expand(seed, "bitcoin address", 20)),
+)
+LITECOIN = AddressKind(
+    name="ltc",
+    chain="Litecoin",
+    called="a Litecoin address",
+    needs="one that starts with ltc1, L or M",
+    shape=rf"^(ltc1q[{_32}]{{38}}|ltc1[pq][{_32}]{{58}}|[LM][{_58}]{{33}})$",
+    read=read_litecoin,
+    unpaid=(
+        UnpaidForm("a Litecoin test network address", _has_version(0x3A)),
+        UnpaidForm("a Litecoin test network address", bech32.has_prefix("tltc")),
+    ),
+    is_secret=_wallet_key(0xB0),
+    marks=("ltc1q", "ltc1p", "ltc1"),
+    link=bip21("litecoin"),
+    explorers=("litecoinspace.org",),
+    generate=lambda seed, _: bech32.encode_witness("ltc", 0, expand(seed, "ltc address", 20)),
+)
+DOGECOIN = AddressKind(
+    name="doge",
+    chain="Dogecoin",
+    called="a Dogecoin address",
+    needs="one that starts with D, A or 9",
+    shape=rf"^[DA9][{_58}]{{33}}$",
+    read=read_dogecoin,
+    unpaid=(UnpaidForm("a Dogecoin test network address", _has_version(0x71)),),
+    is_secret=_wallet_key(0x9E),
+    link=bip21("dogecoin"),
+    explorers=("dogechain.info",),
+    generate=_key_hash_of("doge", 0x1E),
+)
+DASH = AddressKind(
+    name="dash",
+    chain="Dash",
+    called="a Dash address",
+    needs="one that starts with X or 7",
+    shape=rf"^[X7][{_58}]{{33}}$",
+    read=read_dash,
+    unpaid=(UnpaidForm("a Dash test network address", _has_version(0x8C)),),
+    is_secret=_wallet_key(0xCC),
+    link=bip21("dash"),
+    explorers=("insight.dash.org",),
+    generate=_key_hash_of("dash", 0x4C),
+)
+BITCOIN_CASH = AddressKind(
+    name="bch",
+    chain="Bitcoin Cash",
+    called="a Bitcoin Cash address",
+    needs="one that starts with q or p",
+    shape=rf"^(bitcoincash:)?[qp][{_32}]{{41}}$",
+    read=read_cash,
+    colon_after=("bitcoincash",),
+    link=bip21("bitcoincash"),
+    generate=lambda seed, _: encode_cash(CASH_KEY, expand(seed, "bch address", 20)),
+)
+TRON = AddressKind(
+    name="tron",
+    chain="Tron",
+    called="a Tron address",
+    needs="one that starts with T",
+    shape=rf"^T[{_58}]{{33}}$",
+    read=read_tron,
+    link=bip21("tron"),
+    explorers=("tronscan.org",),
+    contract_shape=rf"^T[{_58}]{{33}}$",
+    generate=_key_hash_of("tron", TRON_VERSION),
+)

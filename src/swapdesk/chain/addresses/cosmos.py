@@ -1,17 +1,73 @@
-"""Account addresses of Cosmos chains: bech32 with the chain's own prefix (Cosmos SDK)."""
+"""Account addresses of Cosmos chains: bech32 with the chain's own prefix (Cosmos SDK).
+
+An account of one chain is an account of another too, but a payout to the wrong one arrives where
+nobody looks. The chain is known by its name, as the catalogue gives it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from swapdesk.chain.addresses import bech32
-from swapdesk.chain.addresses.networks import COSMOS, UNLISTED
+from swapdesk.chain.addresses.kind import AddressKind, MemoRule, Network, expand
 from swapdesk.chain.addresses.verdict import (
+    UNLISTED,
     AddressProblem,
     Reading,
     burned,
     wrong_length,
     wrong_start,
 )
-from swapdesk.chain.addresses.witness import checksum_problem, require_bech32
+
+
+def _cosmos(prefix: str, name: str, *names: str) -> Network:
+    data = bech32.CLASS
+    return Network(
+        prefix,
+        name,
+        f"one that starts with {prefix}1",
+        frozenset(names),
+        rf"^{prefix}1([{data}]{{38}}|[{data}]{{58}})$",
+    )
+
+
+NETWORKS: Mapping[str | int, Network] = {
+    network.mark: network
+    for network in (
+        _cosmos("cosmos", "Cosmos Hub", "cosmos", "atom", "cosmoshub"),
+        _cosmos("osmo", "Osmosis"),
+        _cosmos("celestia", "Celestia"),
+        _cosmos("inj", "Injective"),
+        _cosmos("thor", "THORChain"),
+        _cosmos("maya", "Maya", "maya protocol", "mayachain"),
+        _cosmos("kava", "Kava"),
+        _cosmos("dydx", "dYdX", "dydx chain"),
+        _cosmos("sei", "Sei"),
+        _cosmos("noble", "Noble"),
+        _cosmos("neutron", "Neutron"),
+        _cosmos("axelar", "Axelar"),
+        _cosmos("akash", "Akash"),
+        _cosmos("juno", "Juno"),
+        _cosmos("stars", "Stargaze"),
+        _cosmos("stride", "Stride"),
+        _cosmos("dym", "Dymension"),
+        _cosmos("terra", "Terra", "terra classic"),
+        _cosmos("secret", "Secret", "secret network"),
+        _cosmos("band", "Band", "band protocol"),
+        _cosmos("cro", "Crypto.org", "cronos pos", "crypto.org chain"),
+        _cosmos("fetch", "Fetch.ai", "fetch", "asi"),
+        _cosmos("saga", "Saga"),
+        _cosmos("evmos", "Evmos"),
+        _cosmos("agoric", "Agoric"),
+        _cosmos("persistence", "Persistence"),
+        _cosmos("archway", "Archway"),
+        _cosmos("xion", "XION"),
+        _cosmos("init", "Initia"),
+        _cosmos("bbn", "Babylon"),
+        _cosmos("zig", "ZIGChain"),
+        _cosmos("mantra", "MANTRA", "mantra chain"),
+    )
+}
 
 _ROLES = {
     "valoper": "it names a validator, not an account",
@@ -27,7 +83,7 @@ def encode(prefix: str, account: bytes) -> str:
 
 def read(text: str) -> Reading:
     """The address and the chain its prefix stands for. Raises AddressProblem."""
-    network = COSMOS.get(_prefix(text))
+    network = NETWORKS.get(_prefix(text))
     if network is None:
         raise wrong_start("the prefix of a chain known here, as cosmos1")
     return Reading(_account(text), network=network.name)
@@ -39,7 +95,7 @@ def read_unlisted(text: str) -> Reading:
     Raises AddressProblem.
     """
     prefix = _prefix(text)
-    known = COSMOS.get(prefix)
+    known = NETWORKS.get(prefix)
     if known is not None:
         return Reading(_account(text), network=known.name)
     if not prefix.isalnum():
@@ -58,7 +114,7 @@ def _prefix(text: str) -> str:
 
 def _account(text: str) -> str:
     prefix, _, data = text.lower().partition("1")
-    lowered = require_bech32(text, len(prefix) + 1)
+    lowered = bech32.require(text, len(prefix) + 1)
     if len(data) not in (38, 58):
         short, long = len(prefix) + 39, len(prefix) + 59
         raise wrong_length(len(text), f"{short} or {long}")
@@ -67,10 +123,27 @@ def _account(text: str) -> str:
         account = bytes(bech32.regroup(values, 5, 8, pad=False))
     except bech32.Bech32Error as error:
         if error.fault == "checksum":
-            raise checksum_problem(lowered, prefix, bech32.BECH32) from None
+            raise bech32.checksum_problem(lowered, prefix, bech32.BECH32) from None
         raise AddressProblem("length", "its data has a length no wallet uses") from None
     if constant != bech32.BECH32 or found != prefix:
         raise AddressProblem("checksum", "its checksum is of another form than this chain's")
     if not any(account):
         raise burned()
     return lowered
+
+
+COSMOS = AddressKind(
+    name="cosmos",
+    chain="Cosmos Hub",
+    called="a Cosmos address",
+    needs="one that starts with cosmos1",
+    shape=NETWORKS["cosmos"].pattern,
+    read=read,
+    read_unlisted=read_unlisted,
+    networks=tuple(NETWORKS.values()),
+    marks=tuple(f"{prefix}1" for prefix in NETWORKS),
+    memo=MemoRule("memo", per_client=True),
+    explorers=("www.mintscan.io",),
+    generate=lambda seed, mark: encode(str(mark), expand(seed, "cosmos address", 20)),
+    write_hash=lambda digest: digest.hex().upper(),
+)

@@ -1,4 +1,8 @@
-"""Check a recipient or refund address: the local gate, which no server rule can widen."""
+"""Check a recipient or refund address: the local gate, which no server rule can widen.
+
+A text that is not what was asked for is named where it can be: another chain's address, a form
+that no payout goes to, or a private key.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +11,26 @@ import unicodedata
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-from swapdesk.chain.addresses import ton
-from swapdesk.chain.addresses.networks import network_of
-from swapdesk.chain.addresses.recognition import (
-    FAMILIES,
-    Family,
-    called,
-    recognise,
-    secret_warning,
+from swapdesk.chain.addresses.kind import AddressKind
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, kinds_by_proof, network_of
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    AddressVerdict,
+    Proof,
+    Reading,
+    with_article,
 )
-from swapdesk.chain.addresses.verdict import AddressProblem, AddressVerdict, Reading
 
-KINDS: tuple[str, ...] = (
-    "evm",
-    "sol",
-    "bitcoin",
-    "ltc",
-    "xmr",
-    "xrp",
-    "xlm",
-    "ton",
-    "tron",
-    "sui",
-    "doge",
-    "ada",
-    "dot",
-    "cosmos",
-    "bch",
-    "dash",
-    "algo",
-)
-"""Kinds of chains whose addresses are decoded here (``kind``, contract 5.1)."""
+__all__ = ["KINDS", "check_address", "recognise", "same_address", "secret_warning"]
 
 MAX_LENGTH = 256
 
 _PLAIN = re.compile("[!-~]*")
+_SECRET = (
+    "This looks like a private key or a transaction hash, not an address. "
+    "Never paste a private key."
+)
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a tab"}
 
 
@@ -60,21 +49,21 @@ def check_address(
     contracts of the chain, refused as recipients. A kind not in KINDS gives ``unknown_kind``
     and is not ok. Never raises on any text.
     """
-    family = FAMILIES.get(kind)
-    if family is None:
+    known = ADDRESS_KINDS.get(kind)
+    if known is None:
         chain = chain_name or "this chain"
         return AddressVerdict(
             False, kind, "unknown_kind", f"Addresses of {chain} cannot be checked here."
         )
-    chain = chain_name or family.chain
+    chain = chain_name or known.chain
     try:
-        _require_plain(text, family)
-        reading = _reader(family, chain_name)(text)
-        _refuse_network(family, reading, chain_name, symbol)
-        _refuse_better_proof(family, text, chain, symbol)
-        _refuse_contract(kind, reading.normalized, contracts)
+        _require_plain(text, known)
+        reading = _reader(known, chain_name)(text)
+        _refuse_network(known, reading, chain_name, symbol)
+        _refuse_better_proof(known, text, reading, chain, symbol)
+        _refuse_contract(known, reading.normalized, contracts)
     except AddressProblem as problem:
-        return _refusal(family, text, problem, chain, symbol)
+        return _refusal(known, text, problem, chain, symbol)
     return AddressVerdict(
         True,
         kind,
@@ -84,13 +73,14 @@ def check_address(
         reading.warnings,
         reading.normalized,
         reading.account or reading.normalized,
+        _proof(known, reading),
     )
 
 
-def _reader(family: Family, chain_name: str | None) -> Callable[[str], Reading]:
+def _reader(known: AddressKind, chain_name: str | None) -> Callable[[str], Reading]:
     """A chain of a name not known here may have any prefix that its kind of chain takes."""
-    unlisted = chain_name is not None and network_of(family.kind, chain_name) is None
-    return family.read_unlisted if unlisted and family.read_unlisted else family.read
+    unlisted = chain_name is not None and network_of(known.name, chain_name) is None
+    return known.read_unlisted if unlisted and known.read_unlisted else known.read
 
 
 def same_address(kind: str, one: str, other: str) -> bool:
@@ -102,30 +92,62 @@ def same_address(kind: str, one: str, other: str) -> bool:
 
 
 def _refuse_network(
-    family: Family, reading: Reading, chain_name: str | None, symbol: str | None
+    known: AddressKind, reading: Reading, chain_name: str | None, symbol: str | None
 ) -> None:
-    wanted = network_of(family.kind, chain_name)
+    wanted = network_of(known.name, chain_name)
     if wanted is None or reading.network == wanted.name:
         return
-    found = called(family, reading)
-    sentence = _of_another_chain(found, family, chain_name or family.chain, symbol)
+    found = _called(known, reading)
+    sentence = _of_another_chain(found, known, chain_name or known.chain, symbol)
     raise AddressProblem("other_chain", sentence, whole=True)
 
 
-def _refuse_better_proof(family: Family, text: str, chain: str, symbol: str | None) -> None:
-    found = None if family.checksummed else recognise(text, family.kind, checksummed=True)
+def _proof(known: AddressKind, reading: Reading) -> Proof:
+    return known.proof if reading.proves is None else reading.proves
+
+
+def _refuse_better_proof(
+    known: AddressKind, text: str, reading: Reading, chain: str, symbol: str | None
+) -> None:
+    """What a stronger kind reads is that kind's address, whatever else it may be.
+
+    Some addresses of Osmosis and of Litecoin are 32 bytes of base58, as Solana's are. Where
+    nearly any word would do, a text that a stronger kind would read but for a typing error is
+    refused too.
+    """
+    if known.proof is Proof.CHECKSUM:
+        return
+    found = recognise(text, known, kinds_by_proof(known.proof))
+    if found is None and _proof(known, reading) is Proof.ANY_WORD:
+        found = _mistyped(text)
     if found is not None:
-        sentence = _of_another_chain(found, family, chain, symbol)
+        sentence = _of_another_chain(found, known, chain, symbol)
         raise AddressProblem("other_chain", sentence, whole=True)
 
 
-def _of_another_chain(found: str, family: Family, chain: str, symbol: str | None) -> str:
-    network = network_of(family.kind, chain)
+def _mistyped(text: str) -> str | None:
+    """``a Bitcoin address with a typing error`` where a text has the form of one."""
+    for kind in kinds_by_proof(Proof.ANY_WORD):
+        if text.lower().startswith(kind.marks) or _fails_by_checksum(kind, text):
+            return f"{kind.called} with a typing error"
+    return None
+
+
+def _fails_by_checksum(kind: AddressKind, text: str) -> bool:
+    try:
+        kind.read(text)
+    except AddressProblem as problem:
+        return problem.code == "checksum"
+    return False
+
+
+def _of_another_chain(found: str, known: AddressKind, chain: str, symbol: str | None) -> str:
+    network = network_of(known.name, chain)
     subject = f"{symbol} on {chain}" if symbol else chain
-    return f"This is {found}. {subject} needs {network.needs if network else family.needs}."
+    return f"This is {found}. {subject} needs {network.needs if network else known.needs}."
 
 
-def _require_plain(text: str, family: Family) -> None:
+def _require_plain(text: str, known: AddressKind) -> None:
     if not text:
         raise AddressProblem("empty", "No address yet.", whole=True)
     if len(text) > MAX_LENGTH:
@@ -138,7 +160,7 @@ def _require_plain(text: str, family: Family) -> None:
                 "unsafe", f"character {place} is {_named(character)}, which no address uses", place
             )
     before, colon, _ = text.partition(":")
-    if colon and before.lower() not in family.colon_after:
+    if colon and before.lower() not in known.colon_after:
         place = len(before) + 1
         raise AddressProblem("unsafe", "it is a link. Paste the address alone", place)
 
@@ -152,8 +174,9 @@ def _named(character: str) -> str:
     return f"{point} ({name.lower()})" if name else point
 
 
-def _refuse_contract(kind: str, address: str, contracts: Collection[str]) -> None:
-    if _account(kind, address) in _accounts(kind, frozenset(contracts)):
+def _refuse_contract(known: AddressKind, address: str, contracts: Collection[str]) -> None:
+    account = known.contract_account(address)
+    if account in _accounts(known.name, frozenset(contracts)):
         raise AddressProblem(
             "unsafe",
             "This is the contract of a token, not a wallet. What is sent to it is lost.",
@@ -164,27 +187,83 @@ def _refuse_contract(kind: str, address: str, contracts: Collection[str]) -> Non
 @lru_cache(maxsize=64)
 def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
     """Of all contracts of a chain, which stay the same for many addresses."""
-    return frozenset(_account(kind, contract) for contract in contracts)
-
-
-def _account(kind: str, text: str) -> str:
-    """What the spellings of a contract share; cheap, for a chain has many. Sui's are of a type."""
-    if kind == "ton":
-        found = ton.decode(text)
-        return found[2].hex() if found is not None else text
-    return text.lower().partition("::")[0] if text.startswith("0x") else text
+    account = ADDRESS_KINDS[kind].contract_account
+    return frozenset(account(contract) for contract in contracts)
 
 
 def _refusal(
-    family: Family, text: str, problem: AddressProblem, chain: str, symbol: str | None
+    known: AddressKind, text: str, problem: AddressProblem, chain: str, symbol: str | None
 ) -> AddressVerdict:
     code, reason, position = problem.code, problem.sentence(chain), problem.position
     if code not in ("empty", "unsafe", "other_chain") and len(text) <= MAX_LENGTH:
         secret = secret_warning(text)
-        found = recognise(text, family.kind) if secret is None else None
+        found = recognise(text, known) if secret is None else None
         if secret is not None:
             code, reason, position = "unsafe", secret, None
         elif found is not None:
             code, position = "other_chain", None
-            reason = _of_another_chain(found, family, chain, symbol)
-    return AddressVerdict(False, family.kind, code, reason, position)
+            reason = _of_another_chain(found, known, chain, symbol)
+    return AddressVerdict(False, known.name, code, reason, position)
+
+
+def recognise(
+    text: str, asked: AddressKind, kinds: Collection[AddressKind] | None = None
+) -> str | None:
+    """A noun phrase (``a Bitcoin address``) for an address of anything but the asked kind.
+
+    The kinds that prove most are tried first. A text that proves nothing is not named.
+    """
+    others = kinds_by_proof() if kinds is None else kinds
+    for kind in others:
+        if kind.name == asked.name:
+            continue
+        try:
+            reading = kind.read(text)
+        except AddressProblem as problem:
+            # Burn and system addresses are addresses all the same.
+            if problem.code == "unsafe" and problem.whole:
+                return kind.called
+            continue
+        if _proof(kind, reading) is not Proof.ANY_WORD:
+            return _called(kind, reading)
+    for kind in ADDRESS_KINDS.values():
+        for form in kind.unpaid:
+            if (form.when_asked or kind.name != asked.name) and form.matches(text):
+                return form.called
+    return None
+
+
+def _called(kind: AddressKind, reading: Reading) -> str:
+    """``a Bitcoin address``; by the network where the kind has several: ``an Osmosis address``."""
+    if reading.network is None or reading.network == kind.chain:
+        return kind.called
+    return f"{with_article(reading.network)} address"
+
+
+def secret_warning(text: str) -> str | None:
+    """A sentence when the text has the form of a key: it must not travel any further."""
+    digits = text.removeprefix("0x")
+    if len(digits) == 64 and set(digits) <= _HEXADECIMAL:
+        return _secret_or_address(text)
+    if any(kind.is_secret(text) for kind in ADDRESS_KINDS.values()):
+        return _SECRET
+    return None
+
+
+def _secret_or_address(text: str) -> str:
+    """Sixty-four digits are also all that an address is where it has no checksum."""
+    for kind in ADDRESS_KINDS.values():
+        if kind.proof is not Proof.CHECKSUM and _has_form(kind, text):
+            return (
+                f"This is a private key, a transaction hash or {kind.called}. "
+                "Never paste a private key."
+            )
+    return _SECRET
+
+
+def _has_form(kind: AddressKind, text: str) -> bool:
+    try:
+        kind.read(text)
+    except AddressProblem as problem:
+        return problem.code == "unsafe" and problem.whole
+    return True

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.addresses.networks import DOT, UNLISTED
+from swapdesk.chain.addresses.kind import AddressKind, Network, expand
 from swapdesk.chain.addresses.verdict import (
+    UNLISTED,
     AddressProblem,
     Reading,
     burned,
@@ -17,6 +19,31 @@ from swapdesk.chain.addresses.verdict import (
 
 SHORTEST, LONGEST = 46, 49
 _CONTEXT = b"SS58PRE"
+
+NETWORKS: Mapping[str | int, Network] = {
+    network.mark: network
+    for network in (
+        Network(
+            0,
+            "Polkadot",
+            "one that starts with 1",
+            frozenset({"polkadot asset hub"}),
+            rf"^1[{base58.CLASS}]{{45,47}}$",
+        ),
+        Network(
+            2,
+            "Kusama",
+            "one that starts with a capital letter C to J",
+            pattern=rf"^[C-HJ][{base58.CLASS}]{{46}}$",
+        ),
+        Network(5, "Astar", "one of Astar's own form"),
+        Network(10, "Acala", "one of Acala's own form"),
+        Network(30, "Phala", "one of Phala's own form"),
+        Network(36, "Centrifuge", "one that starts with 4"),
+        Network(63, "Hydration", "one of Hydration's own form"),
+        Network(42, "generic Substrate", "one that starts with 5", frozenset({"bittensor"})),
+    )
+}
 
 
 def _checksum(payload: bytes) -> bytes:
@@ -58,7 +85,7 @@ def decode(text: str) -> tuple[int, bytes] | None:
 def read(text: str) -> Reading:
     """The address and the chain its number stands for. Raises AddressProblem."""
     number = _network(text)
-    network = DOT.get(number)
+    network = NETWORKS.get(number)
     if network is None:
         raise AddressProblem("prefix", f"it is of network {number}, which is not known here", 1)
     return Reading(text, network=network.name)
@@ -67,7 +94,7 @@ def read(text: str) -> Reading:
 def read_unlisted(text: str) -> Reading:
     """An address on a chain whose number is not known here. Raises AddressProblem."""
     number = _network(text)
-    network = DOT.get(number)
+    network = NETWORKS.get(number)
     if network is not None:
         return Reading(text, network=network.name)
     return Reading(text, network=f"network {number}", warnings=(UNLISTED,))
@@ -84,3 +111,18 @@ def _network(text: str) -> int:
     if not any(account):
         raise burned()
     return number
+
+
+POLKADOT = AddressKind(
+    name="dot",
+    chain="Polkadot",
+    called="a Polkadot address",
+    needs="one that starts with 1",
+    shape=NETWORKS[0].pattern,
+    read=read,
+    read_unlisted=read_unlisted,
+    networks=tuple(NETWORKS.values()),
+    explorers=("polkadot.subscan.io", "kusama.subscan.io"),
+    generate=lambda seed, mark: encode(int(mark), expand(seed, "dot address", 32)),
+    write_hash=lambda digest: "0x" + digest.hex(),
+)

@@ -1,6 +1,8 @@
-"""Whether 32 bytes are a point of the Ed25519 curve (RFC 8032, 5.1.3). No keys, no signing."""
+"""Points of the Ed25519 curve (RFC 8032, 5.1.3). No keys, no signing."""
 
 from __future__ import annotations
+
+from swapdesk.chain.addresses.kind import expand
 
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
@@ -20,3 +22,13 @@ def is_point(key: bytes) -> bool:
     if square == 0:
         return sign == 0
     return pow(square, (_P - 1) // 2, _P) == 1
+
+
+def generated_point(seed: bytes, purpose: str) -> bytes:
+    """Thirty-two bytes that are a point of the curve; about every second try is one."""
+    attempt = 0
+    while True:
+        key = expand(seed, f"{purpose} {attempt}", 32)
+        if is_point(key):
+            return key
+        attempt += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from types import ModuleType
 
+from swapdesk.chain.addresses.kind import AddressKind, Payment, PaymentLink, expand, link_query
 from swapdesk.chain.addresses.verdict import (
     NO_CHECKSUM,
     AddressProblem,
@@ -18,6 +19,7 @@ from swapdesk.chain.addresses.verdict import (
 
 LENGTH = 42
 
+SHAPE = r"^(0x)[0-9A-Fa-f]{40}$"
 _HEXADECIMAL = "0123456789abcdefABCDEF"
 _LAST_RESERVED = 0x1FF
 """Precompiled contracts are numbered from 1; the highest in use is 0x100."""
@@ -84,3 +86,41 @@ def _refuse_lost(address: str) -> None:
         raise system_account()
     if address in _LOST:
         raise AddressProblem("unsafe", f"This is {_LOST[address]}.", whole=True)
+
+
+def contract_account(text: str) -> str:
+    """A contract without the case of its spelling; of a coin's type on Sui the package."""
+    return text.lower().partition("::")[0] if text.startswith("0x") else text
+
+
+def _link(payment: Payment) -> PaymentLink | None:
+    """ERC-681. Without a chain id a wallet would take the chain it happens to be on."""
+    chain_id = payment.chain_id
+    if chain_id is None:
+        return None
+    if payment.contract is None:
+        return PaymentLink(f"ethereum:{payment.address}@{chain_id}?value={payment.units}")
+    call = link_query(("address", payment.address), ("uint256", str(payment.units)))
+    return PaymentLink(f"ethereum:{payment.contract}@{chain_id}/transfer?{call}")
+
+
+EVM = AddressKind(
+    name="evm",
+    chain="Ethereum",
+    called="an Ethereum address",
+    needs="one that starts with 0x",
+    shape=SHAPE,
+    read=read,
+    marks=("0x",),
+    link=_link,
+    explorers=(
+        *("etherscan.io", "optimistic.etherscan.io", "basescan.org", "arbiscan.io"),
+        *("polygonscan.com", "bscscan.com", "snowtrace.io", "lineascan.build", "gnosisscan.io"),
+        *("scrollscan.com", "blastscan.io", "era.zksync.network", "mantlescan.xyz"),
+        *("sonicscan.org", "celoscan.io"),
+    ),
+    contract_shape=SHAPE,
+    contract_account=contract_account,
+    generate=lambda seed, _: checksummed("0x" + expand(seed, "evm address", 20).hex()),
+    write_hash=lambda digest: "0x" + digest.hex(),
+)

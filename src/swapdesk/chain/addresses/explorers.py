@@ -8,21 +8,12 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlsplit
 
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
+
 MAX_TEMPLATE = 500
 MAX_VALUE = 200
 
-KNOWN = frozenset(
-    {
-        *("mempool.space", "blockstream.info", "blockchair.com", "etherscan.io", "solscan.io"),
-        *("explorer.solana.com", "basescan.org", "arbiscan.io", "polygonscan.com", "bscscan.com"),
-        *("xmrchain.net", "livenet.xrpl.org", "xrpscan.com", "optimistic.etherscan.io"),
-        *("snowtrace.io", "litecoinspace.org", "stellar.expert", "tonscan.org", "tonviewer.com"),
-        *("tronscan.org", "suiscan.xyz", "suivision.xyz", "dogechain.info", "cardanoscan.io"),
-        *("polkadot.subscan.io", "kusama.subscan.io", "www.mintscan.io", "insight.dash.org"),
-        *("allo.info", "lineascan.build", "gnosisscan.io", "scrollscan.com", "blastscan.io"),
-        *("era.zksync.network", "mantlescan.xyz", "sonicscan.org", "celoscan.io"),
-    }
-)
+KNOWN = frozenset(host for kind in ADDRESS_KINDS.values() for host in kind.explorers)
 """Hosts of public block explorers. A link of a service to any other is shown, never hidden behind
 an address."""
 

@@ -1,6 +1,8 @@
-"""Addresses in groups of four, so that a person can compare them."""
+"""Addresses in groups of four, so that a person can compare them; names in one piece."""
 
 from __future__ import annotations
+
+from swapdesk.chain.addresses.lookalike import is_name
 
 SIZE = 4
 
@@ -11,7 +13,12 @@ def prefix_of(address: str) -> str:
 
 
 def groups(address: str) -> list[str]:
-    """``0x`` as a group of its own, then groups of four; the last may be shorter."""
+    """``0x`` as a group of its own, then groups of four; the last may be shorter.
+
+    A name of words is one group.
+    """
+    if is_name(address):
+        return [address]
     prefix = prefix_of(address)
     body = address[len(prefix) :]
     fours = [body[i : i + SIZE] for i in range(0, len(body), SIZE)]
@@ -42,7 +49,7 @@ def short(address: str) -> str:
     """``0x 71C7 …976F`` or ``bc1q …5mdq``, for lists alone, never where something is decided."""
     prefix = prefix_of(address)
     body = address[len(prefix) :]
-    if len(body) <= 2 * SIZE:
+    if len(body) <= 2 * SIZE or is_name(address):
         return grouped(address)
     cut = f"{body[:SIZE]} …{body[-SIZE:]}"
     return f"{prefix} {cut}" if prefix else cut

@@ -7,17 +7,14 @@ no transaction of the chain can carry is refused here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from swapdesk.chain.addresses.recognition import FAMILIES
+from swapdesk.chain.addresses.kind import MemoRule
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 
 WAIVER = "NO MEMO"
 MAX_LENGTH = 64
 """What a field of the API holds (contract 7.1); chains may hold less."""
-MAX_TAG = 2**32 - 1
-MAX_MEMO_ID = 2**64 - 1
-MAX_STELLAR_TEXT = 28
 
 _DIGITS = frozenset("0123456789")
 
@@ -38,15 +35,9 @@ class MemoVerdict:
     normalized: str = ""
 
 
-@dataclass(frozen=True)
-class _Rule:
-    label: str
-    check: Callable[[str, str, str], MemoVerdict]
-
-
 def memo_label(kind: str) -> str:
     """What the chain calls it: ``destination tag``, ``comment``, ``note``, else ``memo``."""
-    rule = _RULES.get(kind)
+    rule = _rule(kind)
     return rule.label if rule else "memo"
 
 
@@ -55,7 +46,12 @@ def uses_memo(kind: str) -> bool:
 
     Unknown kinds are taken to have one, so that none is lost.
     """
-    return kind in _RULES or kind not in FAMILIES
+    return kind not in ADDRESS_KINDS or _rule(kind) is not None
+
+
+def _rule(kind: str) -> MemoRule | None:
+    known = ADDRESS_KINDS.get(kind)
+    return known.memo if known is not None else None
 
 
 def check_memo(
@@ -81,10 +77,12 @@ def check_memo(
             False, kind, "waiver", f'Type "{WAIVER}" in capitals to send without a {label}.'
         )
     if not uses_memo(kind) and not needed:
-        chain = chain_name or FAMILIES[kind].chain
+        chain = chain_name or ADDRESS_KINDS[kind].chain
         return MemoVerdict(False, kind, "unused", f"{chain} has no memos. Leave it empty.")
-    rule = _RULES.get(kind)
-    return rule.check(kind, text, label) if rule else _check_text(kind, text, label)
+    rule = _rule(kind) or MemoRule(label)
+    if rule.largest is not None:
+        return _check_number(kind, text, label, rule.largest)
+    return _check_text(kind, text, rule)
 
 
 def _without(
@@ -92,39 +90,26 @@ def _without(
 ) -> MemoVerdict:
     if not needed:
         return MemoVerdict(True, kind, "none", f"No {label}.")
-    family = FAMILIES.get(kind)
-    subject = symbol or chain_name or (family.chain if family else "This chain")
+    known = ADDRESS_KINDS.get(kind)
+    subject = symbol or chain_name or (known.chain if known else "This chain")
     reason = f'{subject} needs a {label} for exchanges. Type "{WAIVER}" if this wallet has none.'
     return MemoVerdict(False, kind, "missing", reason)
 
 
-def _check_tag(kind: str, text: str, label: str) -> MemoVerdict:
+def _check_number(kind: str, text: str, label: str, largest: int) -> MemoVerdict:
     for place, character in enumerate(text[: MAX_LENGTH + 1], start=1):
         if character not in _DIGITS:
             reason = f"A {label} is digits only: character {place} is not one."
             return MemoVerdict(False, kind, "character", reason, place)
-    if len(text) > MAX_LENGTH or int(text) > MAX_TAG:
-        return MemoVerdict(False, kind, "range", f"A {label} is at most {MAX_TAG}.")
+    if len(text) > MAX_LENGTH or int(text) > largest:
+        return MemoVerdict(False, kind, "range", f"A {label} is at most {largest}.")
     return MemoVerdict(True, kind, "valid", f"{label.capitalize()}.", normalized=str(int(text)))
 
 
-def _check_text(kind: str, text: str, label: str) -> MemoVerdict:
-    return _bounded(kind, text, label, MAX_LENGTH)
-
-
-def _check_stellar(kind: str, text: str, label: str) -> MemoVerdict:
-    """A memo id is a whole number of 64 bits as it is written; anything else is text."""
-    verdict = _bounded(kind, text, label, MAX_STELLAR_TEXT)
-    if not verdict.ok:
-        return verdict
-    is_id = set(text) <= _DIGITS and str(int(text)) == text and int(text) <= MAX_MEMO_ID
-    said = "Memo id." if is_id else "Memo text."
-    return MemoVerdict(True, kind, "valid", said, normalized=text)
-
-
-def _bounded(kind: str, text: str, label: str, longest: int) -> MemoVerdict:
-    if len(text) > longest:
-        reason = f"A {label} has at most {longest} characters. This one has {len(text):,}."
+def _check_text(kind: str, text: str, rule: MemoRule) -> MemoVerdict:
+    label = rule.label
+    if len(text) > rule.longest:
+        reason = f"A {label} has at most {rule.longest} characters. This one has {len(text):,}."
         return MemoVerdict(False, kind, "length", reason)
     for place, character in enumerate(text, start=1):
         at_edge = character == " " and place in (1, len(text))
@@ -132,15 +117,12 @@ def _bounded(kind: str, text: str, label: str, longest: int) -> MemoVerdict:
             what = "a space at its edge" if at_edge else f"U+{ord(character):04X}"
             reason = f"A {label} is plain text: character {place} is {what}."
             return MemoVerdict(False, kind, "character", reason, place)
-    return MemoVerdict(True, kind, "valid", f"{label.capitalize()}.", normalized=text)
+    said = f"{label.capitalize()}."
+    if rule.largest_id is not None:
+        said = "Memo id." if _is_id(text, rule.largest_id) else "Memo text."
+    return MemoVerdict(True, kind, "valid", said, normalized=text)
 
 
-_RULES: dict[str, _Rule] = {
-    "xrp": _Rule("destination tag", _check_tag),
-    "xlm": _Rule("memo", _check_stellar),
-    "ton": _Rule("comment", _check_text),
-    "cosmos": _Rule("memo", _check_text),
-    "algo": _Rule("note", _check_text),
-    "sol": _Rule("memo", _check_text),
-}
-"""Kinds of chains whose payments can carry a memo; the others have none (see uses_memo)."""
+def _is_id(text: str, largest: int) -> bool:
+    """A whole number as it is written: ``007`` is text."""
+    return set(text) <= _DIGITS and str(int(text)) == text and int(text) <= largest

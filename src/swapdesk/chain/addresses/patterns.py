@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from swapdesk.chain.addresses.decoding import check_address
-from swapdesk.chain.addresses.recognition import FAMILIES
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.chain.addresses.verdict import AddressVerdict, with_article
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check_recipient(
         return replace(verdict, warnings=(*verdict.warnings, UNSUPPORTED))
     if fits:
         return verdict
-    chain = chain_name or FAMILIES[kind].chain
+    chain = chain_name or ADDRESS_KINDS[kind].chain
     reason = f"This is {with_article(chain)} address, but the service does not take this form."
     return AddressVerdict(False, kind, "pattern", reason)
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.addresses.ed25519 import is_point
+from swapdesk.chain.addresses.ed25519 import generated_point, is_point
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
+    MemoRule,
+    Payment,
+    PaymentLink,
+    link_query,
+    plain_amount,
+)
 from swapdesk.chain.addresses.verdict import (
     AddressProblem,
+    Proof,
     Reading,
     require_alphabet,
     wrong_length,
@@ -44,3 +53,30 @@ def read(text: str) -> Reading:
         raise AddressProblem("length", f"it holds {len(key)} bytes instead of 32")
     warnings = (NO_CHECKSUM,) if is_point(key) else (NO_CHECKSUM, OFF_CURVE)
     return Reading(text, proof="this chain has no checksum", warnings=warnings)
+
+
+def _link(payment: Payment) -> PaymentLink:
+    asked = link_query(
+        ("amount", plain_amount(payment.amount)),
+        ("spl-token", payment.contract),
+        ("memo", payment.memo),
+    )
+    return PaymentLink(f"solana:{payment.address}?{asked}", payment.memo is not None)
+
+
+SOLANA = AddressKind(
+    name="sol",
+    chain="Solana",
+    called="a Solana address",
+    needs="one of 32 to 44 letters and digits without 0, O, I and l",
+    proof=Proof.SHAPE,
+    shape=rf"^[{base58.CLASS}]{{32,44}}$",
+    read=read,
+    memo=MemoRule("memo"),
+    link=_link,
+    explorers=("solscan.io", "explorer.solana.com"),
+    contract_shape=rf"^[{base58.CLASS}]{{32,44}}$",
+    generate=lambda seed, _: base58.encode(generated_point(seed, "sol address")),
+    hash_bytes=64,
+    write_hash=base58.encode,
+)

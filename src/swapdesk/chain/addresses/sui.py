@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from swapdesk.chain.addresses import base58
+from swapdesk.chain.addresses.evm import contract_account
+from swapdesk.chain.addresses.kind import AddressKind, expand
 from swapdesk.chain.addresses.verdict import (
     AddressProblem,
+    Proof,
     Reading,
     burned,
     require_alphabet,
@@ -37,3 +41,21 @@ def read(text: str) -> Reading:
     if number <= _LAST_RESERVED:
         raise system_account()
     return Reading(text.lower(), proof="this chain has no checksum", warnings=(NO_CHECKSUM,))
+
+
+SUI = AddressKind(
+    name="sui",
+    chain="Sui",
+    called="a Sui address",
+    needs="one that starts with 0x and has 66 characters",
+    proof=Proof.SHAPE,
+    shape=r"^0x[0-9a-fA-F]{64}$",
+    read=read,
+    marks=("0x",),
+    explorers=("suiscan.xyz", "suivision.xyz"),
+    contract_shape=r"^0x[0-9a-fA-F]{64}(::[A-Za-z0-9_]+::[A-Za-z0-9_]+)?$",
+    contract_account=contract_account,
+    generate=lambda seed, _: "0x" + expand(seed, "sui address", 32).hex(),
+    generate_contract=lambda address, _: f"{address}::coin::COIN",
+    write_hash=base58.encode,
+)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 
-from swapdesk.chain.addresses.crc16 import crc16
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
+    MemoRule,
+    Payment,
+    PaymentLink,
+    UnpaidForm,
+    expand,
+    link_query,
+)
 from swapdesk.chain.addresses.verdict import (
     NO_CHECKSUM,
     AddressProblem,
@@ -33,7 +41,9 @@ _MASTERCHAIN = 0xFF
 def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) -> str:
     """The user-friendly form of 32 bytes, in the alphabet of links."""
     body = bytes([flag, workchain & 0xFF]) + account
-    return base64.urlsafe_b64encode(body + crc16(body).to_bytes(2, "big")).decode("ascii")
+    return base64.urlsafe_b64encode(body + binascii.crc_hqx(body, 0).to_bytes(2, "big")).decode(
+        "ascii"
+    )
 
 
 def decode(text: str) -> tuple[int, int, bytes] | None:
@@ -44,7 +54,7 @@ def decode(text: str) -> tuple[int, int, bytes] | None:
         whole = base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
     except (binascii.Error, ValueError):
         return None
-    if len(whole) != 36 or crc16(whole[:-2]).to_bytes(2, "big") != whole[-2:]:
+    if len(whole) != 36 or binascii.crc_hqx(whole[:-2], 0).to_bytes(2, "big") != whole[-2:]:
         return None
     return whole[0], whole[1], whole[2:-2]
 
@@ -110,3 +120,36 @@ def _read_raw(workchain: str, digits: str) -> Reading:
 def _refuse_burned(account: bytes) -> None:
     if not any(account):
         raise burned()
+
+
+def _contract_account(text: str) -> str:
+    found = decode(text)
+    return found[2].hex() if found is not None else text
+
+
+def _link(payment: Payment) -> PaymentLink | None:
+    """Nanotons. A wallet that overlooks a jetton would send that many nanotons instead."""
+    if payment.contract is not None:
+        return None
+    asked = link_query(("amount", str(payment.units)), ("text", payment.memo))
+    return PaymentLink(f"ton://transfer/{payment.address}?{asked}", payment.memo is not None)
+
+
+_SHAPE = r"^([EU]Q[A-Za-z0-9_-]{46}|0:[0-9a-fA-F]{64})$"
+
+TON = AddressKind(
+    name="ton",
+    chain="TON",
+    called="a TON address",
+    needs="one that starts with UQ or EQ",
+    shape=_SHAPE,
+    read=read,
+    colon_after=("0", "-1"),
+    unpaid=(UnpaidForm("a TON test network address", is_test_only, when_asked=False),),
+    memo=MemoRule("comment", per_client=True),
+    link=_link,
+    explorers=("tonscan.org", "tonviewer.com"),
+    contract_shape=_SHAPE,
+    contract_account=_contract_account,
+    generate=lambda seed, _: encode(expand(seed, "ton address", 32)),
+)

@@ -7,8 +7,23 @@ proposal that is accepted without looking is a payment to a stranger.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 CHECKSUM_SENTENCE = "The checksum of this address is wrong. Paste it again from where it came from."
+
+
+class Proof(IntEnum):
+    """How much a text of a form proves about itself.
+
+    A kind that proves less is never named for a text that a stronger kind reads, and a text
+    that proves no more than ``ANY_WORD`` is never taken for an address unless it was asked for.
+    """
+
+    ANY_WORD = 0
+    """Nearly any word has this form: a name without a checksum."""
+    SHAPE = 1
+    """Length and alphabet fit. A typing error is not seen."""
+    CHECKSUM = 2
 
 
 @dataclass(frozen=True)
@@ -19,7 +34,7 @@ class AddressVerdict:
     pattern, unknown_kind. ``reason`` is a sentence for the screen. ``position`` counts
     characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``;
     ``account`` is what two spellings of one account share. ``warnings`` are sentences that
-    never block.
+    never block. ``proves`` is how sure it is that the text is such an address.
     """
 
     ok: bool
@@ -30,6 +45,7 @@ class AddressVerdict:
     warnings: tuple[str, ...] = ()
     normalized: str = ""
     account: str = ""
+    proves: Proof = Proof.CHECKSUM
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,8 @@ class Reading:
     """A text that is an address of its kind: its canonical spelling and what was proven.
 
     ``network`` names the chain where the chains of one kind differ in their addresses.
-    ``account`` is given where one account has several good spellings.
+    ``account`` is given where one account has several good spellings. ``proves`` is set where
+    this form proves another amount than the kind's others.
     """
 
     normalized: str
@@ -46,6 +63,7 @@ class Reading:
     warnings: tuple[str, ...] = ()
     network: str | None = None
     account: str = ""
+    proves: Proof | None = None
 
 
 class AddressProblem(ValueError):
@@ -80,6 +98,11 @@ def with_article(name: str) -> str:
 NO_CHECKSUM = (
     "This spelling carries no checksum, so a typing error cannot be seen. Compare every group."
 )
+UNLISTED = (
+    "The beginnings of this chain's addresses are not known here. "
+    "Compare it with another address of the chain."
+)
+"""Said of an address on a chain of a kind whose mark is not known."""
 BURNED = "This is a burn address. What is sent to it is lost."
 
 

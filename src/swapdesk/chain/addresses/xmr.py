@@ -7,8 +7,9 @@ leading zero needs no special digit. The checksum is the first four bytes of Kec
 from __future__ import annotations
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.addresses.ed25519 import is_point
+from swapdesk.chain.addresses.ed25519 import generated_point, is_point
 from swapdesk.chain.addresses.evm import keccak
+from swapdesk.chain.addresses.kind import AddressKind, UnpaidForm, bip21
 from swapdesk.chain.addresses.verdict import (
     AddressProblem,
     Reading,
@@ -94,3 +95,29 @@ def read(text: str) -> Reading:
             "unsafe", "The keys in this address are not keys. Nobody can spend from it.", whole=True
         )
     return Reading(text, noun=_NOUNS[network])
+
+
+def _is_of_test_network(text: str) -> bool:
+    try:
+        return decode_address(text)[0] in TEST_NETWORKS
+    except base58.Base58Error:
+        return False
+
+
+def _generate(seed: bytes, _mark: str | int) -> str:
+    keys = generated_point(seed, "xmr spend") + generated_point(seed, "xmr view")
+    return encode_address(STANDARD, keys)
+
+
+MONERO = AddressKind(
+    name="xmr",
+    chain="Monero",
+    called="a Monero address",
+    needs="one that starts with 4 or 8",
+    shape=rf"^[48][0-9AB][{base58.CLASS}]{{93}}([{base58.CLASS}]{{11}})?$",
+    read=read,
+    unpaid=(UnpaidForm("a Monero test network address", _is_of_test_network),),
+    link=bip21("monero", "tx_amount"),
+    explorers=("xmrchain.net",),
+    generate=_generate,
+)

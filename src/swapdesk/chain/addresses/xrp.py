@@ -7,6 +7,16 @@ the address would let the two disagree.
 from __future__ import annotations
 
 from swapdesk.chain.addresses import base58
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
+    MemoRule,
+    Payment,
+    PaymentLink,
+    UnpaidForm,
+    expand,
+    link_query,
+    plain_amount,
+)
 from swapdesk.chain.addresses.verdict import (
     AddressProblem,
     Reading,
@@ -101,3 +111,41 @@ def read(text: str) -> Reading:
             whole=True,
         )
     return Reading(text)
+
+
+def is_seed(text: str) -> bool:
+    """Whether a text is a seed, of either curve (Ed25519 starts with sEd)."""
+    payload = base58.payload(text, base58.XRP_ALPHABET)
+    if payload is None:
+        return False
+    old = payload[:1] == b"\x21" and len(payload) == 17
+    return old or (payload[:3] == b"\x01\xe1\x4b" and len(payload) == 19)
+
+
+def _link(payment: Payment) -> PaymentLink | None:
+    if payment.contract is not None:
+        return None
+    asked = link_query(("amount", plain_amount(payment.amount)), ("dt", payment.memo))
+    return PaymentLink(f"xrpl://{payment.address}?{asked}", payment.memo is not None)
+
+
+_SHAPE = rf"^r[{base58.CLASS}]{{24,34}}$"
+
+XRP = AddressKind(
+    name="xrp",
+    chain="XRP Ledger",
+    called="an XRP address",
+    needs="one that starts with r",
+    shape=_SHAPE,
+    read=read,
+    unpaid=(UnpaidForm("an XRP X-address", is_x_address, when_asked=False),),
+    is_secret=is_seed,
+    memo=MemoRule("destination tag", largest=2**32 - 1, per_client=True),
+    link=_link,
+    explorers=("livenet.xrpl.org", "xrpscan.com"),
+    contract_shape=_SHAPE,
+    generate=lambda seed, _: base58.encode_check(
+        ACCOUNT_VERSION + expand(seed, "xrp address", 20), base58.XRP_ALPHABET
+    ),
+    write_hash=lambda digest: digest.hex().upper(),
+)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.lookalike import looks_like
 from swapdesk.chain.addresses.memos import check_memo
+from swapdesk.chain.addresses.verdict import Proof
 from swapdesk.flows.check_line import CheckLine, refused
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.book_file import NAME, Entry
@@ -19,10 +20,12 @@ from swapdesk.flows.payees.book_file import NAME, Entry
 @dataclass(frozen=True)
 class EntryCheck:
     """``entry`` is what would be written; None while something refuses it. ``kinds`` are the
-    kinds of chains the address may be of."""
+    kinds of chains the address may be of, ``kind`` the one it is taken for; empty where the
+    text proves too little to be taken for any."""
 
     entry: Entry | None
     kinds: tuple[str, ...]
+    kind: str
     name: tuple[CheckLine, ...]
     address: tuple[CheckLine, ...]
     memo: tuple[CheckLine, ...]
@@ -36,10 +39,15 @@ class EntryCheck:
 def check_entry(
     book: AddressBook, name: str, address: str, memo: str, kind: str = ""
 ) -> EntryCheck:
-    """``kind`` chooses among those the address may be of; the first one without it."""
+    """``kind`` chooses among those the address may be of; the first one without it.
+
+    A form that nearly any word has is never taken unless ``kind`` asks for it.
+    """
     named = _check_name(book, name)
-    kinds = tuple(one for one in KINDS if check_address(one, address).ok)
-    chosen = kind if kind in kinds else kinds[0] if kinds else ""
+    found = {known: check_address(known, address) for known in KINDS}
+    kinds = tuple(known for known in KINDS if found[known].ok)
+    proven = [known for known in kinds if found[known].proves is not Proof.ANY_WORD]
+    chosen = kind if kind in kinds else proven[0] if proven else ""
     placed = _check_address(book, address, chosen)
     tagged: tuple[CheckLine, ...] = ()
     if memo and chosen:
@@ -48,9 +56,9 @@ def check_entry(
     entry = None
     if not refused((*named, *placed, *tagged)):
         wanted = name.removeprefix("@").lower()
-        normal = check_address(chosen, address).normalized
+        normal = found[chosen].normalized
         entry = Entry(wanted, normal, chosen, memo=memo or None)
-    return EntryCheck(entry, kinds, named, placed, tagged)
+    return EntryCheck(entry, kinds, chosen, named, placed, tagged)
 
 
 def _check_name(book: AddressBook, name: str) -> tuple[CheckLine, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
+from swapdesk.chain.addresses.verdict import with_article
 from swapdesk.flows.payees.book_file import Entry, entry_toml, write_book
 
-STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
+_NAMED: tuple[tuple[str, str, str | None, str], ...] = (
     ("bob", "evm", None, "a friend with an Ethereum wallet"),
     ("cold", "bitcoin", None, "a wallet in the drawer"),
     ("sol", "sol", None, "a friend with a Solana wallet"),
@@ -27,7 +30,21 @@ STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
     ("dasha", "dash", None, "a friend with a Dash wallet"),
     ("algie", "algo", None, "a friend with an Algorand wallet"),
 )
-"""Name, kind, memo and note of the sandbox's first entries."""
+"""Name, kind, memo and note."""
+
+
+def _starters() -> Iterator[tuple[str, str, str | None, str]]:
+    """An entry for each kind; a kind without a row is called by its own name."""
+    yield from _NAMED
+    named = {kind for _, kind, _, _ in _NAMED}
+    for kind in ADDRESS_KINDS.values():
+        if kind.name not in named:
+            memo = "31415" if kind.memo is not None and kind.memo.per_client else None
+            yield kind.name, kind.name, memo, f"a friend with {with_article(kind.chain)} wallet"
+
+
+STARTERS = tuple(_starters())
+"""The sandbox's first entries."""
 
 
 def write_starters(path: Path) -> bool:

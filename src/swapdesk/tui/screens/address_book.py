@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.chain.addresses.recognition import FAMILIES
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.notation import day, short_address
 from swapdesk.flows.payees.book_file import AddressBookError, Entry
 from swapdesk.flows.payees.payees import last_paid, paid_addresses
@@ -175,7 +175,7 @@ def _pane(entry: Entry) -> list[LineLike]:
 def _chain(entry: Entry) -> str:
     if entry.chain is not None:
         return entry.chain
-    family = FAMILIES.get(entry.kind)
+    family = ADDRESS_KINDS.get(entry.kind)
     return family.chain if family is not None else entry.kind
 
 

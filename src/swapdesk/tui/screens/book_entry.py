@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.chain.addresses.recognition import FAMILIES
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.payees.book_entry import EntryCheck, check_entry
 from swapdesk.flows.payees.book_file import AddressBookError, Entry
@@ -102,9 +102,11 @@ class BookEntryScreen(Page):
             check = self._checked()
             self._naming.show_checks(checks_of(check.name) if self._naming.value else [])
             address = checks_of(check.address) if self._placing.value else []
-            if check.kinds and len(check.kinds) > 1:
-                chosen = self._kind if self._kind in check.kinds else check.kinds[0]
-                said = f"Taken as an address on {FAMILIES[chosen].chain}."
+            if not check.kind and check.kinds:
+                called = ADDRESS_KINDS[check.kinds[0]].called
+                address.append(Check(Verdict.NOTE, f"It may be {called}.", "tab takes it as one."))
+            elif len(check.kinds) > 1:
+                said = f"Taken as an address on {ADDRESS_KINDS[check.kind].chain}."
                 address.append(Check(Verdict.NOTE, said, "tab takes another chain."))
             self._placing.show_result(address)
             self._tagging.show_checks(checks_of(check.memo))
@@ -114,8 +116,9 @@ class BookEntryScreen(Page):
 
     def verb_standing(self, verb: type[Command]) -> Standing:
         if verb is NextKind:
-            several = self._renamed is None and len(self._checked().kinds) > 1
-            return READY if several else HIDDEN
+            check = None if self._renamed is not None else self._checked()
+            others = check is not None and set(check.kinds) - {check.kind}
+            return READY if others else HIDDEN
         if verb in (FieldBelow, FieldAbove):
             return READY if self._renamed is None else HIDDEN
         if verb is SaveEntry and self._fields()[-1].has_focus:
@@ -123,9 +126,10 @@ class BookEntryScreen(Page):
         return READY
 
     def do_next_kind(self) -> None:
-        kinds = self._checked().kinds
+        check = self._checked()
+        kinds = check.kinds
         if kinds:
-            at = kinds.index(self._kind) + 1 if self._kind in kinds else 1
+            at = kinds.index(check.kind) + 1 if check.kind else 0
             self._kind = kinds[at % len(kinds)]
             self.show()
 

@@ -1,0 +1,228 @@
+"""Addresses in base32: Stellar's StrKey (SEP-23) and Algorand's.
+
+Of Stellar's keys an account is taken; all others are named and refused.
+
+The desk sends address and memo as two fields, so a muxed address, which hides a memo id
+inside, would let the two disagree.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from swapdesk.chain.addresses.ed25519 import generated_point
+from swapdesk.chain.addresses.kind import (
+    MAX_MEMO_ID,
+    AddressKind,
+    MemoRule,
+    Payment,
+    PaymentLink,
+    UnpaidForm,
+    link_query,
+    plain_amount,
+)
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    burned,
+    require_alphabet,
+    wrong_checksum,
+    wrong_length,
+    wrong_start,
+)
+
+ACCOUNT, MUXED, SEED, CONTRACT = 6 << 3, 12 << 3, 18 << 3, 2 << 3
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+LENGTH = 56
+ALGORAND_LENGTH = 58
+
+_SIZES = {ACCOUNT: 32, MUXED: 40, SEED: 32, CONTRACT: 32}
+_FOREIGN = {
+    CONTRACT: "it is a contract, not an account",
+    11 << 3: "it is a liquidity pool, not an account",
+    1 << 3: "it is a claimable balance, not an account",
+    15 << 3: "it is a signed payload, not an account",
+    19 << 3: "it is the hash of a transaction, not an account",
+    23 << 3: "it is a hash that signs, not an account",
+}
+
+
+def _base32(payload: bytes) -> str:
+    return base64.b32encode(payload).decode("ascii").rstrip("=")
+
+
+# Stellar
+
+
+def encode(version: int, payload: bytes) -> str:
+    """A StrKey out of its version byte and payload."""
+    body = bytes([version]) + payload
+    whole = body + binascii.crc_hqx(body, 0).to_bytes(2, "little")
+    return _base32(whole)
+
+
+def decode(text: str) -> tuple[int, bytes] | None:
+    """Version byte and payload of a StrKey of any kind; None when its checksum is wrong.
+
+    Of the spellings base32 leaves open only the one that encodes again is a StrKey.
+    """
+    try:
+        whole = base64.b32decode(text + "=" * (-len(text) % 8))
+    except (binascii.Error, ValueError):
+        return None
+    if len(whole) < 3 or _base32(whole) != text:
+        return None
+    body, tail = whole[:-2], whole[-2:]
+    if binascii.crc_hqx(body, 0).to_bytes(2, "little") != tail:
+        return None
+    version, payload = body[0], body[1:]
+    if len(payload) != _SIZES.get(version, len(payload)):
+        return None
+    return version, payload
+
+
+def muxed_parts(text: str) -> tuple[str, str] | None:
+    """Account and memo id of a muxed address with a correct checksum, else None."""
+    if text[:1] != "M":
+        return None
+    found = decode(text)
+    if found is None or found[0] != MUXED:
+        return None
+    return encode(ACCOUNT, found[1][:32]), str(int.from_bytes(found[1][32:], "big"))
+
+
+def is_seed(text: str) -> bool:
+    """True for a secret key with a correct checksum."""
+    found = decode(text) if text[:1] == "S" and len(text) == LENGTH else None
+    return found is not None and found[0] == SEED
+
+
+def read_stellar(text: str) -> Reading:
+    """The account. Raises AddressProblem."""
+    parts = muxed_parts(text)
+    if parts is not None:
+        account, memo = parts
+        said = (
+            f"This is a muxed address: it holds memo id {memo} inside. "
+            f"Give {account}, and the memo in its own field."
+        )
+        raise AddressProblem("prefix", said, 1, whole=True)
+    if text[:1] != "G":
+        found = decode(text) if text[:1] in tuple("CLBPTX") else None
+        if found is not None and found[0] in _FOREIGN:
+            raise AddressProblem("prefix", _FOREIGN[found[0]], 1)
+        raise wrong_start("G")
+    require_alphabet(text, ALPHABET, "a Stellar address")
+    if len(text) != LENGTH:
+        raise wrong_length(len(text), str(LENGTH))
+    found = decode(text)
+    if found is None:
+        raise wrong_checksum()
+    if found[0] != ACCOUNT:
+        raise AddressProblem("prefix", "it holds no account", 2)
+    if not any(found[1]):
+        raise burned()
+    return Reading(text)
+
+
+def _stellar_link(payment: Payment) -> PaymentLink:
+    """SEP-7. Digits are a memo id, as exchanges hand them out; anything else is text."""
+    memo, kind = payment.memo, None
+    if memo is not None:
+        is_id = memo.isascii() and memo.isdecimal() and str(int(memo)) == memo
+        kind = "MEMO_ID" if is_id and int(memo) <= MAX_MEMO_ID else "MEMO_TEXT"
+    asked = link_query(
+        ("destination", payment.address),
+        ("amount", plain_amount(payment.amount)),
+        ("asset_code", payment.symbol if payment.contract is not None else None),
+        ("asset_issuer", payment.contract),
+        ("memo", memo),
+        ("memo_type", kind),
+    )
+    return PaymentLink(f"web+stellar:pay?{asked}", memo is not None)
+
+
+STELLAR = AddressKind(
+    name="xlm",
+    chain="Stellar",
+    called="a Stellar address",
+    needs="one that starts with G",
+    shape=r"^G[A-D][A-Z2-7]{54}$",
+    read=read_stellar,
+    unpaid=(
+        UnpaidForm(
+            "a muxed Stellar address",
+            lambda text: muxed_parts(text) is not None,
+            when_asked=False,
+        ),
+    ),
+    is_secret=is_seed,
+    memo=MemoRule("memo", longest=28, largest_id=MAX_MEMO_ID, per_client=True),
+    link=_stellar_link,
+    explorers=("stellar.expert",),
+    contract_shape=r"^G[A-D][A-Z2-7]{54}$",
+    generate=lambda seed, _: encode(ACCOUNT, generated_point(seed, "xlm address")),
+)
+
+
+# Algorand: 32 bytes of a key and four of SHA-512/256
+
+
+def _algorand_checksum(key: bytes) -> bytes:
+    from Crypto.Hash import SHA512
+
+    return bytes(SHA512.new(key, truncate="256").digest()[-4:])
+
+
+def encode_algorand(key: bytes) -> str:
+    """The address of a 32-byte key."""
+    return _base32(key + _algorand_checksum(key))
+
+
+def read_algorand(text: str) -> Reading:
+    """The address. Raises AddressProblem."""
+    require_alphabet(text, ALPHABET, "an Algorand address")
+    if len(text) != ALGORAND_LENGTH:
+        raise wrong_length(len(text), str(ALGORAND_LENGTH))
+    try:
+        whole = base64.b32decode(text + "=" * 6)
+    except binascii.Error:
+        raise wrong_checksum() from None
+    key = whole[:32]
+    # The last character has three bits to spare: only one of its spellings is the address.
+    if encode_algorand(key) != text:
+        raise wrong_checksum()
+    if not any(key):
+        raise burned()
+    return Reading(text)
+
+
+def _algorand_link(payment: Payment) -> PaymentLink:
+    """ARC-26: base units; ``xnote`` is a note the payer may not change."""
+    asked = link_query(
+        ("amount", str(payment.units)),
+        ("asset", payment.contract),
+        ("xnote", payment.memo),
+    )
+    return PaymentLink(f"algorand://{payment.address}?{asked}", payment.memo is not None)
+
+
+_FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
+"""Tokens are numbers; generated ones begin here."""
+
+ALGORAND = AddressKind(
+    name="algo",
+    chain="Algorand",
+    called="an Algorand address",
+    needs="one of 58 capital letters and digits",
+    shape=r"^[A-Z2-7]{58}$",
+    read=read_algorand,
+    memo=MemoRule("note"),
+    link=_algorand_link,
+    explorers=("allo.info",),
+    contract_shape=r"^[1-9][0-9]{0,19}$",
+    generate=lambda seed, _: encode_algorand(generated_point(seed, "algo address")),
+    generate_contract=lambda _, seed: str(_FIRST_ASSET + int.from_bytes(seed[:4], "big") % _ASSETS),
+    write_hash=_base32,
+)

@@ -1,0 +1,180 @@
+"""What a kind of address is: one object that holds everything that depends on it.
+
+A new kind is a module with an :class:`AddressKind` and a row in ``kinds``. Nothing else asks
+for the name of a kind: checks, memos, payment codes, explorers, look-alikes, the display and
+the sandbox's addresses are read from the object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from urllib.parse import quote
+
+from swapdesk.chain.addresses.verdict import Proof, Reading
+
+MAX_MEMO_ID = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Network:
+    """One of several chains of a kind, told apart by the mark their addresses begin with.
+
+    ``mark`` is the bech32 prefix or the SS58 number; ``names`` are further ones, folded.
+    ``pattern`` is what a service publishes for this chain, where it is not the kind's.
+    """
+
+    mark: str | int
+    name: str
+    needs: str
+    names: frozenset[str] = frozenset()
+    pattern: str = ""
+
+
+@dataclass(frozen=True)
+class MemoRule:
+    """What a payment carries beside its address (contract 5.4).
+
+    ``largest`` makes it a number of digits alone. A text that is a number up to ``largest_id``
+    is a memo id, anything else memo text. ``per_client``: an exchange has one address for all
+    clients and a memo for each.
+    """
+
+    label: str
+    longest: int = 64
+    largest: int | None = None
+    largest_id: int | None = None
+    per_client: bool = False
+
+
+@dataclass(frozen=True)
+class UnpaidForm:
+    """A form that no payout goes to, recognised so that it can be named.
+
+    ``when_asked``: also where an address of the same kind is asked for, whose own reader has no
+    better sentence.
+    """
+
+    called: str
+    matches: Callable[[str], bool]
+    when_asked: bool = True
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What a payment link is made of: ``units`` are base units of the token.
+
+    ``contract`` and ``memo`` are None for none, ``symbol`` is the token's code on the chain.
+    """
+
+    address: str
+    amount: Decimal
+    units: int
+    contract: str | None
+    memo: str | None
+    symbol: str
+    chain_id: int | None
+
+
+@dataclass(frozen=True)
+class PaymentLink:
+    text: str
+    memo: bool = False
+
+
+def _no_secret(_text: str) -> bool:
+    return False
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _address_itself(address: str, _seed: bytes) -> str:
+    return address
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddressKind:
+    """A kind of address: how it is read, how sentences speak of it, and what goes with it.
+
+    ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the one it is called after,
+    ``called`` a noun phrase (``a Bitcoin address``), ``needs`` ends "BTC on Bitcoin needs ...".
+    ``shape`` is the pattern a service publishes; it may only narrow.
+    """
+
+    name: str
+    chain: str
+    called: str
+    needs: str
+    proof: Proof = Proof.CHECKSUM
+    shape: str
+
+    read: Callable[[str], Reading]
+    """The reading of a text. Raises AddressProblem."""
+    read_unlisted: Callable[[str], Reading] | None = None
+    """Reads for a chain of the kind whose own mark is not known here."""
+    colon_after: tuple[str, ...] = ()
+    """Beginnings, in lower case, after which the form itself has a colon."""
+    unpaid: tuple[UnpaidForm, ...] = ()
+    is_secret: Callable[[str], bool] = _no_secret
+    """Whether a text is a private key of this chain."""
+    networks: tuple[Network, ...] = ()
+    """Chains with marks of their own, the main one first."""
+
+    marks: tuple[str, ...] = ()
+    """Every address of its form begins with one, in lower case; behind it case has no meaning.
+    Look-alikes are compared without it, and no weaker kind reads a text that begins with it."""
+    is_name: Callable[[str], bool] | None = None
+    """Whether a text is a name of words: shown in one piece, compared as it is drawn."""
+
+    memo: MemoRule | None = None
+    link: Callable[[Payment], PaymentLink | None] | None = None
+    """The payment link; None for a payment that the scheme cannot say."""
+    explorers: tuple[str, ...] = ()
+    """Hosts of public block explorers."""
+
+    contract_shape: str = r"^$"
+    """The pattern of token contracts; the default admits none. The issuer of a token stands for
+    its contract on the XRP Ledger and on Stellar."""
+    contract_account: Callable[[str], str] = _same
+    """What all spellings of a contract share."""
+
+    generate: Callable[[bytes, str | int], str]
+    """An address out of 32 bytes, of a network's mark where the kind has networks. Nobody holds
+    its key."""
+    generate_contract: Callable[[str, bytes], str] = _address_itself
+    """A token's contract out of a generated address and its seed."""
+    hash_bytes: int = 32
+    write_hash: Callable[[bytes], str] = bytes.hex
+
+
+def expand(seed: bytes, purpose: str, size: int) -> bytes:
+    """Bytes of a generated address: the same seed and purpose, the same bytes."""
+    return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)
+
+
+def plain_amount(amount: Decimal) -> str:
+    """Digits without exponent and without trailing zeros: ``0.5``, ``2500``."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def link_query(*pairs: tuple[str, str | None]) -> str:
+    """Percent-encoded throughout; the specifications count ``+`` as itself, not a space."""
+    return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
+
+
+def bip21(scheme: str, parameter: str = "amount") -> Callable[[Payment], PaymentLink | None]:
+    """Links in the form of BIP 21, which cannot name a token."""
+
+    def link(payment: Payment) -> PaymentLink | None:
+        if payment.contract is not None:
+            return None
+        address = payment.address.removeprefix(f"{scheme}:")
+        asked = link_query((parameter, plain_amount(payment.amount)))
+        return PaymentLink(f"{scheme}:{address}?{asked}")
+
+    return link

@@ -1,0 +1,75 @@
+"""The kinds of addresses, one row each, and what is looked up by the name of a kind."""
+
+from __future__ import annotations
+
+from swapdesk.chain.addresses.ada import CARDANO
+from swapdesk.chain.addresses.base32 import ALGORAND, STELLAR
+from swapdesk.chain.addresses.bitcoin import (
+    BITCOIN,
+    BITCOIN_CASH,
+    DASH,
+    DOGECOIN,
+    LITECOIN,
+    TRON,
+)
+from swapdesk.chain.addresses.cosmos import COSMOS
+from swapdesk.chain.addresses.dot import POLKADOT
+from swapdesk.chain.addresses.evm import EVM
+from swapdesk.chain.addresses.kind import AddressKind, Network
+from swapdesk.chain.addresses.sol import SOLANA
+from swapdesk.chain.addresses.sui import SUI
+from swapdesk.chain.addresses.ton import TON
+from swapdesk.chain.addresses.verdict import Proof
+from swapdesk.chain.addresses.xmr import MONERO
+from swapdesk.chain.addresses.xrp import XRP
+
+ADDRESS_KINDS: dict[str, AddressKind] = {
+    kind.name: kind
+    for kind in (
+        EVM,
+        SOLANA,
+        BITCOIN,
+        LITECOIN,
+        MONERO,
+        XRP,
+        STELLAR,
+        TON,
+        TRON,
+        SUI,
+        DOGECOIN,
+        CARDANO,
+        POLKADOT,
+        COSMOS,
+        BITCOIN_CASH,
+        DASH,
+        ALGORAND,
+    )
+}
+"""By the name that a chain gives for its ``kind`` (contract 5.1)."""
+
+KINDS: tuple[str, ...] = tuple(ADDRESS_KINDS)
+"""Kinds of chains whose addresses are decoded here."""
+
+
+def kinds_by_proof(above: Proof | None = None) -> list[AddressKind]:
+    """The kinds whose addresses prove most first; with ``above`` those that prove more."""
+    found = [kind for kind in ADDRESS_KINDS.values() if above is None or kind.proof > above]
+    return sorted(found, key=lambda kind: -kind.proof)
+
+
+def network_of(kind: str, chain_name: str | None) -> Network | None:
+    """The network a chain's name stands for, or None when its marks are not known here."""
+    known = ADDRESS_KINDS.get(kind)
+    if chain_name is None or known is None:
+        return None
+    folded = chain_name.casefold()
+    for network in known.networks:
+        if network.name.casefold() == folded or folded in network.names:
+            return network
+    return None
+
+
+def published_shape(kind: str, chain_name: str) -> str:
+    """The pattern a service publishes for addresses of a chain (contract 5.1). KeyError."""
+    network = network_of(kind, chain_name)
+    return network.pattern if network is not None and network.pattern else ADDRESS_KINDS[kind].shape
