@@ -124,18 +124,14 @@ class Signing(App[int]):
     async def _work(self, signing: SigningSession) -> None:
         from swapdesk.flows.batch.group_signing import GroupSigning
         from swapdesk.flows.deposits.deposit_signing import DepositSigning
-        from swapdesk.flows.dex.swap_signing import SwapSigning
 
+        if await signing.run() is None:
+            return
         if isinstance(signing, GroupSigning):
-            if await self._begun_bundles().run(signing, signing.until) is not None:
-                self.post_message(GroupEnded(signing))
-            return
-        if isinstance(signing, DepositSigning):
-            if await self._begun_deposits().run(signing) is not None:
-                self.post_message(DepositEnded(signing))
-            return
-        assert isinstance(signing, SwapSigning)
-        if await self._begun_swaps().run(signing) is not None:
+            self.post_message(GroupEnded(signing))
+        elif isinstance(signing, DepositSigning):
+            self.post_message(DepositEnded(signing))
+        else:
             self.post_message(SwapFinished(signing.id))
 
     def bump_signing(self, signing: SigningSession) -> None:

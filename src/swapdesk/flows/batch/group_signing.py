@@ -15,6 +15,7 @@ from swapdesk.flows.journal.bundle_records import BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.wallet.review import Review
 
 _BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
@@ -40,6 +41,7 @@ class GroupSigning(SigningSession, GroupWatch):
     PROMISE = "group"
     EXPIRED = "ORDERS_EXPIRED"
     DONE = "The deposits of the group are paid. The exchanges act next."
+    ENDS_FOR_GOOD = False
 
     def __init__(
         self,
@@ -156,10 +158,18 @@ class GroupSigning(SigningSession, GroupWatch):
         return self.standing.whereabouts
 
     @property
+    def notice(self) -> str:
+        return "paid. Next: the exchanges pay out."
+
+    @property
     def brief(self) -> str | None:
         return self.standing.brief
 
     # What the work says
+
+    def finish(self, outcome: Outcome) -> None:
+        self.turn = None
+        super().finish(outcome)
 
     def started(self) -> None:
         self._agreed = None

@@ -16,7 +16,7 @@ from swapdesk.flows.batch.group_account import (
     settling_of,
 )
 from swapdesk.flows.batch.group_signing import GroupSigning, group_id
-from swapdesk.flows.batch.standing import Until, signs, standings
+from swapdesk.flows.batch.standing import signs, standings
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 class RunningBundles(RunningSignings[GroupSigning]):
     """By batch and number of the group."""
+
+    FAILURES = (WalletError, NotSettled, JournalUnavailable)
 
     def __init__(
         self,
@@ -90,43 +92,28 @@ class RunningBundles(RunningSignings[GroupSigning]):
         )
         return self._kept(session)
 
-    async def run(self, session: GroupSigning, until: Until) -> Outcome | None:
-        """Do the work up to ``until``, or go on with it; None while another desk does it, or a
-        run goes on here. An outcome without a failure says that the group stands there.
-
-        A run that is cancelled leaves the group as the journal has it."""
-        if self.working(session):
-            return None
-        session.until = until
-        with self._running(session):
-            try:
-                outcome = await self._worked(session, until)
-            except WalletError as error:
-                told = failure_of_wallet(error)
-                failure = Failure(told.cause, session.whereabouts, told.next)
-                outcome = still_open(told.code, failure)
-            except NotSettled as error:
-                failure = Failure(str(error), session.whereabouts, error.next)
-                outcome = still_open(error.code, failure)
-            except JournalUnavailable:
-                outcome = still_open("NO_JOURNAL", NO_JOURNAL)
-        if outcome is None:
-            self._left(session)
-            return None
-        session.turn = None
-        session.finish(outcome)
-        return outcome
-
-    async def _worked(self, session: GroupSigning, until: Until) -> Outcome | None:
+    async def _work(self, session: GroupSigning) -> Outcome | None:
+        """Up to ``session.until``. An outcome without a failure says that the group stands
+        there."""
         desk = self._desk
         if not desk.journal.batches.adopt(session.batch_id):
             return None
         standing = session.standing
         account = await group_account(desk, standing, session.account)
         session.wallet = account.name or account.address
-        if signs(standing, until):
+        if signs(standing, session.until):
             await open_keys(desk.wallet, account.address, session)
         settling = await settling_of(
             desk, standing, account, session.look, pace=self._pace, watch=session
         )
-        return await settling.advance(until)
+        return await settling.advance(session.until)
+
+    def _failed(self, session: GroupSigning, error: Exception) -> Outcome:
+        if isinstance(error, JournalUnavailable):
+            return still_open("NO_JOURNAL", NO_JOURNAL)
+        if isinstance(error, NotSettled):
+            failure = Failure(str(error), session.whereabouts, error.next)
+            return still_open(error.code, failure)
+        assert isinstance(error, WalletError)
+        told = failure_of_wallet(error)
+        return still_open(told.code, Failure(told.cause, session.whereabouts, told.next))

@@ -134,6 +134,10 @@ class DepositSigning(SigningSession):
         return on_its_way(signed.hash) if sent else signed_away(signed.hash)
 
     @property
+    def notice(self) -> str:
+        return "is paid. Next: the venue counts confirmations."
+
+    @property
     def brief(self) -> str | None:
         signed = self._signed
         if signed is None or signed.state in HARMLESS:

@@ -30,6 +30,8 @@ _LACKING = frozenset({NOT_ENOUGH, MISSING})
 class RunningDeposits(RunningSignings[DepositSigning]):
     """By the ids of their orders."""
 
+    FAILURES = (WalletError, JournalUnavailable, NoSwapAccount)
+
     def begin(self, tracked: TrackedOrder) -> DepositSigning:
         """The session of a payment that was asked for, the one there is while it is not over;
         :meth:`run` does the work. ValueError for an order that was not confirmed here."""
@@ -66,30 +68,17 @@ class RunningDeposits(RunningSignings[DepositSigning]):
         )
         return self._kept(session)
 
-    async def run(self, session: DepositSigning) -> Outcome | None:
-        """Do the work, or go on with it, up to its end; None while another desk does it.
-
-        A run that is cancelled leaves the payment as the journal has it."""
-        if self.working(session) or session.over:
-            return session.outcome
-        with self._running(session):
-            try:
-                outcome = await self._worked(session)
-            except WalletError as error:
-                outcome = self._not_asked(session, error)
-            except JournalUnavailable:
-                outcome = refused("NO_JOURNAL", NO_JOURNAL)
-            except NoSwapAccount as error:
-                outcome = not_paid(NOT_ENOUGH, str(error))
-        if outcome is None:
-            self._left(session)
-            return None
-        if outcome.refused and outcome.code in _LACKING:
-            self._desk.deposit_ways.lacks(session.id, outcome.cause)
-        session.finish(outcome)
+    async def _work(self, session: DepositSigning) -> Outcome | None:
+        outcome = await self._paid(session)
+        if outcome is not None:
+            self._note_lack(session, outcome)
         return outcome
 
-    async def _worked(self, session: DepositSigning) -> Outcome | None:
+    def _note_lack(self, session: DepositSigning, outcome: Outcome) -> None:
+        if outcome.refused and outcome.code in _LACKING:
+            self._desk.deposit_ways.lacks(session.id, outcome.cause)
+
+    async def _paid(self, session: DepositSigning) -> Outcome | None:
         desk = self._desk
         tracked = desk.link.tracker.get(session.id) or session.tracked
         session.tracked = tracked
@@ -139,10 +128,17 @@ class RunningDeposits(RunningSignings[DepositSigning]):
         lack = lack_of(found, tracked, session.coin)
         return found.account if lack is None else not_paid(NOT_ENOUGH, lack)
 
-    def _not_asked(self, session: DepositSigning, error: WalletError) -> Outcome:
+    def _failed(self, session: DepositSigning, error: Exception) -> Outcome:
         """The wallet did not answer, or said no before anything was signed."""
-        failure = failure_of_wallet(error)
-        payment = self._desk.deposit_ways.payment(session.id)
-        if payment is None:
-            return not_paid(failure.code, failure.cause)
-        return payment_open(failure.code, failure.cause)
+        if isinstance(error, JournalUnavailable):
+            return refused("NO_JOURNAL", NO_JOURNAL)
+        if not isinstance(error, WalletError):
+            code, cause = NOT_ENOUGH, str(error)
+        else:
+            failure = failure_of_wallet(error)
+            code, cause = failure.code, failure.cause
+            if self._desk.deposit_ways.payment(session.id) is not None:
+                return payment_open(code, cause)
+        outcome = not_paid(code, cause)
+        self._note_lack(session, outcome)
+        return outcome

@@ -27,6 +27,8 @@ from swapdesk.wire.encoding.numbers import NumberError
 class RunningSwaps(RunningSignings[SwapSigning]):
     """By the ids of their intents."""
 
+    FAILURES = (WalletError, NoDexSwap, NumberError)
+
     @property
     def waiting(self) -> list[SwapSigning]:
         """Those on which nothing goes on without the trader, oldest first."""
@@ -61,27 +63,7 @@ class RunningSwaps(RunningSignings[SwapSigning]):
         )
         return self._kept(session)
 
-    async def run(self, session: SwapSigning) -> Outcome | None:
-        """Do the work, or go on with it, up to its end; None while another desk does it.
-
-        A run that is cancelled leaves the swap as the journal has it."""
-        if self.working(session) or session.over:
-            return session.outcome
-        with self._running(session):
-            try:
-                outcome = await self._worked(session)
-            except WalletError as error:
-                outcome = self._not_asked(session, error)
-            except (NoDexSwap, NumberError) as error:
-                failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
-                outcome = refused("NOT_CONFIRMABLE", failure)
-        if outcome is None:
-            self._left(session)
-            return None
-        session.finish(outcome)
-        return outcome
-
-    async def _worked(self, session: SwapSigning) -> Outcome | None:
+    async def _work(self, session: SwapSigning) -> Outcome | None:
         await self._name_account(session)
         if session.fresh or not self._desk.wallet.live:
             await self._open_keys(session)
@@ -112,13 +94,16 @@ class RunningSwaps(RunningSignings[SwapSigning]):
         session.fresh = False
         return await flow.swap(session.intent, session.plan)
 
-    def _not_asked(self, session: SwapSigning, error: WalletError) -> Outcome:
-        """The wallet could not be asked before the flow began."""
-        failure = failure_of_wallet(error)
+    def _failed(self, session: SwapSigning, error: Exception) -> Outcome:
+        """The wallet could not be asked before the flow began, or it is no swap on chains."""
+        if not isinstance(error, WalletError):
+            failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
+            return refused("NOT_CONFIRMABLE", failure)
+        told = failure_of_wallet(error)
         if session.fresh:
-            return refused(failure.code, failure)
-        said = goes_on(failure.cause, "as it was left", failure.next)
-        return replace(still_open(failure.code, said), order_id=session.order_id)
+            return refused(told.code, told)
+        said = goes_on(told.cause, "as it was left", told.next)
+        return replace(still_open(told.code, said), order_id=session.order_id)
 
     async def _name_account(self, session: SwapSigning) -> None:
         terms = session.intent.dex

@@ -24,6 +24,7 @@ class SwapSigning(SigningSession):
     PROMISE = "quote"
     EXPIRED = "QUOTE_EXPIRED"
     DONE = "The swap is done by you. The venue acts next."
+    SHOWS_ORDER = True
 
     def __init__(
         self,
@@ -94,6 +95,10 @@ class SwapSigning(SigningSession):
         if last.name == "confirm":
             return "The desk tells the service of the swap."
         return "The wallet reads the chain and looks at what is to be signed."
+
+    @property
+    def notice(self) -> str:
+        return f"is signed and sent. Next: {self.intent.provider_name or 'the venue'} pays out."
 
     @property
     def brief(self) -> str | None:

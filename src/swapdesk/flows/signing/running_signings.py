@@ -1,13 +1,21 @@
-"""Sessions of one kind that this run of the desk works on: one of each, and one run at a time."""
+"""Sessions of one kind that this run of the desk works on: one of each, and one run at a time.
+
+A session is shown by whoever likes to; the work goes on without anybody looking, up to the next
+question.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from swapdesk.flows.catalog.coin_price import native_coin
 from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.wallet.errors import WalletError
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -15,9 +23,12 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=SigningSession)
 
 
-class RunningSignings(Generic[S]):
+class RunningSignings(ABC, Generic[S]):
     """``changed`` is called with the id of a session after everything that is to be shown of
     it."""
+
+    FAILURES: ClassVar[tuple[type[Exception], ...]] = (WalletError,)
+    """What the work may end with instead of an outcome."""
 
     def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
         self._desk = desk
@@ -38,8 +49,35 @@ class RunningSignings(Generic[S]):
         """Whether a run goes on."""
         return session.id in self._working
 
+    async def run(self, session: S) -> Outcome | None:
+        """Do the work, or go on with it, up to its end; None while another desk does it, or a run
+        goes on here. A run that is cancelled leaves everything as the journal has it."""
+        if self.working(session):
+            return None
+        if session.over and session.ENDS_FOR_GOOD:
+            return session.outcome
+        with self._running(session):
+            try:
+                outcome = await self._work(session)
+            except self.FAILURES as error:
+                outcome = self._failed(session, error)
+        if outcome is None:
+            self._left(session)
+            return None
+        session.finish(outcome)
+        return outcome
+
+    @abstractmethod
+    async def _work(self, session: S) -> Outcome | None:
+        """The work on a session; None while another desk does it. Raises :attr:`FAILURES`."""
+
+    @abstractmethod
+    def _failed(self, session: S, error: Exception) -> Outcome:
+        """What one of :attr:`FAILURES` comes to."""
+
     def _kept(self, session: S) -> S:
         self._sessions[session.id] = session
+        session.run = partial(self.run, session)
         return session
 
     def _left(self, session: S) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -55,6 +55,12 @@ class SigningSession(Watch, ABC):
     """The code of an end because the trader said nothing in time."""
     DONE: ClassVar[str]
     """The sentence once all is done."""
+    ENDS_FOR_GOOD: ClassVar[bool] = True
+    """Whether nothing more is done for what ended."""
+    SHOWS_ORDER: ClassVar[bool] = False
+    """Whether whoever looks on goes to its order once all is done."""
+    run: Callable[[], Awaitable[Outcome | None]]
+    """Does the work, or goes on with it; what keeps the session gives it one."""
 
     def __init__(
         self,
@@ -126,6 +132,11 @@ class SigningSession(Watch, ABC):
     @abstractmethod
     def whereabouts(self) -> str:
         """Where the money is as far as is known, without a point. Raises JournalUnavailable."""
+
+    @property
+    @abstractmethod
+    def notice(self) -> str:
+        """That all is done and who acts next, after the subject: ``is paid. Next: …``."""
 
     @property
     def brief(self) -> str | None:
