@@ -1,284 +1,34 @@
 """The ledger chains of the sandbox: what the catalogue says of them and how their blocks beat.
 
-Blocks come closer together than in life where life is too slow for a desk to be tried:
-a Bitcoin block every 100 s instead of 600 s of world time.
+``chains.tsv`` has a line for each. Blocks come closer together than in life where life is too
+slow for a desk to be tried: a Bitcoin block every 100 s instead of 600 s of world time.
 """
 
 from __future__ import annotations
 
+from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.sandbox.chain_row import ChainRow
-from swapdesk.sandbox.evm_chain_row import evm_chain
+from swapdesk.sandbox.tables import read_table
 
 __all__ = ["CHAIN_ROWS", "ChainRow"]
 
-CHAIN_ROWS: tuple[ChainRow, ...] = (
-    ChainRow(
-        "Bitcoin", "bitcoin", "bitcoin", 100_000, 2, 922_400, "https://mempool.space", "address"
-    ),
-    evm_chain(
-        "Ethereum",
-        "ethereum",
-        1,
-        "https://etherscan.io",
-        block_ms=12_000,
-        confirmations=12,
-        first_height=23_800_000,
-    ),
-    ChainRow(
-        "Solana",
-        "solana",
-        "sol",
-        400,
-        8,
-        379_000_000,
-        "https://solscan.io",
-        "account",
-        beat="slots",
-    ),
-    evm_chain(
-        "Base",
-        "base",
-        8453,
-        "https://basescan.org",
-        block_ms=2_000,
-        confirmations=20,
-        first_height=38_400_000,
-    ),
-    evm_chain(
-        "Arbitrum",
-        "arbitrum",
-        42_161,
-        "https://arbiscan.io",
-        block_ms=1_000,
-        confirmations=40,
-        first_height=401_000_000,
-    ),
-    evm_chain(
-        "Polygon",
-        "polygon",
-        137,
-        "https://polygonscan.com",
-        block_ms=2_000,
-        confirmations=60,
-        first_height=79_000_000,
-    ),
-    evm_chain(
-        "BNB Chain",
-        "bsc",
-        56,
-        "https://bscscan.com",
-        block_ms=3_000,
-        confirmations=15,
-        first_height=68_000_000,
-    ),
-    ChainRow("Monero", "monero", "xmr", 60_000, 3, 3_545_000, "https://xmrchain.net", "search"),
-    ChainRow(
-        "XRP Ledger",
-        "xrp",
-        "xrp",
-        4_000,
-        3,
-        100_200_000,
-        "https://livenet.xrpl.org",
-        "accounts",
-        transaction_page="transactions",
-    ),
-    evm_chain(
-        "Optimism",
-        "optimism",
-        10,
-        "https://optimistic.etherscan.io",
-        block_ms=2_000,
-        confirmations=20,
-        first_height=144_000_000,
-    ),
-    evm_chain(
-        "Avalanche",
-        "avalanche",
-        43_114,
-        "https://snowtrace.io",
-        block_ms=2_000,
-        confirmations=20,
-        first_height=72_000_000,
-        enabled=False,
-    ),
-    ChainRow(
-        "Litecoin", "litecoin", "ltc", 50_000, 3, 3_010_000, "https://litecoinspace.org", "address"
-    ),
-    ChainRow(
-        "Stellar",
-        "stellar",
-        "xlm",
-        5000,
-        2,
-        60_100_000,
-        "https://stellar.expert/explorer/public",
-        "account",
-    ),
-    ChainRow("TON", "ton", "ton", 5000, 3, 64_900_000, "https://tonscan.org", "address"),
-    ChainRow(
-        "Tron",
-        "tron",
-        "tron",
-        3000,
-        19,
-        78_000_000,
-        "https://tronscan.org/#",
-        "address",
-        "transaction",
-    ),
-    ChainRow("Sui", "sui", "sui", 500, 10, 231_000_000, "https://suiscan.xyz/mainnet", "account"),
-    ChainRow(
-        "Dogecoin", "dogecoin", "doge", 60_000, 3, 5_990_000, "https://dogechain.info", "address"
-    ),
-    ChainRow(
-        "Cardano",
-        "cardano",
-        "ada",
-        20_000,
-        8,
-        12_700_000,
-        "https://cardanoscan.io",
-        "address",
-        "transaction",
-    ),
-    ChainRow(
-        "Polkadot",
-        "polkadot",
-        "dot",
-        6000,
-        6,
-        28_700_000,
-        "https://polkadot.subscan.io",
-        "account",
-        "extrinsic",
-    ),
-    ChainRow(
-        "Cosmos Hub",
-        "cosmos",
-        "cosmos",
-        6000,
-        2,
-        28_300_000,
-        "https://www.mintscan.io/cosmos",
-        "address",
-    ),
-    ChainRow(
-        "Osmosis",
-        "osmosis",
-        "cosmos",
-        2000,
-        4,
-        47_600_000,
-        "https://www.mintscan.io/osmosis",
-        "address",
-    ),
-    ChainRow(
-        "Celestia",
-        "celestia",
-        "cosmos",
-        6000,
-        2,
-        8_900_000,
-        "https://www.mintscan.io/celestia",
-        "address",
-    ),
-    ChainRow(
-        "Kusama",
-        "kusama",
-        "dot",
-        6000,
-        6,
-        31_100_000,
-        "https://kusama.subscan.io",
-        "account",
-        "extrinsic",
-    ),
-    ChainRow(
-        "Bitcoin Cash",
-        "bitcoincash",
-        "bch",
-        100_000,
-        2,
-        925_600,
-        "https://blockchair.com/bitcoin-cash",
-        "address",
-        "transaction",
-    ),
-    ChainRow(
-        "Dash", "dash", "dash", 50_000, 2, 2_373_000, "https://insight.dash.org/insight", "address"
-    ),
-    ChainRow("Algorand", "algorand", "algo", 3000, 2, 55_200_000, "https://allo.info", "account"),
-    evm_chain(
-        "Linea",
-        "linea",
-        59_144,
-        "https://lineascan.build",
-        block_ms=2000,
-        confirmations=20,
-        first_height=25_600_000,
-    ),
-    evm_chain(
-        "Gnosis",
-        "gnosis",
-        100,
-        "https://gnosisscan.io",
-        block_ms=5000,
-        confirmations=12,
-        first_height=43_200_000,
-    ),
-    evm_chain(
-        "Scroll",
-        "scroll",
-        534_352,
-        "https://scrollscan.com",
-        block_ms=2000,
-        confirmations=20,
-        first_height=25_200_000,
-    ),
-    evm_chain(
-        "zkSync Era",
-        "zksync",
-        324,
-        "https://era.zksync.network",
-        block_ms=1000,
-        confirmations=30,
-        first_height=65_800_000,
-    ),
-    evm_chain(
-        "Blast",
-        "blast",
-        81_457,
-        "https://blastscan.io",
-        block_ms=2000,
-        confirmations=20,
-        first_height=27_700_000,
-    ),
-    evm_chain(
-        "Mantle",
-        "mantle",
-        5000,
-        "https://mantlescan.xyz",
-        block_ms=2000,
-        confirmations=20,
-        first_height=87_800_000,
-    ),
-    evm_chain(
-        "Sonic",
-        "sonic",
-        146,
-        "https://sonicscan.org",
-        block_ms=1000,
-        confirmations=10,
-        first_height=56_300_000,
-    ),
-    evm_chain(
-        "Celo",
-        "celo",
-        42_220,
-        "https://celoscan.io",
-        block_ms=1000,
-        confirmations=20,
-        first_height=51_900_000,
-    ),
-)
+
+def _chain(line: dict[str, str]) -> ChainRow:
+    flags = line["flags"].split()
+    return ChainRow(
+        name=line["name"],
+        short_name=line["short"],
+        kind=line["kind"],
+        block_ms=int(line["block_ms"]),
+        confirmations=int(line["confirmations"]),
+        first_height=int(line["first_height"]),
+        explorer=line["explorer"],
+        address_page=line["address_page"],
+        transaction_page=line["transaction_page"],
+        chain_id=SANDBOX_CHAIN_IDS + int(line["chain_id"]) if line["chain_id"] else None,
+        enabled="disabled" not in flags,
+        beat="slots" if "slots" in flags else "world",
+    )
+
+
+CHAIN_ROWS: tuple[ChainRow, ...] = tuple(map(_chain, read_table("chains.tsv")))
