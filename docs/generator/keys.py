@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from generator.markdown import code, page, plain, section, table
 from generator.source import defined, imports, module, modules, path_of
-from swapdesk.tui.commands import all_commands
+from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.command import Command
-from swapdesk.tui.commands.everywhere import EVERYWHERE
 from swapdesk.tui.commands.key_names import FORBIDDEN, TAKEN, shown_key, split_keys
 from swapdesk.tui.stillness import STILL_SECONDS
 
@@ -23,14 +22,18 @@ HEADS = ("Key", "Verb", "Does", "Name in `[keys]`", "Money")
 
 def keys_page() -> str:
     pages = list(pages_of_the_desk())
-    left = set(all_commands()) - {verb for *_, verbs in pages for verb in verbs} - set(EVERYWHERE)
+    left = (
+        set(all_commands())
+        - {verb for *_, verbs in pages for verb in verbs}
+        - set(everywhere_commands())
+    )
     assert not left, f"on no page: {sorted(one.__qualname__ for one in left)}"
     return page(
         "Keys of the desk",
         "Every key by page, from the commands that the page lists. `?` shows those that work at"
         " the moment. A key that is marked under Money counts only when the screen has been still"
         f" for {STILL_SECONDS * 1000:g} ms and the step did not change.",
-        section("Everywhere", "Outside text fields.", _table(EVERYWHERE)),
+        section("Everywhere", "Outside text fields.", _table(everywhere_commands())),
         *(section(title, said, _table(verbs)) for title, said, verbs in pages),
         section("Options of quotes", "", _hints()),
         section(

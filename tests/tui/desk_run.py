@@ -207,7 +207,7 @@ async def open_desk(
 ) -> AsyncIterator[DeskRun]:
     app = DeskApp(settings, start_sandbox, clock=clock, transport=transport)
     # A letter on the empty line is a key at once: whether a word follows is tested by itself.
-    app.word_seconds = 0.0
+    app.keys.word_seconds = 0.0
     async with app.run_test(size=size) as pilot:
         yield DeskRun(app, pilot, clock)
 

@@ -11,7 +11,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.tui import base_screen
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import READY, Command, Standing
-from swapdesk.tui.commands.everywhere import Orders
+from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream

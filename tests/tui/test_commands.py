@@ -6,11 +6,11 @@ import pytest
 from textual.keys import _character_to_key
 
 from swapdesk.clock import ManualClock
-from swapdesk.tui.commands import all_commands
+from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.command import Command, Standing
-from swapdesk.tui.commands.everywhere import EVERYWHERE, Orders
 from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
 from swapdesk.tui.commands.keymap import checked_keymap
+from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.stillness import STILL_SECONDS, Refusal, StillnessGuard
 from swapdesk.tui.widgets.key_bar import KeyHint
 from swapdesk.tui.widgets.palette_overlay import PaletteEntry, ranked
@@ -48,12 +48,12 @@ def test_no_key_of_any_verb_is_one_a_terminal_sends_as_another() -> None:
 
 
 def test_a_letter_of_everywhere_has_no_second_meaning() -> None:
-    everywhere = {key: verb.id() for verb in EVERYWHERE for key in split_keys(verb.KEY)}
+    everywhere = {key: verb.id() for verb in everywhere_commands() for key in split_keys(verb.KEY)}
     # esc leaves whatever is open, under the word of the place.
-    assert len(everywhere) == sum(len(split_keys(verb.KEY)) for verb in EVERYWHERE)
+    assert len(everywhere) == sum(len(split_keys(verb.KEY)) for verb in everywhere_commands())
     for verb in all_commands():
         for key in split_keys(verb.KEY):
-            if verb in EVERYWHERE or everywhere.get(key) == verb.id() or key == "escape":
+            if verb in everywhere_commands() or everywhere.get(key) == verb.id() or key == "escape":
                 continue
             # The notice about unfinished business says the global verb in its own words.
             # Looking into an order is what the letter of looking into anything does there.
@@ -75,7 +75,7 @@ def test_keys_have_the_toolkits_names() -> None:
     ] * 7
 
 
-VERBS = [*EVERYWHERE, CopyAddress]
+VERBS = [*everywhere_commands(), CopyAddress]
 
 
 def test_a_keymap_is_checked() -> None:

@@ -313,7 +313,7 @@ async def test_the_tag_has_a_whole_word_from_the_intent_to_the_order(
         await run.compare()
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.still()
-        run.app.open_order(run.screen(DepositScreen).service_id)
+        run.app.navigation.open_order(run.screen(DepositScreen).service_id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         facts = run.screen(OrderScreen).query_one(DetailRows).facts
         tags = [fact.value for fact in facts if fact.label == "With tag"]
@@ -538,7 +538,7 @@ async def test_a_second_create_waits_for_the_first(market: Market) -> None:
         assert "Another order is being created." in run.text
         assert posts(market) == 1
         market.venues[0].trouble.released.set()
-        await run.settle(lambda: run.app.creating is None, "the first outcome")
+        await run.settle(lambda: run.app.creates.creating is None, "the first outcome")
 
 
 async def test_a_bad_gateway_is_no_answer(market: Market) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -13,6 +14,7 @@ from corpus.texts import control_texts
 from swapdesk.chain.addresses.explorers import KNOWN, known_page
 from swapdesk.tui.hyperlinks import draws_links
 from swapdesk.tui.painting import paint
+from swapdesk.tui.privacy import unknown
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.thrift import thrifty
@@ -118,7 +120,7 @@ async def test_no_link_where_it_may_not_be_drawn() -> None:
     line = fact(PAGE)
     for app in (OneApp(links=False), hidden := OneApp(links=True)):
         async with app.run_test():
-            hidden.hides_amounts = True  # type: ignore[attr-defined]
+            hidden.privacy = SimpleNamespace(hides_amounts=True, known_symbol=unknown)  # type: ignore[attr-defined]
             assert OPEN not in written(app, line)
     shown = OneApp(links=True)
     async with shown.run_test():

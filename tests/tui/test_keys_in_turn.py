@@ -30,7 +30,7 @@ async def burst(desk: DeskRun, *keys: str | Event, turns: int = 0) -> None:
         desk.app.post_message(by_hand(desk, key))
         for _ in range(turns):
             await asyncio.sleep(0)
-    await desk.settle(lambda: desk.app.keys_at_rest)
+    await desk.settle(lambda: desk.app.keys.at_rest)
 
 
 def searched(desk: DeskRun) -> str:
@@ -109,7 +109,9 @@ async def test_a_key_that_nobody_answers_holds_back_no_other(market: Market) -> 
     async with market.desk() as desk:
         app, lost = desk.app, Key("5", "5")
         field = TextField(prompt=">", limit=9)
-        app._given = OnItsWay(app._turn, lost, app.screen, field, market.clock.monotonic())
+        app.keys._given = OnItsWay(
+            app.keys._turn, lost, app.screen, field, market.clock.monotonic()
+        )
         await burst(desk, "t", "u")
         assert searched(desk) == "u"
 
@@ -124,13 +126,13 @@ async def test_a_key_that_is_answered_late_is_waited_for_by_the_clock_of_the_des
         await desk.ready()
         app, late = desk.app, Key("5", "5")
         now = market.clock.monotonic()
-        app._given = OnItsWay(app._turn, late, app.screen, app.screen, now)
+        app.keys._given = OnItsWay(app.keys._turn, late, app.screen, app.screen, now)
         app.post_message(by_hand(desk, "t"))
         for _ in range(50):
             await asyncio.sleep(0.001)
         desk.screen(SwapScreen)
         market.clock.advance(0.1)
-        await desk.settle(lambda: app.keys_at_rest)
+        await desk.settle(lambda: app.keys.at_rest)
         desk.screen(TokensScreen)
 
 
@@ -141,7 +143,7 @@ async def test_letters_of_a_word_on_the_empty_line_are_no_keys(
 ) -> None:
     async with market.desk() as desk:
         await desk.ready()
-        desk.app.word_seconds = 60.0
+        desk.app.keys.word_seconds = 60.0
         await burst(desk, *line, turns=turns)
         assert desk.screen(SwapScreen).line.value == line
         assert "Type the amount before it." in desk.text
@@ -153,7 +155,7 @@ async def test_letters_of_a_word_on_the_empty_line_are_no_keys(
 async def test_a_letter_that_begins_no_word_is_a_key(market: Market) -> None:
     async with market.desk() as desk:
         await desk.ready()
-        desk.app.word_seconds = 60.0
+        desk.app.keys.word_seconds = 60.0
         await burst(desk, *"tusdc")
         assert searched(desk) == "usdc", "no token is called so"
         await burst(desk, "escape", "escape")
@@ -161,6 +163,6 @@ async def test_a_letter_that_begins_no_word_is_a_key(market: Market) -> None:
         assert desk.screen(SwapScreen).private
         assert desk.screen(SwapScreen).line.value == "0.5 eth"
         await burst(desk, "escape", "escape")
-        desk.app.word_seconds = 0.01
+        desk.app.keys.word_seconds = 0.01
         await burst(desk, "o")
         desk.screen(OrdersScreen)

@@ -51,7 +51,7 @@ async def test_what_is_found_later_is_told_where_the_desk_is(market: Market) -> 
 
         def over() -> bool:
             market.clock.advance(0.5)
-            return run.app.creating is None
+            return run.app.creates.creating is None
 
         await run.settle(over, "the end of the look")
         await run.see("It may have created the order. Nothing was paid.")

@@ -35,7 +35,7 @@ async def test_the_whole_deposit_card_can_be_read(market: Market) -> None:
     prepare(market, [known])
     async with market.desk(SMALLEST) as run:
         await run.ready()
-        run.app.open_order(known.id)
+        run.app.navigation.open_order(known.id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.press("d")
         await run.see("↓ more")
@@ -72,7 +72,7 @@ async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> N
     prepare(market, [known])
     async with market.desk(SMALLEST) as run:
         await run.ready()
-        run.app.open_order(known.id)
+        run.app.navigation.open_order(known.id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.press("i")
         await run.settle(lambda: isinstance(run.app.screen, DiagnosisOverlay), "the diagnosis")

@@ -56,7 +56,7 @@ async def tracker(run: DeskRun) -> OrdersScreen:
 
 async def opened(run: DeskRun, service_id: str) -> OrderScreen:
     await run.ready()
-    run.app.open_order(service_id)
+    run.app.navigation.open_order(service_id)
     await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
     await run.see("Order id")
     return run.screen(OrderScreen)

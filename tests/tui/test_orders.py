@@ -58,7 +58,7 @@ async def tracker(run: DeskRun, words: str = "Open") -> OrdersScreen:
 
 async def opened(run: DeskRun, service_id: str) -> OrderScreen:
     await run.ready()
-    run.app.open_order(service_id)
+    run.app.navigation.open_order(service_id)
     await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
     await run.see("Order id")
     return run.screen(OrderScreen)
@@ -323,7 +323,7 @@ async def test_facts_below_the_screen_come_into_view(market: Market) -> None:
 async def test_an_order_nobody_knows(market: Market) -> None:
     async with market.desk() as run:
         await run.ready()
-        run.app.open_order("q1w2e3r4t5y6u7i8o9p0as")
+        run.app.navigation.open_order("q1w2e3r4t5y6u7i8o9p0as")
         await run.see("Neither this desk nor the service knows this order.")
         assert "you: check the id" in run.text
         assert "Facts" not in run.text

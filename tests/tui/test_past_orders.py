@@ -83,7 +83,7 @@ async def test_an_order_of_the_past_is_opened_before_it_is_read(market: Market) 
     traded_for_long(market)
     async with market.desk() as run:
         await run.ready()
-        run.app.open_order(name_of(0))
+        run.app.navigation.open_order(name_of(0))
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.see("Completed")
         assert not run.app.session.desk.link.tracker.past_known
@@ -98,7 +98,7 @@ async def test_what_ended_before_the_start_is_no_news_once_it_is_read(market: Ma
         await run.pilot.pause()
         old = tracker.get(name_of(0))
         assert old is not None
-        assert run.app._ends.changed([old], market.clock.now()) == []
+        assert run.app.orders.ends.changed([old], market.clock.now()) == []
 
 
 async def test_a_past_that_cannot_be_read_now_is_read_later(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands.everywhere import EVERYWHERE
+from swapdesk.tui.commands import everywhere_commands
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.overlay import Overlay
@@ -18,7 +18,7 @@ from tui.scenes import Scene, all_scenes
 
 Golden = Callable[[str, str], None]
 SCENES = all_scenes()
-GOES = {verb.id() for verb in EVERYWHERE}
+GOES = {verb.id() for verb in everywhere_commands()}
 """What the application does when the screen does not."""
 
 

@@ -39,7 +39,7 @@ class Asked:
         self.run.app.run_worker(look(), group="swap", exit_on_error=False)
         await self.run.settle(lambda: self.signing.review is not None, "the question")
         if not isinstance(self.run.app.screen, SignScreen):
-            self.run.app.open_signing(self.signing)
+            self.run.app.signing.open(self.signing)
         await self.run.see("sign or refuse in")
 
 
@@ -101,7 +101,7 @@ async def test_what_is_not_drawn_yet_was_not_read(market: Market) -> None:
     """The work asks whenever it is ready, also while the screen looks at what stood before."""
     async with market.desk((80, 24)) as run:
         one = Asked(run, await opened(run))
-        run.app.open_signing(one.signing)
+        run.app.signing.open(one.signing)
         await run.settle(lambda: isinstance(run.app.screen, SignScreen), "the screen")
         screen = run.app.screen
         assert isinstance(screen, SignScreen)
@@ -182,7 +182,7 @@ async def test_a_pass_phrase_is_drawn_as_dots_and_kept_nowhere(market: Market) -
 
         run.app.run_worker(ask(), group="swap", exit_on_error=False)
         await run.settle(lambda: signing.waits, "the question")
-        run.app.open_signing(signing)
+        run.app.signing.open(signing)
         await run.see("No key opened with that pass phrase.")
         await run.type("open sesame")
         assert "•" * 11 in run.text

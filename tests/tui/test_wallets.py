@@ -136,7 +136,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
                     0
                 ].units != units * 10**6:
                     await desk.clock.sleep(0.1)
-            run.app._sent = {"s1": ("0x12", TransactionState.SENT)}
+            run.app.signing._sent = {"s1": ("0x12", TransactionState.SENT)}
             run.app.post_message(SigningMoved("s1"))
 
         await moved(10_005)

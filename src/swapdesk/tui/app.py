@@ -1,4 +1,5 @@
-"""The desk as a terminal application: places, connection, and messages to the page in view."""
+"""The desk as a terminal application: its connection, its clock tick, and the controllers to which
+it hands on the messages of its workers."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
-from textual.events import Event
+from textual.events import Event, Paste
 from textual.events import Key as KeyPressed
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
@@ -16,23 +17,38 @@ from textual.worker import Worker, WorkerState
 from swapdesk.background import Defect
 from swapdesk.config_file import keep_theme
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands import all_commands, everywhere
+from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.keymap import checked_keymap
-from swapdesk.tui.creating import Creating
-from swapdesk.tui.discreet import Discreet
-from swapdesk.tui.end_bell import EndBell, Notify
-from swapdesk.tui.following import Following
+from swapdesk.tui.controllers.batch_controller import BatchController
+from swapdesk.tui.controllers.create_controller import CreateController
+from swapdesk.tui.controllers.navigation import Navigation
+from swapdesk.tui.controllers.order_follower import OrderFollower
+from swapdesk.tui.controllers.privacy_mode import PrivacyMode
+from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
 from swapdesk.tui.garbage import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
-from swapdesk.tui.keys_in_turn import KeysInTurn
+from swapdesk.tui.keys_in_turn import KeyQueue, KeyTaken
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import (
+    BatchMoved,
+    BusinessSettled,
     Connected,
+    CreateEnded,
+    CreateWaiting,
+    DepositEnded,
+    DepositPaid,
+    GroupEnded,
+    NotReplaced,
+    OrdersChanged,
+    PastKnown,
+    SigningMoved,
     StartMoved,
+    SwapFinished,
+    TokenChosen,
 )
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session, StartSandbox
-from swapdesk.tui.signing import Signing
+from swapdesk.tui.signing import SigningController
 from swapdesk.tui.terminal import SafeApp
 
 if TYPE_CHECKING:
@@ -47,8 +63,11 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
-class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
-    """``start_sandbox`` is called after the first frame, on the sandbox profile only."""
+class DeskApp(SafeApp[int]):
+    """``start_sandbox`` is called after the first frame, on the sandbox profile only.
+
+    A method ``do_NAME`` does the verb of everywhere of that name.
+    """
 
     CSS_PATH = "styles/desk.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -72,16 +91,22 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         )
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self.session.background.on_defect = self._tell_defect
-        self._home = SwapScreen(self.session)
+        self.keys = KeyQueue(self, self.session.clock, super().on_event)
+        self.navigation = Navigation(self, SwapScreen(self.session))
+        self.privacy = PrivacyMode(self, lambda: self._driver)
+        ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
+        self.orders = OrderFollower(self, self.navigation, ends)
+        self.creates = CreateController(self, self.navigation)
+        self.signing = SigningController(self, self.navigation)
+        self.batches = BatchController(self)
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)
-        self._ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
         self._key_problems = self._take_keymap()
         self._begun = False
         self._clock_told = False
 
     def get_default_screen(self) -> Screen[Any]:
-        return self._home
+        return self.navigation.first
 
     # the connection
 
@@ -124,14 +149,14 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         if self.session.refused is not None:
             self.exit()
             return
-        if (page := self.page) is not None:
+        if (page := self.navigation.page) is not None:
             page.refresh_frame()
             page.session_changed()
 
     @on(Connected)
     def _connected(self) -> None:
-        self.follow(self.session.desk.link)
-        self.take_on_signings()
+        self.orders.follow(self.session.desk.link)
+        self.signing.take_on()
         self.tell_problems(self._start_problems())
 
     def _take_keymap(self) -> list[ConfigProblem]:
@@ -170,7 +195,10 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         if isinstance(event, KeyPressed):
             self._garbage.key()
             self.session.rest.key()
-        await super().on_event(event)
+        if isinstance(event, KeyPressed | Paste) and self.screen_stack:
+            await self.keys.take(event)
+        else:
+            await super().on_event(event)
 
     def tick(self) -> None:
         """Once a second: countdowns and ages of the page in view, on one tick; and the palettes
@@ -183,7 +211,7 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
             # Another desk, or a command, may pay the same orders.
             link.tracker.look_at_payments()
             self._tell_clock(link.clock_problem())
-        if (page := self.page) is not None:
+        if (page := self.navigation.page) is not None:
             page.tick()
         self._garbage.tick()
 
@@ -206,31 +234,119 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
             f"A defect stopped the {event.worker.group} work: {type(error).__name__}.",
             severity="error",
         )
-        if (page := self.page) is not None:
+        if (page := self.navigation.page) is not None:
             page.work_failed(event.worker.group)
+
+    # verbs of everywhere
 
     @on(DeskScreen.Go)
     async def _go(self, event: DeskScreen.Go) -> None:
         # A screen may have a verb of everywhere under its own words: the name is the same.
-        verb = {one.id(): one for one in everywhere.EVERYWHERE}.get(event.verb.id())
-        if verb is everywhere.Quit:
-            self.quit_desk()
-        elif verb is everywhere.HideAmounts:
-            self.hide_amounts()
-        elif verb is everywhere.ReleaseMouse:
-            self.release_mouse()
-        elif verb is not None:
-            await self.go_to(verb)
+        named = {verb.id(): verb for verb in everywhere_commands()}
+        verb = named.get(event.verb.id())
+        if verb is None:
+            return
+        if verb.OPENS:
+            self.navigation.open(verb)
+            return
+        done = getattr(self, verb.method())()
+        if done is not None:
+            await done
 
-    # leaving
+    async def do_new_swap(self) -> None:
+        await self.navigation.begin_swap(private=False)
 
-    def quit_desk(self) -> None:
+    async def do_private_send(self) -> None:
+        await self.navigation.begin_swap(private=True)
+
+    async def do_back(self) -> None:
+        await self.navigation.back()
+
+    def do_hide_amounts(self) -> None:
+        self.privacy.toggle_amounts()
+
+    def do_release_mouse(self) -> None:
+        self.privacy.toggle_mouse()
+
+    def do_quit(self) -> None:
         """Leave; while orders are open the first key tells, the second one leaves."""
         refusal = self._leaving.refusal(self._open_business())
         if refusal is None:
             self.exit(0)
         else:
             self._warn_leaving(refusal)
+
+    # messages of workers, for the controller that began them
+
+    @on(KeyTaken)
+    async def _key_taken(self, event: KeyTaken) -> None:
+        await self.keys.key_taken(event)
+
+    @on(TokenChosen)
+    async def _token_chosen(self, event: TokenChosen) -> None:
+        await self.navigation.write_token(event.spec)
+
+    @on(OrdersChanged)
+    def _orders_changed(self, event: OrdersChanged) -> None:
+        self.orders.orders_changed(event)
+
+    @on(BusinessSettled)
+    def _business_settled(self, event: BusinessSettled) -> None:
+        self.orders.business_settled(event)
+
+    @on(PastKnown)
+    def _past_known(self) -> None:
+        self.orders.past_known()
+
+    @on(CreateWaiting)
+    def _create_waiting(self) -> None:
+        self.creates.create_waiting()
+
+    @on(CreateEnded)
+    async def _create_ended(self, event: CreateEnded) -> None:
+        await self.creates.create_ended(event)
+
+    @on(DepositPaid)
+    def _deposit_paid(self, event: DepositPaid) -> None:
+        self.creates.deposit_paid(event)
+
+    @on(BatchMoved)
+    def _batch_moved(self, event: BatchMoved) -> None:
+        self.batches.batch_moved(event)
+
+    @on(SigningMoved)
+    def _signing_moved(self, event: SigningMoved) -> None:
+        self.signing.signing_moved(event)
+
+    @on(NotReplaced)
+    def _not_replaced(self, event: NotReplaced) -> None:
+        self.signing.not_replaced(event)
+
+    @on(SwapFinished)
+    async def _swap_finished(self, event: SwapFinished) -> None:
+        await self.signing.swap_finished(event)
+
+    @on(DepositEnded)
+    async def _deposit_ended(self, event: DepositEnded) -> None:
+        await self.signing.deposit_ended(event)
+
+    @on(GroupEnded)
+    async def _group_ended(self, event: GroupEnded) -> None:
+        await self.signing.group_ended(event)
+
+    # the terminal
+
+    def on_app_focus(self) -> None:
+        self.orders.ends.focused = True
+
+    def on_app_blur(self) -> None:
+        self.orders.ends.focused = False
+
+    def _tell_terminal(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(terminal_notice(text))
+
+    # leaving
 
     def _warn_leaving(self, warning: str) -> None:
         if isinstance(self.screen, DeskScreen):
@@ -245,13 +361,10 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         from swapdesk.flows.tracking.open_business import quit_warning
 
         now = self.session.now_clock.now()
-        creating = self.creating is not None or self.batch.creating
-        signing = len(self.swaps.open) if self.swaps is not None else 0
-        paying = len(self.deposits.open) if self.deposits is not None else 0
-        if self.bundles is not None:
-            paying += sum(not one.rests for one in self.bundles.open)
+        creating = self.creates.creating is not None or self.batches.work.creating
+        swaps, payments = self.signing.open_counts
         return quit_warning(
-            link.tracker.running(), now, creating=creating, signing=signing, paying=paying
+            link.tracker.running(), now, creating=creating, signing=swaps, paying=payments
         )
 
 

@@ -12,12 +12,11 @@ On an empty line a letter may be a key or begin a word: it waits a moment for th
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from textual import on
-from textual.app import App
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.screen import Screen
@@ -25,7 +24,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from swapdesk.tui.session import Session
+    from swapdesk.clock import Clock
 
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
@@ -74,39 +73,52 @@ class _Waiting:
     """The page in view when it came: what it was meant for."""
 
 
-class KeysInTurn(App[int]):
-    """The half of the application through which keys come in."""
-
-    session: Session
-    word_seconds = WORD_SECONDS
-    _turn = 0
-    _given: OnItsWay | None = None
-    _word_timer: Timer | None = None
-
-    def __init__(self, **place: Any) -> None:
-        self._waiting: deque[_Waiting] = deque()
-        super().__init__(**place)
+class KeyHost(Protocol):
+    """The application, as far as keys go through it."""
 
     @property
-    def keys_at_rest(self) -> bool:
+    def screen(self) -> Screen[Any]: ...
+
+    @property
+    def focused(self) -> Widget | None: ...
+
+    def set_timer(self, delay: float, callback: Callable[[], Awaitable[None]]) -> Timer: ...
+
+
+class KeyQueue:
+    """``give_out`` hands an event to the toolkit."""
+
+    def __init__(
+        self, host: KeyHost, clock: Clock, give_out: Callable[[Event], Awaitable[None]]
+    ) -> None:
+        self._host = host
+        self._clock = clock
+        self._give_out = give_out
+        self._waiting: deque[_Waiting] = deque()
+        self._turn = 0
+        self._given: OnItsWay | None = None
+        self._word_timer: Timer | None = None
+        self.word_seconds = WORD_SECONDS
+
+    @property
+    def at_rest(self) -> bool:
         """Whether every key that came had its effect."""
         return self._given is None and not self._waiting
 
-    async def on_event(self, event: Event) -> None:
-        if not isinstance(event, Key | Paste) or not self.screen_stack:
-            await super().on_event(event)
-        elif event.is_forwarded:
-            await super().on_event(event)
+    async def take(self, event: Key | Paste) -> None:
+        """A key or paste came in, or came back from the widget that it was given to."""
+        if event.is_forwarded:
+            await self._give_out(event)
             given = self._given
             if given is not None and given.event is event:
                 # Its binding has run; what that said to the page comes before this.
                 self._follow(given.turn, Stage.SAID)
         else:
-            self._waiting.append(_Waiting(event, self.screen))
-            if self._given is None or self._given.lost(self.session.clock.monotonic()):
+            self._waiting.append(_Waiting(event, self._host.screen))
+            if self._given is None or self._given.lost(self._clock.monotonic()):
                 await self._next()
             elif len(self._waiting) == 1:
-                self.set_timer(LOOK_SECONDS, self._look)
+                self._host.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self, *, waited: bool = False) -> None:
         """Give out the first that waits and is meant for what is on the screen. ``waited``: no
@@ -116,10 +128,10 @@ class KeysInTurn(App[int]):
             self._word_timer.stop()
             self._word_timer = None
         while self._waiting:
-            page = self.screen
+            page = self._host.screen
             written = self._begins_word(page)
             if written is None and not waited and self.word_seconds:
-                self._word_timer = self.set_timer(self.word_seconds, self._no_word)
+                self._word_timer = self._host.set_timer(self.word_seconds, self._no_word)
                 return
             first = self._waiting.popleft()
             if written:
@@ -130,9 +142,9 @@ class KeysInTurn(App[int]):
                     self._waiting.popleft()
                 continue
             self._turn += 1
-            since = self.session.clock.monotonic()
-            self._given = OnItsWay(self._turn, first.event, page, self.focused or page, since)
-            await super().on_event(first.event)
+            since = self._clock.monotonic()
+            self._given = OnItsWay(self._turn, first.event, page, self._host.focused or page, since)
+            await self._give_out(first.event)
             self._follow(self._turn, Stage.TAKEN)
             return
 
@@ -162,25 +174,24 @@ class KeysInTurn(App[int]):
 
     def _typed(self, event: Event) -> bool:
         """Whether the field with the focus takes it as text."""
-        field = self.focused
+        field = self._host.focused
         if isinstance(event, Key):
             return field is not None and field.check_consume_key(event.key, event.character)
         return field is not None and field.check_consume_key("a", "a")
 
     def _follow(self, turn: int, stage: Stage) -> None:
-        page = self.screen
-        widget = page if stage is Stage.OPENED else self.focused or page
+        page = self._host.screen
+        widget = page if stage is Stage.OPENED else self._host.focused or page
         widget.post_message(KeyTaken(turn, stage))
 
-    @on(KeyTaken)
-    async def _key_taken(self, event: KeyTaken) -> None:
+    async def key_taken(self, event: KeyTaken) -> None:
         event.stop()
         given = self._given
         if given is None or event.turn != given.turn:
             return
         if event.stage is Stage.TAKEN:
             self._follow(event.turn, Stage.SAID)
-        elif event.stage is Stage.SAID and self.screen is not given.page:
+        elif event.stage is Stage.SAID and self._host.screen is not given.page:
             self._follow(event.turn, Stage.OPENED)
         else:
             await self._next()
@@ -189,7 +200,7 @@ class KeysInTurn(App[int]):
         """Go on where what had the key is gone with it, and nobody says that it was taken."""
         if self._given is None or not self._waiting:
             return
-        if self._given.lost(self.session.clock.monotonic()):
+        if self._given.lost(self._clock.monotonic()):
             await self._next()
         else:
-            self.set_timer(LOOK_SECONDS, self._look)
+            self._host.set_timer(LOOK_SECONDS, self._look)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from swapdesk.flows.deposits.funds import Funds, funds_now
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.link import Link
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.tui.controllers.host import DeskControls
 
 RESET_SHOWN_FROM = 15.0
 """Seconds of age below which an idle desk does not redraw the badge."""
@@ -41,6 +42,11 @@ class Page(DeskScreen):
         self.context = context
         self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
+
+    @property
+    def controls(self) -> DeskControls:
+        """The controllers of the application."""
+        return cast("DeskControls", self.app)
 
     @property
     def desk(self) -> Desk:

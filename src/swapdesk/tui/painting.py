@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -12,8 +13,11 @@ from textual.color import Color
 from textual.strip import Strip
 
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.privacy import masked, unknown
+from swapdesk.tui.privacy import masked
 from swapdesk.tui.spans import Line, ascii_line, width_of
+
+if TYPE_CHECKING:
+    from swapdesk.tui.controllers.privacy_mode import PrivacyMode
 
 CURSOR_ROLE = "text-cursor"
 """The cell under a text cursor: background on accent."""
@@ -45,9 +49,10 @@ def body_style(app: App[object]) -> Style:
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     """Exactly ``width`` cells. Neighbours of one style are one segment; spaces take part in the
     segment before them, because every change of style costs about 40 bytes; but not in a link."""
-    if getattr(app, "hides_amounts", False):
+    privacy: PrivacyMode | None = getattr(app, "privacy", None)
+    if privacy is not None and privacy.hides_amounts:
         room = max(0, width - width_of(line))
-        line = masked(line, getattr(app, "known_symbol", unknown), room)
+        line = masked(line, privacy.known_symbol, room)
     if getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.ASCII:
         line = ascii_line(line)
     stroke = Stroke(app, base)
@@ -58,7 +63,13 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
 def paints_by_parts(app: App[object]) -> bool:
     """Whether a line is painted as its spans say, so that its parts may be painted apart."""
     shown = getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.UNICODE
-    return shown and not getattr(app, "hides_amounts", False)
+    return shown and not hides_amounts(app)
+
+
+def hides_amounts(app: App[object]) -> bool:
+    """Whether amounts are drawn as dots."""
+    privacy: PrivacyMode | None = getattr(app, "privacy", None)
+    return privacy is not None and privacy.hides_amounts
 
 
 class Stroke:

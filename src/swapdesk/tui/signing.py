@@ -6,9 +6,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from textual import on
-from textual.app import App
-
 from swapdesk.tui.messages import (
     DepositEnded,
     GroupEnded,
@@ -16,7 +13,6 @@ from swapdesk.tui.messages import (
     SigningMoved,
     SwapFinished,
 )
-from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_signing import GroupSigning
@@ -29,84 +25,86 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.flows.wallet.replacement import Replacement
+    from swapdesk.tui.controllers.host import DeskHost
+    from swapdesk.tui.controllers.navigation import Navigation
     from swapdesk.wallet.transactions import TransactionState
 
 log = logging.getLogger(__name__)
 
 
-class Signing(App[int]):
-    """The half of the application that keeps what is signed going; the wallet starts with the
-    first."""
+class SigningController:
+    """Keeps what is signed going; the wallet starts with the first."""
 
-    session: Session
-    _swaps: RunningSwaps | None = None
-    _deposits: RunningDeposits | None = None
-    _bundles: RunningBundles | None = None
-    _sent: dict[str, tuple[str, TransactionState]] | None = None
-    """The transaction that a session waits for, as it stood when the page was told of it last."""
-
-    @property
-    def swaps(self) -> RunningSwaps | None:
-        """None as long as there was none."""
-        return self._swaps
+    def __init__(self, host: DeskHost, navigation: Navigation) -> None:
+        self._host = host
+        self._session = host.session
+        self._navigation = navigation
+        self._swaps: RunningSwaps | None = None
+        self._deposits: RunningDeposits | None = None
+        self._bundles: RunningBundles | None = None
+        self._sent: dict[str, tuple[str, TransactionState]] = {}
+        """The transaction that a session waits for, as it stood when the page was told of it
+        last."""
 
     @property
-    def deposits(self) -> RunningDeposits | None:
-        """None as long as there was none."""
-        return self._deposits
+    def begun_swaps(self) -> bool:
+        """Whether a swap was signed for in this run."""
+        return self._swaps is not None
 
     @property
-    def bundles(self) -> RunningBundles | None:
-        """None as long as there was none."""
-        return self._bundles
-
-    @property
-    def signings(self) -> list[SigningSession]:
+    def open_sessions(self) -> list[SigningSession]:
         """All that is not over, swaps first; a group that stands where a key left it is not under
         way."""
         swaps = self._swaps.open if self._swaps is not None else []
+        return [*swaps, *self._open_payments()]
+
+    @property
+    def open_counts(self) -> tuple[int, int]:
+        """How many swaps, and how many payments of deposits and groups, are not over."""
+        return len(self._swaps.open) if self._swaps is not None else 0, len(self._open_payments())
+
+    def _open_payments(self) -> list[SigningSession]:
         deposits = self._deposits.open if self._deposits is not None else []
         groups = self._bundles.open if self._bundles is not None else []
-        return [*swaps, *deposits, *(one for one in groups if not one.rests)]
+        return [*deposits, *(group for group in groups if not group.rests)]
 
     def _begun_swaps(self) -> RunningSwaps:
         from swapdesk.flows.dex.running_swaps import RunningSwaps
 
         if self._swaps is None:
-            self._swaps = RunningSwaps(self.session.desk, self._moved)
+            self._swaps = RunningSwaps(self._session.desk, self._moved)
         return self._swaps
 
     def _begun_deposits(self) -> RunningDeposits:
         from swapdesk.flows.deposits.running_deposits import RunningDeposits
 
         if self._deposits is None:
-            self._deposits = RunningDeposits(self.session.desk, self._moved)
+            self._deposits = RunningDeposits(self._session.desk, self._moved)
         return self._deposits
 
     def _begun_bundles(self) -> RunningBundles:
         from swapdesk.flows.batch.running_bundles import RunningBundles
 
         if self._bundles is None:
-            self._bundles = RunningBundles(self.session.desk, self._moved)
+            self._bundles = RunningBundles(self._session.desk, self._moved)
         return self._bundles
 
     def _moved(self, id_: str) -> None:
-        self.post_message(SigningMoved(id_))
+        self._host.post_message(SigningMoved(id_))
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order that was confirmed here, and show what is to be signed;
         or show the payment that was begun."""
         signing = self._begun_deposits().begin(tracked)
-        self.go_on_signing(signing)
-        self.open_signing(signing)
+        self.go_on(signing)
+        self.open(signing)
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begin a swap that was confirmed, and show what is to be signed."""
         signing = self._begun_swaps().begin(intent, wallet=wallet, plan=plan)
-        self.go_on_signing(signing)
-        while len(self.screen_stack) > 1:
-            await self.pop_screen()
-        self.open_signing(signing)
+        self.go_on(signing)
+        await self._navigation.home()
+        self.open(signing)
 
     def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSigning:
         """Go on with the payment of a group that was created; its session. Raises NotSettled and
@@ -115,11 +113,19 @@ class Signing(App[int]):
         signing = bundles.begin(batch_id, group)
         if not bundles.working(signing):
             signing.until = until
-            self.go_on_signing(signing)
+            self.go_on(signing)
         return signing
 
-    def go_on_signing(self, signing: SigningSession) -> None:
-        self.run_worker(self._work(signing), group="swap", exit_on_error=False)
+    def group(self, batch_id: str, number: int) -> GroupSigning | None:
+        """The session of a group, once there was one in this run."""
+        return None if self._bundles is None else self._bundles.get(batch_id, number)
+
+    def working(self, signing: GroupSigning) -> bool:
+        """Whether something goes on with a group now."""
+        return self._bundles is not None and self._bundles.working(signing)
+
+    def go_on(self, signing: SigningSession) -> None:
+        self._host.run_worker(self._work(signing), group="swap", exit_on_error=False)
 
     async def _work(self, signing: SigningSession) -> None:
         from swapdesk.flows.batch.group_signing import GroupSigning
@@ -128,53 +134,52 @@ class Signing(App[int]):
         if await signing.run() is None:
             return
         if isinstance(signing, GroupSigning):
-            self.post_message(GroupEnded(signing))
+            self._host.post_message(GroupEnded(signing))
         elif isinstance(signing, DepositSigning):
-            self.post_message(DepositEnded(signing))
+            self._host.post_message(DepositEnded(signing))
         else:
-            self.post_message(SwapFinished(signing.id))
+            self._host.post_message(SwapFinished(signing.id))
 
-    def bump_signing(self, signing: SigningSession) -> None:
+    def bump(self, signing: SigningSession) -> None:
         """Ask for more gas for what the session waits for; the session goes on meanwhile."""
         from swapdesk.flows.wallet.bumping import bumping
 
-        desk = self.session.desk
+        desk = self._session.desk
         asked = self._replace(signing, bumping(desk.wallet, desk.clock))
-        self.run_worker(asked, group="swap", exit_on_error=False)
+        self._host.run_worker(asked, group="swap", exit_on_error=False)
 
-    def cancel_signing(self, signing: SigningSession) -> None:
+    def cancel(self, signing: SigningSession) -> None:
         """Ask for the cancellation of what the session waits for."""
         from swapdesk.flows.wallet.cancelling import cancelling
 
-        desk = self.session.desk
+        desk = self._session.desk
         asked = self._replace(signing, cancelling(desk.wallet, desk.clock))
-        self.run_worker(asked, group="swap", exit_on_error=False)
+        self._host.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
         from swapdesk.flows.dex.replacing import replace
 
-        said = await replace(self.session.desk.wallet, replacement, signing)
+        said = await replace(self._session.desk.wallet, replacement, signing)
         if said is not None:
-            self.post_message(NotReplaced(signing, said))
+            self._host.post_message(NotReplaced(signing, said))
 
-    @on(NotReplaced)
-    def _not_replaced(self, event: NotReplaced) -> None:
+    def not_replaced(self, event: NotReplaced) -> None:
         from swapdesk.tui.screens.sign_facts import subject_of
 
-        self.notify(f"{subject_of(event.signing)}: {event.said}", severity="warning")
+        self._host.notify(f"{subject_of(event.signing)}: {event.said}", severity="warning")
 
-    def open_signing(self, signing: SigningSession) -> None:
+    def open(self, signing: SigningSession) -> None:
         from swapdesk.tui.screens.sign import SignScreen
 
-        self.push_screen(SignScreen(self.session, signing))
+        self._navigation.push(SignScreen(self._session, signing))
 
-    def take_on_signings(self) -> None:
+    def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
         from swapdesk.flows.journal.journal_file import JournalUnavailable
         from swapdesk.flows.signing.signing_session import Stage
 
-        desk = self.session.desk
+        desk = self._session.desk
         if desk.link.connection.read_only:
             return
         try:
@@ -188,9 +193,9 @@ class Signing(App[int]):
         except JournalUnavailable as error:
             log.warning("what was being signed was not read: %s", error)
             return
-        for one in self.signings:
+        for one in self.open_sessions:
             if one.stage in (Stage.WORKING, Stage.STOPPED):
-                self.go_on_signing(one)
+                self.go_on(one)
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
@@ -209,74 +214,69 @@ class Signing(App[int]):
             else:
                 one.until = Until.SIGNED
 
-    @on(SigningMoved)
-    def _signing_moved(self, event: SigningMoved) -> None:
-        if (link := self.session.link) is not None:
+    def signing_moved(self, event: SigningMoved) -> None:
+        if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
             swap = self._swaps.known(event.signing_id) if self._swaps is not None else None
             if swap is not None and swap.order_id is not None:
                 link.tracker.look_at_swap(swap.order_id)
         self._tell_page(event.signing_id)
 
-    @on(SwapFinished)
-    async def _swap_finished(self, event: SwapFinished) -> None:
-        from swapdesk.tui.screens.sign import SignScreen
+    async def swap_finished(self, event: SwapFinished) -> None:
         from swapdesk.tui.screens.sign_facts import subject_of
 
         signing = self._swaps.known(event.intent_id) if self._swaps is not None else None
         if signing is None or signing.outcome is None:
             return
         order_id = signing.order_id
-        link = self.session.link
+        link = self._session.link
         if order_id is not None and link is not None:
             link.tracker.adopt(order_id)
         outcome = signing.outcome
-        shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
+        shown = self._shows(signing)
         if outcome.done:
             if shown and order_id is not None:
                 await self._show_order(order_id)
             venue = signing.intent.provider_name or "the venue"
-            self.notify(f"{subject_of(signing)} is signed and sent. Next: {venue} pays out.")
+            self._host.notify(f"{subject_of(signing)} is signed and sent. Next: {venue} pays out.")
         elif not shown:
-            self.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
+            self._host.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         self._tell_page(event.intent_id, ended=True)
 
-    @on(DepositEnded)
-    async def _deposit_ended(self, event: DepositEnded) -> None:
-        from swapdesk.tui.screens.sign import SignScreen
+    async def deposit_ended(self, event: DepositEnded) -> None:
         from swapdesk.tui.screens.sign_facts import subject_of
 
         signing = event.signing
-        shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
+        shown = self._shows(signing)
         failure = signing.outcome.failure if signing.outcome is not None else None
         if signing.outcome is not None and signing.outcome.done:
             if shown:
-                await self.pop_screen()
-            self.notify(f"{subject_of(signing)} is paid. Next: the venue counts confirmations.")
+                await self._navigation.back()
+            self._host.notify(
+                f"{subject_of(signing)} is paid. Next: the venue counts confirmations."
+            )
         elif failure is not None and not shown:
-            self.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
-        page = getattr(self, "page", None)
+            self._host.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
+        page = self._navigation.page
         if page is not None:
             page.refresh_frame()
             page.orders_changed(frozenset({signing.id}))
         self._tell_page(signing.id, ended=True)
 
-    @on(GroupEnded)
-    async def _group_ended(self, event: GroupEnded) -> None:
-        from swapdesk.tui.screens.sign import SignScreen
+    async def group_ended(self, event: GroupEnded) -> None:
         from swapdesk.tui.screens.sign_facts import subject_of
 
         signing = event.signing
-        shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
+        shown = self._shows(signing)
         failure = signing.outcome.failure if signing.outcome is not None else None
         if failure is None and shown:
-            await self.pop_screen()
-        page = getattr(self, "page", None)
+            await self._navigation.back()
+        page = self._navigation.page
         told = shown or (page is not None and page.tells_end_of(signing))
         if failure is not None and not told:
-            self.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
+            self._host.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
         if failure is None and signing.over:
-            self.notify(f"{subject_of(signing)} paid. Next: the exchanges pay out.")
+            self._host.notify(f"{subject_of(signing)} paid. Next: the exchanges pay out.")
         if page is not None:
             page.refresh_frame()
         self._tell_page(signing.id, ended=True)
@@ -284,26 +284,27 @@ class Signing(App[int]):
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
         """Tell the page in view that a session moved; where it ended or a transaction of it came
         further, so did money of the wallet."""
-        found = (one.transaction for one in self.signings if one.id == signing_id)
+        found = (one.transaction for one in self.open_sessions if one.id == signing_id)
         sent = next((one for one in found if one is not None), None)
-        known = self._sent = self._sent or {}
+        known = self._sent
         before = known.pop(signing_id, None)
         if sent is not None:
             known[signing_id] = (sent.hash, sent.state)
         if ended or before != known.get(signing_id):
-            self.session.moves += 1
-        page = getattr(self, "page", None)
+            self._session.moves += 1
+        page = self._navigation.page
         if page is not None and page.is_mounted:
             page.swaps_changed()
             page.see_moves()
 
+    def _shows(self, signing: SigningSession) -> bool:
+        """Whether its review is in view."""
+        from swapdesk.tui.screens.sign import SignScreen
+
+        screen = self._host.screen
+        return isinstance(screen, SignScreen) and screen.signing is signing
+
     async def _show_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen
-        from swapdesk.tui.screens.swap import SwapScreen
 
-        while len(self.screen_stack) > 1:
-            await self.pop_screen()
-        home = self.screen_stack[0]
-        if isinstance(home, SwapScreen):
-            home.finished()
-        await self.push_screen(OrderScreen(self.session, service_id))
+        await self._navigation.finish_with(OrderScreen(self._session, service_id))

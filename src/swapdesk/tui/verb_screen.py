@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.screen import Screen
 
 from swapdesk.clock import Clock
+from swapdesk.tui.commands import everywhere_commands
 from swapdesk.tui.commands.command import READY, Command, Standing
-from swapdesk.tui.commands.everywhere import EVERYWHERE
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.stillness import StillnessGuard
 from swapdesk.tui.widgets.key_bar import KeyHint
@@ -35,7 +35,7 @@ class VerbScreen(Screen[None]):
     """
 
     VERBS: ClassVar[tuple[type[Command], ...]] = ()
-    _verbs_here: ClassVar[tuple[type[Command], ...]] = EVERYWHERE
+    _verbs_here: ClassVar[tuple[type[Command], ...]] = ()
     """Those of the screen, then those of everywhere that it has not under words of its own."""
 
     @dataclass
@@ -54,7 +54,10 @@ class VerbScreen(Screen[None]):
         if bare:
             super().__init_subclass__(**options)
             return
-        verbs = (*cls.VERBS, *(verb for verb in EVERYWHERE if not _taken(verb, cls.VERBS)))
+        verbs = (
+            *cls.VERBS,
+            *(verb for verb in everywhere_commands() if not _taken(verb, cls.VERBS)),
+        )
         cls._verbs_here = verbs
         own: list[BindingType] = list(cls.__dict__.get("BINDINGS", ()))
         cls.BINDINGS = [*own, *(verb.binding() for verb in verbs)]
@@ -176,7 +179,7 @@ class VerbScreen(Screen[None]):
         return [(verb, standing) for verb, standing in self._working() if verb.FOOTER]
 
     def _verb(self, name: str) -> type[Command] | None:
-        return next((verb for verb in (*self.VERBS, *EVERYWHERE) if verb.id() == name), None)
+        return next((verb for verb in self._verbs_here if verb.id() == name), None)
 
     def _hint(self, verb: type[Command], standing: Standing) -> KeyHint:
         return verb.hint(standing, self._configured_key(verb))

@@ -56,12 +56,12 @@ async def begun(run: DeskRun) -> DepositSigning:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app._deposits = RunningDeposits(
-        desk, lambda one: app.call_later(app._signing_moved, SigningMoved(one))
+    app.signing._deposits = RunningDeposits(
+        desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
     )
     tracked = desk.link.tracker.get(ORDER)
     assert tracked is not None
-    return app._deposits.begin(tracked)
+    return app.signing._deposits.begin(tracked)
 
 
 @scene("deposit-wallet", prepare=embedded, decides=True, keys=False)
@@ -77,7 +77,7 @@ async def review(run: DeskRun) -> None:
     signing.account("trading")
     signing.reviewed(PAYLOAD, deposit_review())
     await asked_in_a_worker(run, signing, deposit_review())
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("sign or refuse in")
 
 
@@ -88,7 +88,7 @@ async def refused(run: DeskRun) -> None:
     signing.reviewed(PAYLOAD, refused_deposit())
     said = " ".join(f"{one.words} Rule {one.code}." for one in refused_deposit().findings)
     signing.finish(not_paid("GATE", said))
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("Your wallet refuses")
 
 
@@ -106,7 +106,7 @@ async def lacking(run: DeskRun) -> None:
     lack = lack_of(held, signing.tracked, "ETH")
     assert lack is not None
     signing.finish(not_paid("NOT_ENOUGH", lack))
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("is short of")
 
 
@@ -120,7 +120,7 @@ async def sent(run: DeskRun) -> None:
     signing.account("trading")
     signing.reviewed(PAYLOAD, deposit_review())
     signing.seen(signed(TransactionState.MINED, 1))
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("1 of 2 confirmations")
 
 
@@ -133,5 +133,5 @@ async def stopped(run: DeskRun) -> None:
     signing.finish(
         payment_open("AGENT_GONE", "The wallet agent ended.", signed(TransactionState.SENT).hash)
     )
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("r go on")

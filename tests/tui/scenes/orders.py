@@ -59,7 +59,7 @@ def one_order(name: str, make: Callable[[ManualClock], Known]) -> None:
     @scene(f"order-{name}", prepare=only(make))
     async def opened(run: DeskRun) -> None:
         await run.ready()
-        run.app.open_order(make(ManualClock()).id)
+        run.app.navigation.open_order(make(ManualClock()).id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.see("Order id")
 
@@ -71,7 +71,7 @@ for _name, _make in ONES.items():
 @scene("order-raw", prepare=only(exchanging))
 async def raw(run: DeskRun) -> None:
     await run.ready()
-    run.app.open_order(exchanging(ManualClock()).id)
+    run.app.navigation.open_order(exchanging(ManualClock()).id)
     await run.see("Order id")
     await run.press("J")
     await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")

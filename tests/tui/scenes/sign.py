@@ -29,11 +29,11 @@ async def opened(run: DeskRun) -> SwapSigning:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app._swaps = RunningSwaps(
-        desk, lambda one: app.call_later(app._signing_moved, SigningMoved(one))
+    app.signing._swaps = RunningSwaps(
+        desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
     )
     plan = SwapPlan(0, ("permit", "order"))
-    signing = app._swaps.begin(swap_intent(), wallet="trading", plan=plan)
+    signing = app.signing._swaps.begin(swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
     desk.journal.intents.add(signing.intent, "permission", "")
     seq = desk.journal.swaps.begin(signing.id, "sign order 0", "")
@@ -63,7 +63,7 @@ async def asked_in_a_worker(run: DeskRun, signing: Any, asked: Review) -> None:
 async def sign(run: DeskRun) -> None:
     signing = await opened(run)
     await asks(run, signing, review())
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("sign or refuse in")
 
 
@@ -72,7 +72,7 @@ async def transaction(run: DeskRun) -> None:
     signing = await opened(run)
     await asks(run, signing, review(title="A swap: sell a token for another"))
     signing.payload = TRANSACTION
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("sign or refuse in")
 
 
@@ -87,7 +87,7 @@ async def phrase(run: DeskRun) -> None:
         for one in review().lines
     )
     await asks(run, signing, review(lines=lines, phrase="SIGN WHAT IS NOT IN THE QUOTE"))
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("sign or refuse in")
     await run.press("j", "j")
     await run.still()
@@ -101,7 +101,7 @@ async def refusal(run: DeskRun) -> None:
     signing.reviewed(document(), refused())
     said = "Your wallet refuses to sign this: It pays another address than yours."
     signing.finish(Outcome(End.REFUSED, "RECIPIENT_DIFFERS", ended(said, MONEY)))
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("Rule RECIPIENT_DIFFERS") if run.app.size.height > 30 else await run.see(
         said[:30]
     )
@@ -116,7 +116,7 @@ async def sent(run: DeskRun) -> None:
             TransactionState.MINED, 1, None, 1, None, NOW,
         )
     )  # fmt: skip
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("1 of 2 confirmations")
 
 
@@ -130,7 +130,7 @@ async def waiting(run: DeskRun) -> None:
             TransactionState.SENT, 1, None, 0, None, NOW,
         )
     )  # fmt: skip
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("+ pay more gas")
 
 
@@ -139,7 +139,7 @@ async def stopped(run: DeskRun) -> None:
     signing = await opened(run)
     said = goes_on("The wallet agent was killed.", MONEY)
     signing.finish(Outcome(End.OPEN, "WALLET", said))
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("r go on")
 
 
@@ -148,7 +148,7 @@ async def locked(run: DeskRun) -> None:
     signing = await opened(run)
     run.app.run_worker(signing.passphrase(), group="swap", exit_on_error=False)
     await run.settle(lambda: signing.waits, "the question")
-    run.app.open_signing(signing)
+    run.app.signing.open(signing)
     await run.see("pass phrase")
     await run.type("open sesame")
 

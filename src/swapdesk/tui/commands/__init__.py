@@ -1,6 +1,7 @@
 """Verbs of the desk: one class each, from which key, footer, palette and help are made.
 
-One module a screen; nothing here needs a screen, so commands check a keymap with them.
+One module a screen; nothing here needs a screen, so commands check a keymap with them. A class
+is registered by being defined here.
 """
 
 from __future__ import annotations
@@ -8,23 +9,38 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swapdesk.tui.commands.command import Command
+    from swapdesk.tui.commands.command import Command, EverywhereCommand
 
 
-def all_commands() -> list[type[Command]]:
+@cache
+def all_commands() -> tuple[type[Command], ...]:
     """Every command class of every module of this folder; those of everywhere first."""
     from swapdesk.tui.commands.command import Command
 
-    found: dict[type[Command], None] = {}
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    names.sort(key=lambda name: name != "everywhere")
-    for name in names:
+    found: list[type[Command]] = []
+    for name in sorted(module.name for module in pkgutil.iter_modules(__path__)):
         module = importlib.import_module(f"{__name__}.{name}")
         for value in vars(module).values():
             own = inspect.isclass(value) and value.__module__ == module.__name__
             if own and issubclass(value, Command) and value.KEY:
-                found[value] = None
-    return list(found)
+                found.append(value)
+    everywhere = _of_everywhere(found)
+    return (*everywhere, *(command for command in found if command not in everywhere))
+
+
+@cache
+def everywhere_commands() -> tuple[type[EverywhereCommand], ...]:
+    """The verbs of every screen, in the order of the help."""
+    return _of_everywhere(all_commands())
+
+
+def _of_everywhere(commands: Iterable[type[Command]]) -> tuple[type[EverywhereCommand], ...]:
+    from swapdesk.tui.commands.command import EverywhereCommand
+
+    found = [command for command in commands if issubclass(command, EverywhereCommand)]
+    return tuple(sorted(found, key=lambda command: command.PLACE))

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Command, EverywhereCommand
+
+
+class AddressBook(EverywhereCommand):
+    """Names for addresses: who was paid, how often and when."""
+
+    KEY = "at"
+    SHOWN_KEY = "@"
+    VERB = "address book"
+    PLACE = 60
+    OPENS = "swapdesk.tui.screens.address_book.AddressBookScreen"
 
 
 class AddEntry(Command):

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Command, EverywhereCommand
+
+
+class Batch(EverywhereCommand):
+    """Many recipients from one file."""
+
+    KEY = "b"
+    VERB = "batch"
+    PLACE = 30
+    OPENS = "swapdesk.tui.screens.batch.BatchScreen"
 
 
 class LoadFile(Command):

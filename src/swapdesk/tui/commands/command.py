@@ -97,3 +97,17 @@ class Command:
             standing.cost,
             standing.locked,
         )
+
+
+class EverywhereCommand(Command):
+    """A verb of every screen. With ``OPENS`` it opens a page, else the application has a method
+    of its name. To define the class, in any module of this folder, is to register it."""
+
+    EVERYWHERE = True
+    FOOTER = False
+    PLACE: ClassVar[int] = 0
+    """Its place in help and palette, in steps of ten."""
+    OPENS: ClassVar[str] = ""
+    """The page's class with its module, which is imported when the key is pressed."""
+    BEFORE_OPENED: ClassVar[bool] = False
+    """Whether the page opens while the desk is still starting."""

@@ -1,132 +1,74 @@
-"""Verbs that work on every screen outside text."""
+"""Verbs that work on every screen outside text and open no page of their own: the application
+or the screen does them, in a method of their name. Verbs that open a page stand in the module of
+that page."""
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import EverywhereCommand
 
 
-class _Everywhere(Command):
-    EVERYWHERE: ClassVar[bool] = True
-    FOOTER: ClassVar[bool] = False
-
-
-class NewSwap(_Everywhere):
+class NewSwap(EverywhereCommand):
     """Start a swap on the first screen."""
 
     KEY = "n"
     VERB = "new swap"
+    PLACE = 10
 
 
-class PrivateSend(_Everywhere):
+class PrivateSend(EverywhereCommand):
     """Start a private send."""
 
     KEY = "p"
     VERB = "private send"
+    PLACE = 20
 
 
-class Batch(_Everywhere):
-    """Many recipients from one file."""
-
-    KEY = "b"
-    VERB = "batch"
-
-
-class Tokens(_Everywhere):
-    """Look for a token."""
-
-    KEY = "t"
-    VERB = "tokens"
-
-
-class Orders(_Everywhere):
-    """Open orders and those that ended."""
-
-    KEY = "o"
-    VERB = "orders"
-
-
-class AddressBook(_Everywhere):
-    """Names for addresses: who was paid, how often and when."""
-
-    KEY = "at"
-    SHOWN_KEY = "@"
-    VERB = "address book"
-
-
-class Wallets(_Everywhere):
-    """Accounts of this profile, what they have, and who may take of it."""
-
-    KEY = "w"
-    VERB = "wallets"
-
-
-class Requests(_Everywhere):
-    """Every call to the service and its answer, and what the desk said."""
-
-    KEY = "g"
-    VERB = "requests"
-
-
-class HideAmounts(_Everywhere):
+class HideAmounts(EverywhereCommand):
     """Hide every amount, or show them again; what is copied or sent stays exact."""
 
     KEY = "f9"
     VERB = "hide amounts"
+    PLACE = 90
 
 
-class ReleaseMouse(_Everywhere):
+class ReleaseMouse(EverywhereCommand):
     """Give the mouse to the terminal, or take it back."""
 
     KEY = "f8"
     VERB = "release the mouse"
+    PLACE = 100
 
 
-class Keys(_Everywhere):
+class Keys(EverywhereCommand):
     """Every key of this screen and of the desk."""
 
     KEY = "question_mark,f1"
     SHOWN_KEY = "?"
     VERB = "keys"
+    PLACE = 110
 
 
-class Palette(_Everywhere):
+class Palette(EverywhereCommand):
     """Find a verb by its name."""
 
     KEY = "ctrl+p"
     VERB = "find a command"
+    PLACE = 120
 
 
-class Back(_Everywhere):
+class Back(EverywhereCommand):
     """Back to the screen before."""
 
     KEY = "escape"
     SHOWN_KEY = "esc"
     VERB = "back"
+    PLACE = 130
 
 
-class Quit(_Everywhere):
+class Quit(EverywhereCommand):
     """Leave the desk. Orders go on without it."""
 
     KEY = "q"
     WHEN_TOO_SMALL = True
     VERB = "quit"
-
-
-EVERYWHERE: tuple[type[Command], ...] = (
-    NewSwap,
-    PrivateSend,
-    Batch,
-    Tokens,
-    Orders,
-    AddressBook,
-    Wallets,
-    Requests,
-    HideAmounts,
-    ReleaseMouse,
-    Keys,
-    Palette,
-    Back,
-    Quit,
-)
+    PLACE = 140

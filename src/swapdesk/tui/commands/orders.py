@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Command, EverywhereCommand
+
+
+class Orders(EverywhereCommand):
+    """Open orders and those that ended."""
+
+    KEY = "o"
+    VERB = "orders"
+    PLACE = 50
+    OPENS = "swapdesk.tui.screens.orders.OrdersScreen"
 
 
 class OpenOrder(Command):

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Command, EverywhereCommand
+
+
+class Requests(EverywhereCommand):
+    """Every call to the service and its answer, and what the desk said."""
+
+    KEY = "g"
+    VERB = "requests"
+    PLACE = 80
+    OPENS = "swapdesk.tui.screens.request_log.RequestLogScreen"
 
 
 class ShowAll(Command):

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Command, EverywhereCommand
+
+
+class Tokens(EverywhereCommand):
+    """Look for a token."""
+
+    KEY = "t"
+    VERB = "tokens"
+    PLACE = 40
+    OPENS = "swapdesk.tui.screens.tokens.TokensScreen"
+    BEFORE_OPENED = True
 
 
 class Choose(Command):

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.command import Command, EverywhereCommand
+
+
+class Wallets(EverywhereCommand):
+    """Accounts of this profile, what they have, and who may take of it."""
+
+    KEY = "w"
+    VERB = "wallets"
+    PLACE = 70
+    OPENS = "swapdesk.tui.screens.wallets.WalletsScreen"
 
 
 class ReadChains(Command):

@@ -159,9 +159,8 @@ class AddressBookScreen(Page):
         self.app.push_screen(TypedConfirm(question), typed)
 
     def do_copy_entry(self) -> None:
-        entry, copy = self.current, getattr(self.app, "copy_value", None)
-        if entry is not None and copy is not None:
-            copy("address", entry.address)
+        if (entry := self.current) is not None:
+            self.controls.copy_value("address", entry.address)
 
 
 def _pane(entry: Entry) -> list[LineLike]:

@@ -16,9 +16,9 @@ from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBa
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.wording import NO_JOURNAL
-from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.batch import (
     BackToBatch,
+    Batch,
     BuildBundle,
     CompletePath,
     CreateBatch,
@@ -129,16 +129,15 @@ class BatchScreen(BatchPaying):
     # creating
 
     def do_create_batch(self) -> None:
-        plan, app = self.plan, self.app
-        create, go_on = getattr(app, "create_batch", None), getattr(app, "go_on_creating", None)
-        if plan is None or create is None or go_on is None:
+        plan, batches = self.plan, self.controls.batches
+        if plan is None:
             return
         if self.work.batch_id is not None:
-            go_on()
+            batches.go_on()
             self.show()
             return
         try:
-            create(plan)
+            batches.create(plan)
         except NotCreatable:
             self.show_notice("A row has a problem; nothing was created.", "warning")
         except BatchCreatedBefore as error:
@@ -172,9 +171,8 @@ class BatchScreen(BatchPaying):
     def do_orders(self) -> None:
         made = self.made
         groups = [one.multi_id for one in made.groups if one.multi_id] if made is not None else []
-        show = getattr(self.app, "open_orders", None)
-        if show is not None:
-            show("" if len(groups) != 1 else f"group:{groups[0]}")
+        filter_line = "" if len(groups) != 1 else f"group:{groups[0]}"
+        self.controls.navigation.open_orders(filter_line)
 
     def do_export_batch(self) -> None:
         now, made = self.now(), self.made
@@ -203,7 +201,7 @@ class BatchScreen(BatchPaying):
 
     def verb_standing(self, verb: type[Command]) -> Standing:
         plan = self.plan
-        if verb is everywhere.Batch:
+        if verb is Batch:
             return HIDDEN
         if verb in FIELD_VERBS:
             in_cell = self._cell is not None

@@ -21,7 +21,6 @@ from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, with_decimal_commas
 from swapdesk.flows.batch.sheet import Column as Cell
 from swapdesk.flows.batch.sheet import Sheet, edited
-from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.screens.batch_view import BatchView
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
@@ -53,8 +52,8 @@ class BatchEditing(BatchView):
         plan: BatchPlan
         means: tuple[Means, ...]
 
-    def __init__(self, session: Session, work: BatchWork) -> None:
-        super().__init__(session, work)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._cell: Cell | None = None
         self.writing = False
         """Whether the field takes what is typed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from swapdesk.flows.batch.group_account import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
@@ -16,9 +15,6 @@ from swapdesk.tui.commands.batch import BuildBundle, SignBundle, SubmitBundle
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.screens.batch_editing import BatchEditing
 from swapdesk.tui.screens.batch_facts import PlanState
-
-if TYPE_CHECKING:
-    from swapdesk.tui.signing import Signing
 
 PAYING_VERBS = (BuildBundle, SignBundle, SubmitBundle)
 _DOING = {
@@ -36,18 +32,17 @@ class BatchPaying(BatchEditing):
     @property
     def signing(self) -> GroupSigning | None:
         """The session of the group that is next, once there was one in this run."""
-        progress, bundles = self.progress, getattr(self.app, "bundles", None)
-        if progress is None or progress.current is None or bundles is None:
+        progress = self.progress
+        if progress is None or progress.current is None:
             return None
         current = progress.current
-        found: GroupSigning | None = bundles.get(current.batch_id, current.group.number)
-        return found
+        return self.controls.signing.group(current.batch_id, current.group.number)
 
     @property
     def doing(self) -> str:
         """What goes on with the group that is next; empty when nothing."""
-        signing, bundles = self.signing, getattr(self.app, "bundles", None)
-        if signing is None or bundles is None or not bundles.working(signing):
+        signing = self.signing
+        if signing is None or not self.controls.signing.working(signing):
             return ""
         current = self.progress.current if self.progress is not None else None
         bundle = current.bundle if current is not None else None
@@ -148,9 +143,8 @@ class BatchPaying(BatchEditing):
 
     def do_sign_bundle(self) -> None:
         signing = self._pay(Until.SIGNED)
-        app: Signing = self.app  # type: ignore[assignment]
         if signing is not None:
-            app.open_signing(signing)
+            self.controls.signing.open(signing)
 
     def do_submit_bundle(self) -> None:
         self._pay(Until.SETTLED)
@@ -160,9 +154,8 @@ class BatchPaying(BatchEditing):
         current = progress.current if progress is not None else None
         if current is None:
             return None
-        app: Signing = self.app  # type: ignore[assignment]
         try:
-            signing = app.pay_group(current.batch_id, current.group.number, until)
+            signing = self.controls.signing.pay_group(current.batch_id, current.group.number, until)
         except NotSettled as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
             return None

@@ -13,7 +13,6 @@ from swapdesk.flows.batch.progress import BatchProgress, batch_progress
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
 from swapdesk.tui.screens.batch_rows import (
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.batch.plan import BatchPlan
     from swapdesk.flows.batch.planned import PlannedRow
     from swapdesk.flows.journal.batch_records import JournaledBatch
+    from swapdesk.tui.controllers.batch_controller import BatchWork
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
@@ -47,9 +47,8 @@ UPDATE_SECONDS = 0.1
 class BatchView(Page):
     """One field serves the name of the file and the cell that is written anew."""
 
-    def __init__(self, session: Session, work: BatchWork) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.work = work
         self.busy = ""
         """What the planner does; empty when nothing."""
         self.progress: BatchProgress | None = None
@@ -96,6 +95,11 @@ class BatchView(Page):
         self.show()
 
     # what there is
+
+    @property
+    def work(self) -> BatchWork:
+        """The batch of this run; it outlives the page."""
+        return self.controls.batches.work
 
     @property
     def plan(self) -> BatchPlan | None:

@@ -179,9 +179,7 @@ class CandidatesScreen(Page):
     async def _leave_for(self, service_id: str) -> None:
         """The order in place of this screen, which has nothing more to ask."""
         await self.app.pop_screen()
-        opened = getattr(self.app, "open_order", None)
-        if opened is not None:
-            opened(service_id)
+        self.controls.navigation.open_order(service_id)
 
     def do_give_up(self) -> None:
         look = self._look

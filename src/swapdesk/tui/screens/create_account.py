@@ -191,8 +191,7 @@ class PaidFromWallet(Sending):
         if intent.dex is None:
             super()._send(intent)
             return
-        swap = getattr(self.app, "swap", None)
-        if swap is None or self.step is not Step.READY:
+        if self.step is not Step.READY:
             return
         self.sent_intent = intent.id
         self.step, self._said = Step.SENT, said_sent(self.now())
@@ -200,4 +199,4 @@ class PaidFromWallet(Sending):
         name = self.account.name if self.account is not None else ""
         plan = self.account.plan if self.account is not None else None
         # Not awaited here: the pages above the first one, this one among them, go.
-        self.app.call_later(swap, intent, wallet=name, plan=plan)
+        self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)

@@ -62,8 +62,7 @@ class Sending(Page):
         )
 
     def _send(self, intent: Intent) -> None:
-        create = getattr(self.app, "create", None)
-        if create is None or self.step is not Step.READY or not create(intent):
+        if self.step is not Step.READY or not self.controls.creates.create(intent):
             self.show_notice(
                 "Another order is being created. This one was not sent: press c again later.",
                 "warning",

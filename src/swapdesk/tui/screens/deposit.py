@@ -155,9 +155,7 @@ class DepositScreen(DepositPage):
         self.app.push_screen(DepositCodeScreen(self.session, self.service_id))
 
     def do_follow(self) -> None:
-        open_order = getattr(self.app, "open_order", None)
-        if open_order is not None:
-            open_order(self.service_id)
+        self.controls.navigation.open_order(self.service_id)
 
     def do_accept_lower(self) -> None:
         lower = lower_output(self.tracked)

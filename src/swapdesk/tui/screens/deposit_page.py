@@ -86,22 +86,17 @@ class DepositPage(Page):
     def do_copy_memo(self) -> None:
         payment = self.payment()
         if payment is not None and payment.memo is not None:
-            self._copy(payment.memo_label.lower(), payment.memo)
+            self.controls.copy_value(payment.memo_label.lower(), payment.memo)
 
     def do_copy_amount(self) -> None:
         payment = self.payment()
         if payment is not None:
-            self._copy("amount", copied_amount(payment.exact))
+            self.controls.copy_value("amount", copied_amount(payment.exact))
 
     def do_copy_address(self) -> None:
         payment = self.payment()
         if payment is not None:
-            self._copy("address", payment.address)
-
-    def _copy(self, label: str, value: str) -> None:
-        copy = getattr(self.app, "copy_value", None)
-        if copy is not None:
-            copy(label, value)
+            self.controls.copy_value("address", payment.address)
 
 
 def memo_word(label: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from swapdesk.tui.commands.command import HIDDEN, READY, Standing
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.deposits.deposit_ways import DepositWays
     from swapdesk.flows.link import Link
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.base_screen import DeskScreen
+    from swapdesk.tui.page import Page
 
 NOT_THIS_ONE = "A deposit is being paid. This one was not."
 FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "open the payment"
@@ -50,17 +50,16 @@ def fund_standing(
     return Standing(verb=FROM_WALLET if by is PayBy.WALLET else FROM_FAUCET)
 
 
-def begin_funding(screen: DeskScreen, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
+def begin_funding(page: Page, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
     """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
     opens."""
     from swapdesk.flows.deposits.deposit_ways import PayBy
 
-    app: Any = screen.app
+    controls = page.controls
     if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) is PayBy.WALLET):
-        if hasattr(app, "pay_from_wallet"):
-            app.pay_from_wallet(tracked)
+        controls.signing.pay_from_wallet(tracked)
         return False
-    if tracked is None or not hasattr(app, "pay") or not app.pay(tracked):
-        screen.show_notice(NOT_THIS_ONE, "warning")
+    if tracked is None or not controls.creates.pay_by_faucet(tracked):
+        page.show_notice(NOT_THIS_ONE, "warning")
         return False
     return True

@@ -25,7 +25,7 @@ from swapdesk.tui.commands.order import (
 from swapdesk.tui.commands.orders import Again, PutAway
 from swapdesk.tui.commands.swap import GoOnSigning
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
-from swapdesk.tui.screens.going_on import open_signing, signing_standing
+from swapdesk.tui.screens.going_on import signing_standing
 from swapdesk.tui.screens.order_ends import again_standing, ask_again, put_away, put_away_standing
 from swapdesk.tui.screens.order_view import OrderView
 from swapdesk.tui.widgets.detail_rows import DetailRows
@@ -86,9 +86,8 @@ class OrderScreen(OrderView):
 
     def do_copy_fact(self) -> None:
         value = self._copied()
-        copy = getattr(self.app, "copy_value", None)
-        if value is not None and copy is not None:
-            copy(*value)
+        if value is not None:
+            self.controls.copy_value(*value)
 
     def _linked(self) -> str | None:
         fact = self._facts.current
@@ -98,14 +97,14 @@ class OrderScreen(OrderView):
     def do_open_link(self) -> None:
         """Nothing is opened: the link is shown in full, and copied."""
         link = self._linked()
-        copy = getattr(self.app, "copy_value", None)
-        if link is None or copy is None:
+        if link is None:
             return
-        copy("link", link)
+        self.controls.copy_value("link", link)
         self.app.push_screen(SpokenOverlay(link))
 
     def do_go_on_signing(self) -> None:
-        open_signing(self, self.signing)
+        if self.signing is not None:
+            self.controls.signing.open(self.signing)
 
     def do_again(self) -> None:
         ask_again(self, self.tracked)

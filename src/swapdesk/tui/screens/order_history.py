@@ -118,10 +118,10 @@ class OrderHistoryScreen(Page):
 
     def do_copy_update(self) -> None:
         update = self._updates.get(self._table.cursor_key or "")
-        copy = getattr(self.app, "copy_value", None)
-        if update is not None and copy is not None:
+        if update is not None:
             changed = ", ".join(update.changed)
-            copy("update", f"{iso(update.at)} {update.source}: {update.state}; {changed}")
+            said = f"{iso(update.at)} {update.source}: {update.state}; {changed}"
+            self.controls.copy_value("update", said)
 
     def do_back(self) -> None:
         self.post_message(self.Go(everywhere.Back))

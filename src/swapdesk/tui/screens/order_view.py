@@ -19,7 +19,7 @@ from swapdesk.flows.tracking.announcements import code_and_request, failure_of_e
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.going_on import SHOWN_BY_KEY, signings_of
+from swapdesk.tui.screens.going_on import SHOWN_BY_KEY
 from swapdesk.tui.screens.order_facts import (
     head_line,
     order_facts,
@@ -127,7 +127,9 @@ class OrderView(Page):
     @property
     def signing(self) -> SigningSession | None:
         """What is signed for this order at this desk and not over."""
-        mine = (one for one in signings_of(self) if one.order_id == self.service_id)
+        mine = (
+            one for one in self.controls.signing.open_sessions if one.order_id == self.service_id
+        )
         return next(mine, None)
 
     # drawing

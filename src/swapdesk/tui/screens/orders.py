@@ -23,6 +23,7 @@ from swapdesk.tui.commands.orders import (
     FilterRows,
     Fund,
     OpenOrder,
+    Orders,
     PutAway,
     Refresh,
     SayRow,
@@ -70,7 +71,7 @@ class OrdersScreen(OrdersList):
     # keys
 
     def verb_standing(self, verb: type[Command]) -> Standing:
-        if verb is everywhere.Orders:
+        if verb is Orders:
             return HIDDEN
         typing = self._field.has_focus
         if verb is Back:
@@ -111,16 +112,14 @@ class OrdersScreen(OrdersList):
     @on(LineTable.Chosen)
     def do_open_order(self) -> None:
         key = self._table.cursor_key
-        opened = getattr(self.app, "open_order", None)
-        if key is not None and opened is not None:
-            opened(key)
+        if key is not None:
+            self.controls.navigation.open_order(key)
 
     def do_copy_address(self) -> None:
         tracked, summary = self.current, self._summary()
-        copy = getattr(self.app, "copy_value", None)
-        if tracked is None or summary is None or not summary.payable or copy is None:
-            return
-        copy("address", tracked.order.deposit_address)
+        address = tracked.order.deposit_address if tracked is not None else None
+        if summary is not None and summary.payable and address is not None:
+            self.controls.copy_value("address", address)
 
     def do_fund(self) -> None:
         tracked = self.current

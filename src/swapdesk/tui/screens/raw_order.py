@@ -73,9 +73,7 @@ class RawOrderScreen(Page):
         return READY
 
     def do_copy_all(self) -> None:
-        copy = getattr(self.app, "copy_value", None)
-        if copy is not None:
-            copy("order as JSON", self._text.value)
+        self.controls.copy_value("order as JSON", self._text.value)
 
     def do_back(self) -> None:
         self.post_message(self.Go(EverywhereBack))

@@ -36,9 +36,7 @@ class RawPayloadScreen(Page):
         self.set_money("as on the screen before.", "you: esc goes back to the review")
 
     def do_copy_all(self) -> None:
-        copy = getattr(self.app, "copy_value", None)
-        if copy is not None:
-            copy("fields as JSON", self._text.value)
+        self.controls.copy_value("fields as JSON", self._text.value)
 
     def do_back(self) -> None:
         self.post_message(self.Go(EverywhereBack))

@@ -22,6 +22,7 @@ from swapdesk.tui.commands.request_log import (
     CopyAsCommand,
     CopyRequestId,
     FilterCalls,
+    Requests,
     ShowAll,
 )
 from swapdesk.tui.page import Page
@@ -35,7 +36,7 @@ from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.client.exchange_log import Exchange
-    from swapdesk.tui.notice_log import KeptNotice, NoticeLog
+    from swapdesk.tui.notice_log import KeptNotice
 
 MARGINS = 4
 COLUMNS = (
@@ -107,22 +108,18 @@ class RequestLogScreen(Page):
 
     # rows
 
-    @property
-    def _kept(self) -> NoticeLog | None:
-        return getattr(self.app, "notices", None)
-
     def _fill(self) -> None:
         """Take what is new; rows that are drawn already stay as they are."""
         if not self.session.opened:
             return
-        log, kept = self.desk.exchange_log, self._kept
-        drawn = (log.count, kept.count if kept is not None else 0, self._field.text)
+        log, kept = self.desk.exchange_log, self.controls.notices
+        drawn = (log.count, kept.count, self._field.text)
         if drawn == self._drawn:
             return
         self._drawn = drawn
         follow = self._table.cursor_key is None or self._at_end
         self._calls = {f"c{one.number}": one for one in log}
-        self._notices = {f"n{one.number}": one for one in kept or ()}
+        self._notices = {f"n{one.number}": one for one in kept}
         kept_keys = self._calls.keys() | self._notices.keys()
         self._rows = {key: row for key, row in self._rows.items() if key in kept_keys}
         rows = [row for _, row in sorted(self._matching(), key=lambda found: found[0])]
@@ -186,7 +183,7 @@ class RequestLogScreen(Page):
 
     def verb_standing(self, verb: type[Command]) -> Standing:
         typing = self._field.has_focus
-        if verb is everywhere.Requests:
+        if verb is Requests:
             return HIDDEN
         if verb is Back:
             if self.whole:
@@ -215,7 +212,7 @@ class RequestLogScreen(Page):
     def do_copy_request_id(self) -> None:
         call = self.current
         if call is not None and call.request_id:
-            self._copy("request id", call.request_id)
+            self.controls.copy_value("request id", call.request_id)
 
     def do_copy_as_command(self) -> None:
         call = self.current
@@ -227,12 +224,7 @@ class RequestLogScreen(Page):
         if command is None:
             self.show_notice("Part of this call is not kept, so no command repeats it.", "warning")
         else:
-            self._copy("command", command)
-
-    def _copy(self, label: str, value: str) -> None:
-        copy = getattr(self.app, "copy_value", None)
-        if copy is not None:
-            copy(label, value)
+            self.controls.copy_value("command", command)
 
     def do_filter_calls(self) -> None:
         self._field.open()

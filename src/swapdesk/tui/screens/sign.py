@@ -281,20 +281,13 @@ class SignScreen(Page):
             self.signing.refuse(review.id)
 
     def do_go_on(self) -> None:
-        go_on = getattr(self.app, "go_on_signing", None)
-        if go_on is not None:
-            go_on(self.signing)
+        self.controls.signing.go_on(self.signing)
 
     def do_bump(self) -> None:
-        self._replace("bump_signing")
+        self.controls.signing.bump(self.signing)
 
     def do_cancel(self) -> None:
-        self._replace("cancel_signing")
-
-    def _replace(self, verb: str) -> None:
-        replace_ = getattr(self.app, verb, None)
-        if replace_ is not None:
-            replace_(self.signing)
+        self.controls.signing.cancel(self.signing)
 
     @on(PassphraseField.Complete)
     def do_unlock(self) -> None:
@@ -323,9 +316,8 @@ class SignScreen(Page):
         self.app.push_screen(screen)
 
     def do_copy_digest(self) -> None:
-        review, copy = self.signing.review, getattr(self.app, "copy_value", None)
-        if review is not None and copy is not None:
-            copy("digest", review.digest)
+        if (review := self.signing.review) is not None:
+            self.controls.copy_value("digest", review.digest)
 
     def do_back(self) -> None:
         self._phrase.forget()

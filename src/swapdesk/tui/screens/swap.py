@@ -19,7 +19,7 @@ from swapdesk.tui.commands.swap import (
     Retry,
     ToRecent,
 )
-from swapdesk.tui.screens.going_on import open_signing, signing_standing
+from swapdesk.tui.screens.going_on import signing_standing
 from swapdesk.tui.screens.swap_view import SwapView
 from swapdesk.tui.session import Phase
 from swapdesk.tui.widgets.line_table import LineTable
@@ -80,7 +80,8 @@ class SwapScreen(SwapView):
         return READY
 
     def do_go_on_signing(self) -> None:
-        open_signing(self, self.signing)
+        if self.signing is not None:
+            self.controls.signing.open(self.signing)
 
     def do_ask_quotes(self) -> None:
         self._submit()
@@ -133,9 +134,7 @@ class SwapScreen(SwapView):
         self.begin(private=True)
 
     def do_retry(self) -> None:
-        start = getattr(self.app, "start", None)
-        if start is not None:
-            start()
+        self.controls.start()
 
     def do_back(self) -> None:
         if not self.line.value and self.private:
@@ -169,9 +168,7 @@ class SwapScreen(SwapView):
 
     @on(LineTable.Chosen, "#open")
     def _open_order(self, event: LineTable.Chosen) -> None:
-        opened = getattr(self.app, "open_order", None)
-        if opened is not None:
-            opened(event.key)
+        self.controls.navigation.open_order(event.key)
 
     def _submit(self) -> None:
         from swapdesk.flows.quotes.quote_wish import QuoteWish, WishRefused

@@ -10,10 +10,10 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.flows.deposits.funds import AT_HOME, NOT_READ
-from swapdesk.tui.commands.everywhere import Tokens
+from swapdesk.tui.commands.tokens import Tokens
 from swapdesk.tui.messages import BalanceKnown, LimitsKnown
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.going_on import SHOWN_BY_KEY, signings_of
+from swapdesk.tui.screens.going_on import SHOWN_BY_KEY
 from swapdesk.tui.screens.swap_line import SwapLine
 from swapdesk.tui.screens.swap_lists import SwapLists
 from swapdesk.tui.screens.swap_reading import with_options
@@ -77,14 +77,14 @@ class SwapView(Page):
     @property
     def signing(self) -> SigningSession | None:
         """What is to be looked at first of all that is signed: what waits for the trader."""
-        signings = signings_of(self)
+        signings = self.controls.signing.open_sessions
         return next(iter([one for one in signings if one.waits] or signings), None)
 
     def swaps_changed(self) -> None:
         """Say which swaps and payments are under way, in a row each."""
         from swapdesk.tui.screens.swaps_under_way import under_way
 
-        rows = under_way(signings_of(self))
+        rows = under_way(self.controls.signing.open_sessions)
         self._waiting.show(rows)
         self.set_class(bool(rows), "-signing")
         self._say_money()
@@ -114,7 +114,7 @@ class SwapView(Page):
     def session_changed(self) -> None:
         self._understand()
         self._fill_lists()
-        if getattr(self.app, "swaps", None) is not None:
+        if self.controls.signing.begun_swaps:
             self.swaps_changed()
 
     def orders_changed(self, ids: frozenset[str]) -> None:

@@ -260,9 +260,8 @@ class TokensScreen(TokenAsking):
 
     def do_copy_contract(self) -> None:
         row = self.row
-        copy = getattr(self.app, "copy_value", None)
-        if row is not None and row.contract and copy is not None:
-            copy("contract", row.contract)
+        if row is not None and row.contract:
+            self.controls.copy_value("contract", row.contract)
 
     def do_back(self) -> None:
         if self._field.value:

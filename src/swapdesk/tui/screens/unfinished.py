@@ -12,6 +12,7 @@ from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import Finding, findings
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.commands.unfinished import Back, GoOn, OpenFound
 from swapdesk.tui.glyphs import DONE, ENDED, MOVING, TROUBLE, UNKNOWN
 from swapdesk.tui.page import Page
@@ -103,21 +104,20 @@ class UnfinishedScreen(Page):
             if current is not None and current.intent_id is not None:
                 return Standing(verb="compare the orders")
             return READY if current is not None and current.service_id else HIDDEN
-        return HIDDEN if verb is everywhere.Orders else READY
+        return HIDDEN if verb is Orders else READY
 
     def do_open_found(self) -> None:
         current = self.current
-        opened = getattr(self.app, "open_order", None)
         if current is not None and current.intent_id is not None:
             from swapdesk.tui.screens.candidates import CandidatesScreen
 
             self.app.push_screen(CandidatesScreen(self.session, current.intent_id))
             return
-        if current is not None and current.service_id is not None and opened is not None:
-            opened(current.service_id)
+        if current is not None and current.service_id is not None:
+            self.controls.navigation.open_order(current.service_id)
 
     def do_go_on(self) -> None:
-        self.post_message(self.Go(everywhere.Orders))
+        self.post_message(self.Go(Orders))
 
     def do_back(self) -> None:
         self.post_message(self.Go(everywhere.Back))

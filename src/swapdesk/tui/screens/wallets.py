@@ -17,13 +17,13 @@ from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.wallets import (
     CopyWalletAddress,
     LockWallet,
     ReadChains,
     RevokeAllowance,
+    Wallets,
 )
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.revoke_facts import revoke_question, revoke_said
@@ -195,7 +195,7 @@ class WalletsScreen(Page):
 
     def verb_standing(self, verb: type[Command]) -> Standing:
         subject = self.current
-        if verb is everywhere.Wallets:
+        if verb is Wallets:
             return HIDDEN
         if verb is ReadChains:
             return Standing(locked=self.busy) if self.busy else READY
@@ -217,9 +217,8 @@ class WalletsScreen(Page):
         self._read()
 
     def do_copy_wallet_address(self) -> None:
-        subject, copy = self.current, getattr(self.app, "copy_value", None)
-        if subject is not None and copy is not None:
-            copy("address", subject.address)
+        if (subject := self.current) is not None:
+            self.controls.copy_value("address", subject.address)
 
     def do_lock_wallet(self) -> None:
         self.run_worker(self._lock(), group="wallet-lock", exclusive=True, exit_on_error=False)

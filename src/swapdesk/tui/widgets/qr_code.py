@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.ink import BLACK, INK, WHITE
+from swapdesk.tui.painting import hides_amounts
 
 MARGIN = 2
 """Modules of white around the code."""
@@ -124,7 +125,7 @@ class QrCode(Widget):
         wide, high = self._cells()
         if y >= high or wide > width:
             return Strip.blank(width, self.rich_style)
-        if getattr(self.app, "hides_amounts", False):
+        if hides_amounts(self.app):
             # A camera reads what a person is not to see: address and amount.
             said = COVERED if y == high // 2 else ""
             return Strip([Segment(said[:width])]).adjust_cell_length(width, self.rich_style)

@@ -1,79 +1,73 @@
-"""Creates of the running desk: one in flight, never cancelled by leaving a screen."""
+"""Creates and faucet payments: one of each in flight, never cancelled by leaving a screen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual import on
-from textual.app import App
-
 from swapdesk.tui.messages import CreateEnded, CreateWaiting, DepositPaid
-from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.create_outcome import Created
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.tui.controllers.host import DeskHost
+    from swapdesk.tui.controllers.navigation import Navigation
 
 
-class Creating(App[int]):
-    """The half of the application that starts side effects."""
+class CreateController:
+    """``creating`` is the id of the intent whose create is in flight."""
 
-    session: Session
-    _creating: str | None = None
-    _paying: str | None = None
-
-    @property
-    def creating(self) -> str | None:
-        """The id of the intent whose create is in flight."""
-        return self._creating
+    def __init__(self, host: DeskHost, navigation: Navigation) -> None:
+        self._host = host
+        self._session = host.session
+        self._navigation = navigation
+        self._paying: str | None = None
+        self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
         """Post the intent; False while another create is in flight."""
-        if self._creating is not None:
+        if self.creating is not None:
             return False
-        self._creating = intent.id
-        self.run_worker(self._create(intent), group="create", exit_on_error=False)
+        self.creating = intent.id
+        self._host.run_worker(self._create(intent), group="create", exit_on_error=False)
         return True
 
     async def _create(self, intent: Intent) -> None:
         def waiting() -> None:
-            self.post_message(CreateWaiting())
+            self._host.post_message(CreateWaiting())
 
         try:
-            outcome = await self.session.desk.link.exchange.create(intent, on_waiting=waiting)
+            outcome = await self._session.desk.link.exchange.create(intent, on_waiting=waiting)
         finally:
-            self._creating = None
-        self.post_message(CreateEnded(intent, outcome))
+            self.creating = None
+        self._host.post_message(CreateEnded(intent, outcome))
 
-    def pay(self, tracked: TrackedOrder) -> bool:
+    def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
         """Pay a deposit from the sandbox's faucet; False while one is being paid."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
-        self.run_worker(self._pay(tracked), group="deposit", exit_on_error=False)
+        self._host.run_worker(self._pay(tracked), group="deposit", exit_on_error=False)
         return True
 
     async def _pay(self, tracked: TrackedOrder) -> None:
-        faucet = self.session.desk.link.faucet
+        faucet = self._session.desk.link.faucet
         assert faucet is not None  # the key exists only with one
         try:
             outcome = await faucet.pay(tracked)
         finally:
             self._paying = None
-        self.post_message(DepositPaid(tracked.service_id, outcome))
+        self._host.post_message(DepositPaid(tracked.service_id, outcome))
 
-    @on(CreateWaiting)
-    def _create_waiting(self) -> None:
+    def create_waiting(self) -> None:
         from swapdesk.tui.screens.create import CreateScreen
 
-        for screen in self.screen_stack:
+        for screen in self._host.screen_stack:
             if isinstance(screen, CreateScreen):
                 screen.waiting()
         self._told_anew()
 
-    @on(CreateEnded)
-    async def _create_ended(self, event: CreateEnded) -> None:
+    async def create_ended(self, event: CreateEnded) -> None:
         from swapdesk.flows.creation.create_outcome import Created
         from swapdesk.flows.tracking.open_business import create_ended
         from swapdesk.tui.screens.create import CreateScreen
@@ -82,7 +76,7 @@ class Creating(App[int]):
         shown = next(
             (
                 one
-                for one in self.screen_stack
+                for one in self._host.screen_stack
                 if isinstance(one, CreateScreen) and one.sent_intent == event.intent.id
             ),
             None,
@@ -93,12 +87,12 @@ class Creating(App[int]):
             shown.ended(outcome)
         else:
             # It ended while another screen is looked at: say which order is meant.
-            self.notify(create_ended(event.intent, outcome), severity="warning")
+            self._host.notify(create_ended(event.intent, outcome), severity="warning")
         self._told_anew()
 
     def _told_anew(self) -> None:
         """The page in view says anew where the funds are."""
-        page = getattr(self, "page", None)
+        page = self._navigation.page
         if page is not None:
             page.orders_changed(frozenset())
 
@@ -106,36 +100,30 @@ class Creating(App[int]):
         from swapdesk.flows.deposits.deposit_phase import DepositPhase
         from swapdesk.flows.tracking.announcements import found_again, order_open
         from swapdesk.tui.screens.deposit import DepositScreen
-        from swapdesk.tui.screens.swap import SwapScreen
 
         order = created.order
-        tracked = self.session.desk.link.tracker.adopt(order.service_id)
+        tracked = self._session.desk.link.tracker.adopt(order.service_id)
         if open_it:
-            while len(self.screen_stack) > 1:
-                await self.pop_screen()
-            home = self.screen_stack[0]
-            if isinstance(home, SwapScreen):
-                home.finished()
-            await self.push_screen(DepositScreen(self.session, order.service_id))
+            page = DepositScreen(self._session, order.service_id)
+            await self._navigation.finish_with(page)
         if created.withheld is not None:
             return
         confirmed = tracked.intent if tracked is not None else None
         said = found_again(order) if created.found_again else order_open(order, confirmed)
-        if isinstance(self.screen, DepositScreen):
+        if isinstance(shown := self._host.screen, DepositScreen):
             # It says what to send, so it goes when nothing is to be sent any more.
-            self.screen.show_notice(said, about=DepositPhase.WAITING)
+            shown.show_notice(said, about=DepositPhase.WAITING)
         else:
-            self.notify(said)
+            self._host.notify(said)
 
-    @on(DepositPaid)
-    def _deposit_paid(self, event: DepositPaid) -> None:
+    def deposit_paid(self, event: DepositPaid) -> None:
         from swapdesk.flows.deposits.funding import Funded
 
         if isinstance(event.outcome, Funded):
-            self.notify("The deposit is on its way. Next: the chain confirms it.")
+            self._host.notify("The deposit is on its way. Next: the chain confirms it.")
         else:
-            self.notify(event.outcome.reason, severity="warning")
-        page = getattr(self, "page", None)
+            self._host.notify(event.outcome.reason, severity="warning")
+        page = self._navigation.page
         if page is not None:
             page.refresh_frame()
             page.orders_changed(frozenset({event.service_id}))
