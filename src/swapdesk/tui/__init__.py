@@ -13,7 +13,7 @@ that reads the desk, ``screens/order_history`` one that follows an order):
    role)``; roles are those of ``themes/README.md``. No colour, no markup.
 4. Say where the money is with ``set_money(where, next_)``. Call ``step_is(name)`` whenever what a
    money key would do may have changed, ``refresh_keys()`` when a standing changed,
-   ``show_notice(text)`` for one sentence, ``app.copy_value`` to copy.
+   ``show_notice(text)`` for one sentence, ``controls.copy_value`` to copy.
 5. Read ``self.desk`` once ``session.opened``; ``self.link`` is None while nothing is connected. The
    application calls ``session_changed`` when that changes and when the page comes back into view,
    ``orders_changed`` and ``swaps_changed`` when those did, ``on_tick`` once a second, all on the
@@ -22,11 +22,12 @@ that reads the desk, ``screens/order_history`` one that follows an order):
    exit_on_error=False)``. The worker posts a message (``messages``, or a class of the page), and
    only its ``@on`` handler touches widgets. ``work_failed(group)`` is called on the page in view
    when a worker stopped by a defect: there the page stops waiting. ``screens/token_asking`` is the
-   model. Work that must outlive the page belongs to the application (``creating``, ``signing``).
-7. Another page opens it: ``self.app.push_screen(NewScreen(self.session, ...))``, with the import
-   inside the method. For a key of every page add a class and its entry in ``EVERYWHERE``
-   (``commands/everywhere``) and its branch in ``Places.go_to`` (``places``): a verb that the page
-   has no ``do_`` for reaches the application as ``Go`` (``verb_screen``).
+   model. Work that must outlive the page belongs to a controller, which the page reaches through
+   ``self.controls`` (``controllers``).
+7. Another page opens it: ``self.controls.navigation.push(NewScreen(self.session, ...))``, with the
+   import inside the method. A key of every page is an ``EverywhereCommand`` in the page's module of
+   ``commands``; its ``OPENS`` names the page. Nothing else lists it: a verb that the page has no
+   ``do_`` for reaches the application as ``Go``, and ``navigation`` opens the page.
 
 A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_facts`` is pure. What
 a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden
