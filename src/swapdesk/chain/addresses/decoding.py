@@ -252,13 +252,15 @@ def secret_warning(text: str) -> str | None:
 
 def _secret_or_address(text: str) -> str:
     """Sixty-four digits are also all that an address is where it has no checksum."""
-    for kind in ADDRESS_KINDS.values():
-        if kind.proof is not Proof.CHECKSUM and _has_form(kind, text):
-            return (
-                f"This is a private key, a transaction hash or {kind.called}. "
-                "Never paste a private key."
-            )
-    return _SECRET
+    called = [
+        kind.called
+        for kind in ADDRESS_KINDS.values()
+        if kind.proof is not Proof.CHECKSUM and _has_form(kind, text)
+    ]
+    if not called:
+        return _SECRET
+    *others, last = ["a private key", "a transaction hash", *called]
+    return f"This is {', '.join(others)} or {last}. Never paste a private key."
 
 
 def _has_form(kind: AddressKind, text: str) -> bool:
