@@ -17,7 +17,7 @@ from benchmarks import service_world
 from benchmarks.homes import DESK
 from benchmarks.report import Case, Figures
 from benchmarks.terminal import Terminal
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock

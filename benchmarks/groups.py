@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from benchmarks.report import Case
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.world import find_token
 
 ORDERS = 50

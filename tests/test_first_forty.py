@@ -9,8 +9,7 @@ from __future__ import annotations
 import pytest
 
 from corpus import Case, load
-from swapdesk.chain.addresses.decoding import check_address
-from swapdesk.chain.addresses.patterns import ServerPattern, check_recipient
+from swapdesk.chain.addresses.checking import ServerPattern, check_address, check_recipient
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.text import UnsafeText
 

@@ -13,7 +13,7 @@ from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act, ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.chain.addresses.display import grouped
 
 
 def case_of(name: str) -> Case:

@@ -8,11 +8,10 @@ import pytest
 from Crypto.Signature import eddsa
 
 from swapdesk.chain.addresses import cosmos, dot, ton
-from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address, secret_warning
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.checking import check_address, same_address, secret_warning
 from swapdesk.chain.addresses.ed25519 import is_point
-from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, kinds_by_proof
-from swapdesk.chain.addresses.verdict import CHECKSUM_SENTENCE, UNLISTED, Proof, with_article
+from swapdesk.chain.addresses.kind import CHECKSUM_SENTENCE, UNLISTED, Proof, with_article
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address, kinds_by_proof
 from swapdesk.chain.addresses.xmr import decode_address, encode_address
 
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"

@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapdesk.chain.addresses.decoding import KINDS
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.chain.addresses.grouping import differing_groups, grouped, groups, short, wrap_groups
-from swapdesk.chain.addresses.lookalike import differing_characters, looks_like, prefix_of_form
+from swapdesk.chain.addresses.display import (
+    differing_characters,
+    differing_groups,
+    grouped,
+    groups,
+    looks_like,
+    prefix_of_form,
+    short,
+    wrap_groups,
+)
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "0x5aAe71c0D28b03Aa5512e9F407bE6c3dEf1BeAed"

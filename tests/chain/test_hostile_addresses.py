@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sampling import examples
 from swapdesk.chain.addresses import ada, base32, base58, bech32, dot, ton
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address, derive_transaction_hash
+from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.kinds import KINDS, derive_address, derive_transaction_hash
 
 SEEDS = st.binary(min_size=32, max_size=32)
 ADDRESSES = {kind: derive_address(kind, bytes(range(32))) for kind in KINDS}

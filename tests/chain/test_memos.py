@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.chain.addresses.decoding import KINDS
+from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.memos import (
     WAIVER,
     check_memo,

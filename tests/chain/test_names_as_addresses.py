@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from swapdesk.chain.addresses import lookalike
-from swapdesk.chain.addresses.decoding import check_address
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.chain.addresses.grouping import grouped, groups, short
-from swapdesk.chain.addresses.kind import AddressKind
-from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, kinds_by_proof
-from swapdesk.chain.addresses.lookalike import looks_like
-from swapdesk.chain.addresses.verdict import AddressProblem, Proof, Reading, wrong_length
+from swapdesk.chain.addresses import display
+from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.display import grouped, groups, looks_like, short
+from swapdesk.chain.addresses.kind import AddressKind, AddressProblem, Proof, Reading, wrong_length
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address, kinds_by_proof
 from swapdesk.flows.payees import book_entry
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.book_entry import check_entry
@@ -59,9 +56,9 @@ WORDS = AddressKind(
 def _words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(ADDRESS_KINDS, "words", WORDS)
     monkeypatch.setattr(book_entry, "KINDS", (*KINDS, "words"))
-    lookalike.name_forms.cache_clear()
+    display.name_forms.cache_clear()
     yield
-    lookalike.name_forms.cache_clear()
+    display.name_forms.cache_clear()
 
 
 @pytest.mark.parametrize(("kind", "text"), MISTYPED.items())

@@ -9,9 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.chain.addresses.patterns import UNSUPPORTED, ServerPattern, check_recipient
+from swapdesk.chain.addresses.checking import (
+    UNSUPPORTED,
+    ServerPattern,
+    check_address,
+    check_recipient,
+)
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 EVM_PATTERN = "^0x[0-9a-fA-F]{40}$"

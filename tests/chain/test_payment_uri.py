@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.payment_uri import ChainFacts, PaymentUri, payment_uri
 from swapdesk.wire.encoding.numbers import from_base_units
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.chain.addresses import bech32
-from swapdesk.chain.addresses.decoding import check_address
+from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.evm import checksummed
 
 EIP_55 = [

@@ -16,7 +16,7 @@ from swapdesk.chain.addresses import (
 )
 from swapdesk.chain.addresses.bech32 import encode_witness
 from swapdesk.chain.addresses.bitcoin import encode_key_hash
-from swapdesk.chain.addresses.decoding import check_address, same_address
+from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.chain.addresses.kinds import network_of
 
 KEY_HASH = [

@@ -10,7 +10,7 @@ import pytest
 from cli.desks import Desk
 from cli.test_withheld import MINE, answers, swap_at
 from harness import Sandbox
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 
 REFUND = derive_address("bitcoin", b"refund".ljust(32))
 PAIR = ("btc.bitcoin", "eth.ethereum", "--to", MINE, "--yes", "--json")

@@ -10,7 +10,7 @@ import pytest
 from cli.desks import Desk
 from cli.lying_service import Change, lying_service
 from harness import Result, Sandbox
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 
 MINE = derive_address("evm", b"mine".ljust(32))
 THEIRS = derive_address("evm", b"theirs".ljust(32))

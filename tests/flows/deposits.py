@@ -9,7 +9,7 @@ from typing import Any
 
 from flows.orders import BTC, NOW, intent, order
 from flows.signing import DIGEST, TRADING, USDC, line
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wallet.payload import TransactionPayload

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.intents.standing import RELEASED, UNREPEATED, Standing, Verdict

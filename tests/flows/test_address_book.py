@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.book_file import AddressBookError, Entry
 from swapdesk.flows.payees.book_starters import STARTERS, write_starters

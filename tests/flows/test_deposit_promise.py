@@ -11,7 +11,7 @@ import pytest
 from flows.deposits import PLACE, waiting
 from flows.orders import NOW, intent, order
 from flows.signing import TRADING
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.deposits.deposit_promise import (
     NotPayable,
     check_payable,

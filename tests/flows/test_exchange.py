@@ -21,7 +21,7 @@ from flows.faulty_network import (
     refuse_connection,
     with_date,
 )
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.creation.exchange import ExchangeFlow

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.test_recipients import BTC, ETH, EVM
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.first_use import challenge_for, without
 from swapdesk.flows.payees.recipient_check import RecipientCheck

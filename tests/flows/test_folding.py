@@ -16,7 +16,7 @@ from corpus import Case, load
 from flows.orders import NOW, order
 from sampling import examples
 from service.world import BTC, ETH
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.journal.folding import (
     PINNED,
     PROGRESS,

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from flows.orders import NOW, intent, order
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import (

@@ -12,7 +12,7 @@ import pytest
 
 from corpus import load
 from flows.orders import NOW, intent, order
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted

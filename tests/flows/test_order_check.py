@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.orders import BTC, ETH, NOW, RECIPIENT, intent, order
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.order_check import check_order, check_repeat
 
 OTHER = derive_address("evm", b"o" * 32)

@@ -13,7 +13,7 @@ import pytest
 from flows import old_journals
 from flows.orders import DEPOSIT, ETH, NOW, intent, order
 from flows.test_deposit_hash import HASH, OTHER, PAID, token
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_document import order_facts, order_row, tracked_json
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT

@@ -11,7 +11,7 @@ import pytest
 from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_here, order
 from service.world import ETH
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.standing import Standing, Verdict, contradiction
 from swapdesk.flows.journal.journal import Journal

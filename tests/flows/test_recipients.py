@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.memos import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine

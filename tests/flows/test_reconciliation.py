@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.orders import BTC, NOW, intent, order
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.reconciliation import SKEW, Match, match
 from swapdesk.wire.orders import Order
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address, derive_transaction_hash
+from swapdesk.chain.addresses.checking import ServerPattern, check_address
 from swapdesk.chain.addresses.explorers import address_link, transaction_link
+from swapdesk.chain.addresses.kinds import KINDS, derive_address, derive_transaction_hash
 from swapdesk.chain.addresses.memos import uses_memo
-from swapdesk.chain.addresses.patterns import ServerPattern
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 

@@ -13,7 +13,7 @@ from eth_account.signers.local import LocalAccount
 
 from patience import PATIENCE
 from sandbox.running import Running, until
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.sandbox.world import find_token
 

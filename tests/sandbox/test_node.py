@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.deposits import AddressesHeld

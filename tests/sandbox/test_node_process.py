@@ -22,7 +22,7 @@ import pytest
 
 from patience import PATIENCE
 from plain_http import PLAIN
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import (
     LedgerClient,
     LedgerUncertain,

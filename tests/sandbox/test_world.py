@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.chain.addresses.patterns import ServerPattern
+from swapdesk.chain.addresses.checking import ServerPattern, check_address
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.sandbox.asset_rows import ASSETS
 from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS

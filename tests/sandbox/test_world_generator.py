@@ -9,8 +9,7 @@ from functools import cache
 
 import pytest
 
-from swapdesk.chain.addresses.decoding import check_address
-from swapdesk.chain.addresses.patterns import ServerPattern
+from swapdesk.chain.addresses.checking import ServerPattern, check_address
 from swapdesk.cli.serve_command import FEWEST_TOKENS, MOST_TOKENS
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.sandbox.world_generator import FEWEST, MOST, build_catalog, generate_tokens

@@ -21,7 +21,7 @@ from service.orders_fixtures import (
     caller,
     venues_at,
 )
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.store.records import StoredOrder, StoredQuote

@@ -29,7 +29,7 @@ from service.orders_fixtures import (
     until,
     venues_at,
 )
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk

@@ -23,7 +23,7 @@ from service.orders_fixtures import (
     venues_at,
 )
 from service.venue import PlainVenue
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError

@@ -14,7 +14,7 @@ from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, CHAINS, INTERMEDIARIES, PARTNERS, SOL, TOKENS, USDC_SOL
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.solana_answers import Blockhash
 from swapdesk.chain.rpc.solana_errors import SolanaUnreachable
 from swapdesk.chain.solana.instructions import (

@@ -31,7 +31,7 @@ from harness import Sandbox, running_sandbox
 from patience import PATIENCE
 from service.venue import PlainVenue
 from service.world import PARTNERS
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk

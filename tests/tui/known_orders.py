@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.orders import BTC, ETH, intent, order
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.intents.standing import FOREIGN, RELEASED, UNREPEATED, Standing, Verdict

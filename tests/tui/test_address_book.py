@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from flows.orders import created_here, order
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.book_entry import BookEntryScreen
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm

@@ -14,7 +14,7 @@ import pytest
 from harness import Sandbox, running_sandbox
 from sandbox.chain_money import Chain, SolanaChain
 from sandbox.running import until
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_form import CreateForm

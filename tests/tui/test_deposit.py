@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from flows.faulty_network import another_address, another_output
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.deposit_facts import payment_of

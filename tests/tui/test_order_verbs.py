@@ -13,7 +13,7 @@ import pytest
 
 from flows.orders import intent, order
 from service.world import CHAINS, ETH
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.orders.order_updates import changed_fields, updates_of
 from swapdesk.tui.screens.create import CreateScreen

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import Sandbox, running_sandbox
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.venue_rows import STATIC_ADDRESSES, VENUE_ROWS
 from tui.test_end_to_end import ENTER, STILL, DeskWindow, orders_of_the_service
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, published_shape
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, published_shape
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.orders import ETH, RECIPIENT, order
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.batch.comparing import differing
 from swapdesk.wire.multi import MultiOrderRequest
 

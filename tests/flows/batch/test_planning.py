@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from flows.marketplace import api, book, catalog, clock, service, venues
-from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock

@@ -7,7 +7,7 @@ from swapdesk.agent.gate.field_words import FieldWords
 from swapdesk.agent.gate.words import COIN, SOL, amount, plain
 from swapdesk.agent.shapes.claim import ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
-from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.wallet.promise import DepositPromise
 
 

@@ -14,7 +14,7 @@ from swapdesk.agent.gate.rules.permit import brings_no_permit
 from swapdesk.agent.gate.words import COIN, LONGEST_TEXT, SOL, amount, moment, plain
 from swapdesk.agent.shapes.claim import ClaimField, Target
 from swapdesk.agent.shapes.meaning import Meaning
-from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wire.encoding.text import safe_text
 

@@ -9,7 +9,7 @@ from swapdesk.agent.gate.rules.withdrawal import confirmed
 from swapdesk.agent.gate.words import amount, plain
 from swapdesk.agent.shapes.claim import ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
-from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.wallet.promise import TakenOut
 
 

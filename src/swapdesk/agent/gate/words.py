@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 
-from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.chain.addresses.display import grouped
 from swapdesk.wallet.promise import Asset
 from swapdesk.wire.encoding.text import safe_text
 

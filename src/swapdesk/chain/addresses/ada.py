@@ -8,11 +8,13 @@ from __future__ import annotations
 import binascii
 
 from swapdesk.chain.addresses import base58, bech32
-from swapdesk.chain.addresses.kind import AddressKind, UnpaidForm, expand
-from swapdesk.chain.addresses.verdict import (
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
     AddressProblem,
     Reading,
+    UnpaidForm,
     burned,
+    expand,
     require_alphabet,
     wrong_checksum,
     wrong_length,

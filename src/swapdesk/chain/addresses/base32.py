@@ -15,17 +15,15 @@ from swapdesk.chain.addresses.ed25519 import generated_point
 from swapdesk.chain.addresses.kind import (
     MAX_MEMO_ID,
     AddressKind,
+    AddressProblem,
     MemoRule,
     Payment,
     PaymentLink,
+    Reading,
     UnpaidForm,
+    burned,
     link_query,
     plain_amount,
-)
-from swapdesk.chain.addresses.verdict import (
-    AddressProblem,
-    Reading,
-    burned,
     require_alphabet,
     wrong_checksum,
     wrong_length,

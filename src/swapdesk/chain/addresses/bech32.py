@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from swapdesk.chain.addresses.verdict import AddressProblem, wrong_checksum
+from swapdesk.chain.addresses.kind import AddressProblem, wrong_checksum
 
 CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 CLASS = "02-9ac-hj-np-z"

@@ -13,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from swapdesk.chain.addresses import base58, bech32
-from swapdesk.chain.addresses.kind import AddressKind, UnpaidForm, bip21, expand
-from swapdesk.chain.addresses.verdict import (
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
     AddressProblem,
     Reading,
+    UnpaidForm,
+    bip21,
     burned,
+    expand,
     require_alphabet,
     wrong_checksum,
     wrong_length,

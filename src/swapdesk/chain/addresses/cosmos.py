@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swapdesk.chain.addresses import bech32
-from swapdesk.chain.addresses.kind import AddressKind, MemoRule, Network, expand
-from swapdesk.chain.addresses.verdict import (
+from swapdesk.chain.addresses.kind import (
     UNLISTED,
+    AddressKind,
     AddressProblem,
+    MemoRule,
+    Network,
     Reading,
     burned,
+    expand,
     wrong_length,
     wrong_start,
 )

@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Mapping
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.addresses.kind import AddressKind, Network, expand
-from swapdesk.chain.addresses.verdict import (
+from swapdesk.chain.addresses.kind import (
     UNLISTED,
+    AddressKind,
     AddressProblem,
+    Network,
     Reading,
     burned,
+    expand,
     require_alphabet,
     wrong_checksum,
     wrong_length,

@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from types import ModuleType
 
-from swapdesk.chain.addresses.kind import AddressKind, Payment, PaymentLink, expand, link_query
-from swapdesk.chain.addresses.verdict import (
+from swapdesk.chain.addresses.kind import (
     NO_CHECKSUM,
+    AddressKind,
     AddressProblem,
+    Payment,
+    PaymentLink,
     Reading,
+    expand,
+    link_query,
     require_alphabet,
     system_account,
     wrong_checksum,

@@ -1,25 +1,21 @@
-"""The kinds of addresses, one row each, and what is looked up by the name of a kind."""
+"""The kinds of addresses, one row each, and what is looked up or made by the name of a kind.
+
+Addresses and transaction hashes out of a seed have the right form and checksum and belong to
+nobody: no private key exists.
+"""
 
 from __future__ import annotations
 
 from swapdesk.chain.addresses.ada import CARDANO
 from swapdesk.chain.addresses.base32 import ALGORAND, STELLAR
-from swapdesk.chain.addresses.bitcoin import (
-    BITCOIN,
-    BITCOIN_CASH,
-    DASH,
-    DOGECOIN,
-    LITECOIN,
-    TRON,
-)
+from swapdesk.chain.addresses.bitcoin import BITCOIN, BITCOIN_CASH, DASH, DOGECOIN, LITECOIN, TRON
 from swapdesk.chain.addresses.cosmos import COSMOS
 from swapdesk.chain.addresses.dot import POLKADOT
 from swapdesk.chain.addresses.evm import EVM
-from swapdesk.chain.addresses.kind import AddressKind, Network
+from swapdesk.chain.addresses.kind import AddressKind, Network, Proof, expand
 from swapdesk.chain.addresses.sol import SOLANA
 from swapdesk.chain.addresses.sui import SUI
 from swapdesk.chain.addresses.ton import TON
-from swapdesk.chain.addresses.verdict import Proof
 from swapdesk.chain.addresses.xmr import MONERO
 from swapdesk.chain.addresses.xrp import XRP
 
@@ -73,3 +69,33 @@ def published_shape(kind: str, chain_name: str) -> str:
     """The pattern a service publishes for addresses of a chain (contract 5.1). KeyError."""
     network = network_of(kind, chain_name)
     return network.pattern if network is not None and network.pattern else ADDRESS_KINDS[kind].shape
+
+
+SEED_BYTES = 32
+
+
+def derive_address(kind: str, seed: bytes, chain_name: str | None = None) -> str:
+    """The address of a 32-byte seed on a kind of chain: the same seed, the same address.
+
+    ``chain_name`` chooses the network where the kind has several, else the main one is meant.
+    Raises ValueError for an unknown kind or a seed of another length.
+    """
+    known = _required(kind, seed)
+    if not known.networks:
+        return known.generate(seed, "")
+    return known.generate(seed, (network_of(kind, chain_name) or known.networks[0]).mark)
+
+
+def derive_transaction_hash(kind: str, seed: bytes) -> str:
+    """A transaction hash in the shape of the chain. Raises ValueError as ``derive_address``."""
+    known = _required(kind, seed)
+    return known.write_hash(expand(seed, f"{kind} transaction", known.hash_bytes))
+
+
+def _required(kind: str, seed: bytes) -> AddressKind:
+    if len(seed) != SEED_BYTES:
+        raise ValueError(f"a seed has {SEED_BYTES} bytes, not {len(seed)}")
+    known = ADDRESS_KINDS.get(kind)
+    if known is None:
+        raise ValueError(f"no addresses of kind {kind!r} are derived here")
+    return known

@@ -6,16 +6,14 @@ from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.ed25519 import generated_point, is_point
 from swapdesk.chain.addresses.kind import (
     AddressKind,
+    AddressProblem,
     MemoRule,
     Payment,
     PaymentLink,
-    link_query,
-    plain_amount,
-)
-from swapdesk.chain.addresses.verdict import (
-    AddressProblem,
     Proof,
     Reading,
+    link_query,
+    plain_amount,
     require_alphabet,
     wrong_length,
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.evm import contract_account
-from swapdesk.chain.addresses.kind import AddressKind, expand
-from swapdesk.chain.addresses.verdict import (
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
     AddressProblem,
     Proof,
     Reading,
     burned,
+    expand,
     require_alphabet,
     system_account,
     wrong_length,

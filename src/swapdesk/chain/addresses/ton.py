@@ -6,19 +6,17 @@ import base64
 import binascii
 
 from swapdesk.chain.addresses.kind import (
+    NO_CHECKSUM,
     AddressKind,
+    AddressProblem,
     MemoRule,
     Payment,
     PaymentLink,
+    Reading,
     UnpaidForm,
+    burned,
     expand,
     link_query,
-)
-from swapdesk.chain.addresses.verdict import (
-    NO_CHECKSUM,
-    AddressProblem,
-    Reading,
-    burned,
     require_alphabet,
     wrong_checksum,
     wrong_length,

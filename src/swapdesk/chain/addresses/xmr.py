@@ -9,10 +9,12 @@ from __future__ import annotations
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.ed25519 import generated_point, is_point
 from swapdesk.chain.addresses.evm import keccak
-from swapdesk.chain.addresses.kind import AddressKind, UnpaidForm, bip21
-from swapdesk.chain.addresses.verdict import (
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
     AddressProblem,
     Reading,
+    UnpaidForm,
+    bip21,
     require_alphabet,
     wrong_checksum,
     wrong_length,

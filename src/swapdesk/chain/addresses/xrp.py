@@ -9,17 +9,15 @@ from __future__ import annotations
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.kind import (
     AddressKind,
+    AddressProblem,
     MemoRule,
     Payment,
     PaymentLink,
+    Reading,
     UnpaidForm,
     expand,
     link_query,
     plain_amount,
-)
-from swapdesk.chain.addresses.verdict import (
-    AddressProblem,
-    Reading,
     require_alphabet,
     wrong_checksum,
     wrong_length,

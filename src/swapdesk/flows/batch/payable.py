@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from swapdesk.chain.addresses.decoding import check_address, same_address
+from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.flows.batch.comparing import differing
 from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
 from swapdesk.flows.journal.bundle_records import BundleDeposit

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
+from swapdesk.chain.addresses.checking import check_address, same_address
+from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, agreed_output, lower, lower_by
 from swapdesk.flows.creation.dex_transaction import same_transaction
 from swapdesk.flows.intents.intent import Intent, TokenFacts

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from swapdesk.chain.addresses import evm
-from swapdesk.chain.addresses.verdict import AddressProblem
+from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.flows.intents.dex_terms import gas_bound
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wallet.chain_links import KINDS

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from swapdesk.chain.addresses.grouping import (
-    SIZE,
-    differing_groups,
-    prefix_of,
-    wrap_groups,
-)
-from swapdesk.chain.addresses.grouping import grouped as grouped_address
-from swapdesk.chain.addresses.grouping import groups as address_groups
-from swapdesk.chain.addresses.grouping import short as short_address
+from swapdesk.chain.addresses.display import SIZE, differing_groups, prefix_of, wrap_groups
+from swapdesk.chain.addresses.display import grouped as grouped_address
+from swapdesk.chain.addresses.display import groups as address_groups
+from swapdesk.chain.addresses.display import short as short_address
 
 __all__ = [
     "address_groups",

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from swapdesk.chain.addresses.decoding import check_address
+from swapdesk.chain.addresses.checking import check_address
 from swapdesk.flows.payees.book_file import (
     NAME,
     AddressBookError,

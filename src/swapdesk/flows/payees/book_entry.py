@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.lookalike import looks_like
+from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.display import looks_like
+from swapdesk.chain.addresses.kind import Proof
+from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.memos import check_memo
-from swapdesk.chain.addresses.verdict import Proof
 from swapdesk.flows.check_line import CheckLine, refused
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.book_file import NAME, Entry

@@ -12,7 +12,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address
+from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.memos import check_memo
 from swapdesk.paths import make_directories
 from swapdesk.wire.encoding.text import UnsafeText, identity_text

@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.chain.addresses.verdict import with_article
+from swapdesk.chain.addresses.kind import with_article
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address
 from swapdesk.flows.payees.book_file import Entry, entry_toml, write_book
 
 _NAMED: tuple[tuple[str, str, str | None, str], ...] = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.chain.addresses.grouping import SIZE, groups, prefix_of
+from swapdesk.chain.addresses.display import SIZE, groups, prefix_of
 from swapdesk.flows.payees.recipient_check import RecipientCheck
 
 _FOLDED = ("0x", "bc1", "ltc1")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from swapdesk.chain.addresses.decoding import same_address
-from swapdesk.chain.addresses.lookalike import differing_characters, looks_like
+from swapdesk.chain.addresses.checking import check_recipient as check_by_pattern
+from swapdesk.chain.addresses.checking import same_address
+from swapdesk.chain.addresses.display import differing_characters, looks_like
 from swapdesk.chain.addresses.memos import memo_label
-from swapdesk.chain.addresses.patterns import check_recipient as check_by_pattern
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.check_line import CheckLine, refused
 from swapdesk.flows.notation import short_address

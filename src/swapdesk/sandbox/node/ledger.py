@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from swapdesk.chain.addresses.derive import derive_transaction_hash
+from swapdesk.chain.addresses.kinds import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
 from swapdesk.sandbox.node.database import Database

@@ -6,9 +6,9 @@ decoder is left to the pattern alone (``addressValidation``, contract 5.1).
 
 from __future__ import annotations
 
-from swapdesk.chain.addresses.decoding import KINDS
+from swapdesk.chain.addresses.checking import ServerPattern, check_recipient
+from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.memos import check_memo, memo_label
-from swapdesk.chain.addresses.patterns import ServerPattern, check_recipient
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.wire.exchanges import PrivateSendRequest
 from swapdesk.wire.tokens import Token

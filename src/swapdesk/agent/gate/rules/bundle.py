@@ -13,7 +13,7 @@ from swapdesk.agent.shapes.claim import Act, ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.agent.shapes.operations import SHAPE, nonce_of
 from swapdesk.chain.addresses import evm, sol
-from swapdesk.chain.addresses.verdict import AddressProblem
+from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
 from swapdesk.chain.user_operation.nonces import nonce_key
 from swapdesk.chain.user_operation.operation import EntryPointVersion

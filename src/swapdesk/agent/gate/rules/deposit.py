@@ -8,7 +8,7 @@ from swapdesk.agent.gate.words import amount
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.addresses import evm, sol
-from swapdesk.chain.addresses.verdict import AddressProblem
+from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.wallet.promise import Purpose
 
 

@@ -6,8 +6,8 @@ from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.addresses import evm, sol
-from swapdesk.chain.addresses.lookalike import looks_like
-from swapdesk.chain.addresses.verdict import AddressProblem
+from swapdesk.chain.addresses.display import looks_like
+from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.wallet.promise import Purpose
 
 
