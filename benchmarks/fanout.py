@@ -21,7 +21,7 @@ from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import INTERMEDIARIES, build_chains, build_tokens, find_token
 from swapdesk.service.access import Caller
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.quotes import QuoteQuery

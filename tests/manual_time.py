@@ -10,8 +10,7 @@ from typing import Any
 
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
-from swapdesk.service.store.store_file import StoreFile
-from swapdesk.service.store.writer import Writer
+from swapdesk.service.store.writer import StoreFile, Writer
 
 _THREADS: frozenset[CodeType] = frozenset(
     {asyncio.to_thread.__code__, StoreFile.read.__code__, Writer.submit.__code__}

@@ -10,8 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from generator.markdown import code, codes, page, section, sentence, table
-from swapdesk.service.openapi import document
-from swapdesk.service.openapi_schemas import LINE, converted
+from swapdesk.service.openapi import LINE, converted, document
 from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS, STREAM_PATH

@@ -24,8 +24,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.quotes import QuoteQuery, RouteType
 

@@ -16,7 +16,7 @@ SERVING = (
     Defect(
         "order-state-overwritten",
         "Two workers move one order, and the later one takes the state of the first back.",
-        "swapdesk/service/store/statements.py",
+        "swapdesk/service/store/rows.py",
         '" WHERE service_id = :service_id AND version = :expected AND rank <= :rank"',
         '" WHERE service_id = :service_id AND rank <= :rank"',
         ("tests/service/test_store.py::test_a_state_moves_by_compare_and_set_and_never_back",),
@@ -48,7 +48,7 @@ SERVING = (
     Defect(
         "written-order-of-another-partner",
         "An order whose answer is kept is given to every partner who asks.",
-        "swapdesk/service/store/statements.py",
+        "swapdesk/service/store/rows.py",
         '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"',
         '"SELECT version, created FROM orders WHERE service_id = ?2"',
         ("tests/service/test_written_orders.py::test_nobody_else_reads_what_was_written",),

@@ -46,8 +46,8 @@ from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
-from swapdesk.service.orders.deletion import delete_order
 from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore

@@ -18,8 +18,7 @@ from service.price_venue import PriceVenue
 from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue

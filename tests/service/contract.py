@@ -29,8 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import swapdesk
 from service.world import AS_FIRST, BTC, ETH
-from swapdesk.service.openapi import encoded_document
-from swapdesk.service.openapi_schemas import LINE
+from swapdesk.service.openapi import LINE, encoded_document
 
 _printable = st.characters(min_codepoint=0x20, max_codepoint=0x7E)
 

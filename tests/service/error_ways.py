@@ -27,14 +27,14 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.orders.draft import draft
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.store.bundles import (
+from swapdesk.service.store.protocol import StoreUnavailable
+from swapdesk.service.store.records import (
     BundleState,
     StoredBatch,
     StoredBundle,
     StoredGroup,
+    StoredQuote,
 )
-from swapdesk.service.store.protocol import StoreUnavailable
-from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest

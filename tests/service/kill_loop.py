@@ -46,7 +46,7 @@ from service.orders_fixtures import (  # noqa: E402
     venues_at,
 )
 from swapdesk.clock import ManualClock, SystemClock  # noqa: E402
-from swapdesk.service.assembly import assemble  # noqa: E402
+from swapdesk.service.app import assemble  # noqa: E402
 from swapdesk.service.store.sqlite import SqliteStore  # noqa: E402
 
 HEADERS = {"Authorization": credentials(ALICE)}

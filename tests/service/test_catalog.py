@@ -34,8 +34,7 @@ from service.world import (
     token,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.catalog import Catalog, page_count
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore

@@ -12,7 +12,7 @@ from service.price_venue import PriceVenue
 from service.quote_calls import asked, limits, quotes, refusal
 from service.world import BTC, CHAINS, ETH, ETHEREUM, INTERMEDIARIES, PARTNERS, TOKENS, token
 from swapdesk.clock import ManualClock
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue

@@ -15,8 +15,7 @@ from service.new_store import open_new
 from service.orders_fixtures import venues_at
 from service.world import CHAINS, FIRST, INTERMEDIARIES, PARTNERS, TOKENS
 from swapdesk.clock import SystemClock
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operations import OPERATIONS
 

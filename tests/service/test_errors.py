@@ -20,9 +20,9 @@ from service.world import (
 )
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.clock import ManualClock
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble
 from swapdesk.service.dex.onchain import Onchain
-from swapdesk.service.dex.sightings import EvmSightings
+from swapdesk.service.dex.transaction_check import EvmSightings
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
@@ -33,8 +33,7 @@ from swapdesk.service.venues.adapter import (
     LegOrder,
     VenueTraits,
 )
-from swapdesk.service.venues.onchain.places import ChainPlace
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.operation import Operation

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from swapdesk.clock import ManualClock
-from swapdesk.service.quoting.fanout import Gathered, gather
+from swapdesk.service.quoting.asking import Gathered, gather
 
 
 async def after(clock: ManualClock, seconds: float) -> float:

@@ -13,9 +13,13 @@ from service.price_venue import PriceVenue
 from service.world import BTC, ETH
 from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueQuote, VenueTraits
-from swapdesk.service.venues.flights import Latency
-from swapdesk.service.venues.token_bucket import TokenBucket
-from swapdesk.service.venues.wrappers import GuardedVenue, TimedOut, TooManyQuestions
+from swapdesk.service.venues.wrappers import (
+    GuardedVenue,
+    Latency,
+    TimedOut,
+    TokenBucket,
+    TooManyQuestions,
+)
 from swapdesk.wire.tokens import Token
 
 USUAL = 0.2

@@ -27,7 +27,7 @@ from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.rpc_form import read_operation
 from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.clock import ManualClock
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble
 from swapdesk.service.bundling.bundler import BundleRefused
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.multi.bundle_watch import BundleWatch, Intervention, nobody_intervenes

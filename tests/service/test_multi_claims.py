@@ -12,12 +12,7 @@ from typing import Any
 import pytest
 
 from service.new_store import open_new
-from swapdesk.service.store.bundles import (
-    BundleUnderWay,
-    StoredBatch,
-    StoredBundle,
-    StoredGroup,
-)
+from swapdesk.service.store.records import BundleUnderWay, StoredBatch, StoredBundle, StoredGroup
 from swapdesk.service.store.sqlite import SqliteStore
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)

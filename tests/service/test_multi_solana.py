@@ -30,7 +30,7 @@ from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import PACKET_BYTES, read_transaction
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.parts import ServiceParts

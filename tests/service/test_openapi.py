@@ -10,8 +10,7 @@ from openapi_spec_validator import OpenAPIV30SpecValidator, validate
 from pydantic import BaseModel
 
 from swapdesk.service.openapi import _link as linked
-from swapdesk.service.openapi import document
-from swapdesk.service.openapi_schemas import converted
+from swapdesk.service.openapi import converted, document
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import decode_json
 from swapdesk.wire.encoding.query import wire_names

@@ -30,7 +30,7 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.quoting.pricing import PRIVATE_ROWS

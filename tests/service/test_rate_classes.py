@@ -12,8 +12,7 @@ from service.test_access import path_of
 from service.world import CHAINS, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import Operation, RateClass

@@ -13,7 +13,7 @@ from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.request_counts import RequestCounter
+from swapdesk.service.rate_limits import RequestCounter
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
 

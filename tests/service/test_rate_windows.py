@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from service.world import AS_FREE, BTC, CHAINS, ETH, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
-from swapdesk.service.rate_windows import WINDOW_SECONDS, CallWindows
+from swapdesk.service.app import assemble, build_service
+from swapdesk.service.rate_limits import WINDOW_SECONDS, CallWindows
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass

@@ -15,7 +15,7 @@ from service.terms_world import COPY_OF_XMR, MONERO, XMR
 from service.world import BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, SOL, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits

@@ -12,8 +12,7 @@ import pytest
 
 from service.world import BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.scans import RETRY_AFTER, SCAN_SECONDS, TokenScans

@@ -24,9 +24,8 @@ from swapdesk.service.venues.adapter import (
     Unavailable,
     VenueQuote,
 )
-from swapdesk.service.venues.breaker import Breaker
 from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import CircuitOpen, GuardedVenue, TimedOut, within
+from swapdesk.service.venues.wrappers import Breaker, CircuitOpen, GuardedVenue, TimedOut, within
 
 HALF = Decimal("0.5")
 

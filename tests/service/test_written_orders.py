@@ -15,7 +15,7 @@ from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
-from swapdesk.service.orders.deletion import delete_order
+from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore

@@ -34,7 +34,7 @@ from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
 from swapdesk.sandbox.world import object_id, rows_by_id
 from swapdesk.service.bundling.node_bundler import NodeBundler
 from swapdesk.service.dex.onchain import Onchain
-from swapdesk.service.dex.sightings import EvmSightings, Sightings, SolanaSightings
+from swapdesk.service.dex.transaction_check import EvmSightings, Sightings, SolanaSightings
 from swapdesk.service.multi.funding import SolanaNode
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken
@@ -44,9 +44,8 @@ from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.isthmus import Isthmus
 from swapdesk.service.venues.onchain.meridian import Meridian
 from swapdesk.service.venues.onchain.permits import Permits
-from swapdesk.service.venues.onchain.places import ChainPlace, PoolPlace
 from swapdesk.service.venues.onchain.pool_venue import Pools
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader, PoolPlace
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token

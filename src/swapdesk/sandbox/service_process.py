@@ -46,8 +46,7 @@ from swapdesk.sandbox.world import (
     find_token,
     rows_by_id,
 )
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.tokens import Token

@@ -21,8 +21,7 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.rate_limits import RateLimiter
-from swapdesk.service.request_counts import RequestCounter
+from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.venues.registry import Venues

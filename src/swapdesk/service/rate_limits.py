@@ -2,29 +2,212 @@
 
 Quotes and creates are written down before they are carried out, so that a killed process
 does not forget them; reads are written every second.
+
+Windows of calls per partner and class, enforced exactly (contract 2.8).
+
+A window is a minute, hour or day of the service's UTC time. A call passes when all three have
+room and then counts in all three; a refused call counts in none. Nothing here waits, so one
+process admits exactly as many calls as a limit states, however many arrive at once.
+
+How many requests each partner made in a month (contract 12.1).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import timedelta
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.rate_windows import Admission, CallWindows
-from swapdesk.service.request_counts import RequestCounter
 from swapdesk.service.store.protocol import Store, StoreUnavailable
+from swapdesk.service.store.records import Usage
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import RateClass
 
+WINDOW_SECONDS = (60, 3_600, 86_400)
+
+
+@dataclass(slots=True)
+class Admission:
+    """What the answer's ``ratelimit-*`` headers say of the window that binds.
+
+    ``resets_in``: seconds until that window ends. ``retry_after`` is set on a refused call:
+    whole seconds until every full window has ended.
+    """
+
+    limit: int
+    remaining: int
+    resets_in: int
+    retry_after: int | None = None
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """As they go over the wire."""
+        named = [
+            (b"ratelimit-limit", b"%d" % self.limit),
+            (b"ratelimit-remaining", b"%d" % self.remaining),
+            (b"ratelimit-reset", b"%d" % self.resets_in),
+        ]
+        if self.retry_after is not None:
+            named.append((b"retry-after", b"%d" % self.retry_after))
+        return named
+
+
+class CallWindows:
+    """How often each partner called in the windows that are open now."""
+
+    def __init__(self) -> None:
+        self._used: dict[tuple[str, RateClass], list[tuple[int, int]]] = defaultdict(
+            lambda: [(0, 0)] * len(WINDOW_SECONDS)
+        )
+        self._changed: set[tuple[str, RateClass]] = set()
+
+    def admit(
+        self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
+    ) -> Admission:
+        """Count one call, or refuse it: then ``retry_after`` is set and nothing is counted."""
+        key, seconds = (partner_id, rate_class), now.timestamp()
+        most = (limits.per_minute, limits.per_hour, limits.per_day)
+        used = self._open(key, seconds)
+        left = [limit - count for (_, count), limit in zip(used, most, strict=True)]
+        fewest = min(left)
+        if fewest <= 0:
+            full = [place for place, room in enumerate(left) if room <= 0]
+            wait = max(_whole(_until_end(place, seconds)) for place in full)
+            return Admission(most[full[-1]], 0, wait, retry_after=wait)
+        self._used[key] = [(number, count + 1) for number, count in used]
+        self._changed.add(key)
+        # The fewest calls left bind; of equals the window that lasts longer.
+        binding = max(place for place, room in enumerate(left) if room == fewest)
+        return Admission(most[binding], fewest - 1, _whole(_until_end(binding, seconds)))
+
+    def standing(
+        self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
+    ) -> Admission:
+        """What is left in the window that binds; nothing is counted."""
+        seconds = now.timestamp()
+        most = (limits.per_minute, limits.per_hour, limits.per_day)
+        used = self._open((partner_id, rate_class), seconds)
+        left = [max(0, limit - count) for (_, count), limit in zip(used, most, strict=True)]
+        binding = max(place for place, room in enumerate(left) if room == min(left))
+        return Admission(most[binding], left[binding], _whole(_until_end(binding, seconds)))
+
+    def usage(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
+        """The counts of one partner and class as they stand, to be stored."""
+        return [
+            Usage(partner_id, rate_class.value, window, number, count)
+            for window, (number, count) in zip(
+                WINDOW_SECONDS, self._used[partner_id, rate_class], strict=True
+            )
+        ]
+
+    def take_changed(self) -> list[Usage]:
+        """Counts that changed since they were taken last."""
+        changed, self._changed = self._changed, set()
+        return [row for key in changed for row in self.usage(*key)]
+
+    def restore(self, rows: Iterable[Usage]) -> None:
+        """Counts as an earlier process left them; windows that ended are forgotten on use."""
+        for row in rows:
+            try:
+                rate_class, place = RateClass(row.rate_class), WINDOW_SECONDS.index(row.seconds)
+            except ValueError:
+                continue
+            used = self._used[row.partner_id, rate_class]
+            if row.number >= used[place][0]:
+                known = used[place][1] if used[place][0] == row.number else 0
+                used[place] = (row.number, max(known, row.used))
+
+    def _open(self, key: tuple[str, RateClass], seconds: float) -> list[tuple[int, int]]:
+        """Number and count of the windows at this time; the time never goes back (see Clock)."""
+        opened = []
+        for window, (number, count) in zip(WINDOW_SECONDS, self._used[key], strict=True):
+            current = int(seconds // window)
+            opened.append((current, 0) if current > number else (number, count))
+        return opened
+
+
+def _until_end(place: int, seconds: float) -> float:
+    """Seconds until the open window at this place ends."""
+    return WINDOW_SECONDS[place] - seconds % WINDOW_SECONDS[place]
+
+
+def _whole(seconds: float) -> int:
+    return max(1, math.ceil(seconds))
+
+
 FLUSH_SECONDS = 1.0
-_LONGEST = timedelta(days=1)
-_WRITTEN_FIRST = (RateClass.QUOTE, RateClass.EXCHANGE)
 
 logger = logging.getLogger(__name__)
+
+_Month = tuple[int, int]
+"""Year and month of UTC."""
+
+
+class RequestCounter:
+    """Authenticated requests by partner and UTC month; written to the store in batches.
+
+    At most the last second of counting is lost when the process is killed, nothing when it is
+    shut down.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._unwritten: dict[_Month, Counter[str]] = defaultdict(Counter)
+        self._writing = asyncio.Lock()
+
+    def _month(self) -> _Month:
+        now = self._clock.now()
+        return now.year, now.month
+
+    def count(self, partner: Partner) -> None:
+        self._unwritten[self._month()][partner.partner_id] += 1
+
+    async def in_month(self, partner: Partner) -> int:
+        """Requests of this month so far, the unwritten ones included."""
+        month = self._month()
+        async with self._writing:
+            written = await self._store.requests_in_month(partner.partner_id, _stored(month))
+            return written + self._unwritten[month][partner.partner_id]
+
+    async def flush(self) -> None:
+        """Write what was counted. What could not be written is kept; raises StoreUnavailable."""
+        async with self._writing:
+            for month in list(self._unwritten):
+                counts = self._unwritten.pop(month)
+                try:
+                    if counts:
+                        await self._store.add_requests(_stored(month), dict(counts))
+                except StoreUnavailable:
+                    self._unwritten[month].update(counts)
+                    raise
+
+    async def run(self) -> None:
+        """Flush every second until cancelled."""
+        while True:
+            await self._clock.sleep(FLUSH_SECONDS)
+            try:
+                # Shielded: a shutdown in the middle must neither lose nor repeat a batch.
+                await asyncio.shield(self.flush())
+            except StoreUnavailable:
+                logger.warning("request counts not written; trying again")
+
+
+def _stored(month: _Month) -> str:
+    """``YYYY-MM``."""
+    return "{:04}-{:02}".format(*month)
+
+
+_LONGEST = timedelta(days=1)
+_WRITTEN_FIRST = (RateClass.QUOTE, RateClass.EXCHANGE)
 
 
 class RateLimiter:

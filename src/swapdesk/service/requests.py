@@ -1,10 +1,15 @@
 """Reading a request strictly: parameters, body, and the 422 that names what is wrong.
 
 Rules: contract 1.5 to 1.14 and 3.4.
+
+One line of the log for every request: the route, never a value of the caller's.
 """
 
 from __future__ import annotations
 
+import json
+import logging
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -12,6 +17,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from swapdesk.service.errors import ServiceError
+from swapdesk.service.rate_limits import Admission
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.query import QueryError, parse_query
 from swapdesk.wire.encoding.text import safe_text
@@ -175,3 +181,31 @@ def _shown(value: object) -> object:
     if isinstance(value, str):
         return value if len(value) <= _VALUE_SHOWN else value[:_VALUE_SHOWN] + "…"
     return value if isinstance(value, bool) else None
+
+
+_log = logging.getLogger("swapdesk.service.requests")
+
+
+@dataclass
+class Seen:
+    """What the log line of a request needs to know."""
+
+    request_id: str
+    route: str = "-"
+    partner: str | None = None
+    status: int = 0
+    admission: Admission | None = None
+
+    def log(self, method: str, seconds: float) -> None:
+        """Write the line, where the log takes it."""
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        line = {
+            "method": method,
+            "route": self.route,
+            "status": self.status,
+            "ms": round(seconds * 1000, 1),
+            "requestId": self.request_id,
+            "partner": self.partner,
+        }
+        _log.info(json.dumps(line))

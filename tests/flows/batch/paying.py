@@ -39,8 +39,7 @@ from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.parts import ServiceParts
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient

@@ -20,8 +20,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.treasury import give
 from swapdesk.service.bundling.bundler import Build, Landed, Payment
 from swapdesk.service.bundling.node_bundler import NodeBundler
-from swapdesk.service.venues.onchain.places import ChainPlace
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader
 from wallet.chains import Chains, served
 from wallet.signing import CHAIN, CHAIN_ID, USDC
 

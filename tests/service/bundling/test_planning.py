@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.user_operation.batch import MOST_CALLS, encode_batch
 from swapdesk.chain.user_operation.nonces import nonce_key
-from swapdesk.service.bundling.bundler import Payment
-from swapdesk.service.bundling.planning import parts_of
+from swapdesk.service.bundling.bundler import Payment, parts_of
 
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 TOKENS = (

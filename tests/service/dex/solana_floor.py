@@ -28,8 +28,7 @@ from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.sandbox.node.solana.terms import FINALIZED_AFTER
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.wire.tokens import Token
 
 SOL = 10**9

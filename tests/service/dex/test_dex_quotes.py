@@ -13,9 +13,8 @@ import pytest
 from service.dex.trading import BASE, Floor, Trader, told, trader
 from service.price_venue import PriceVenue
 from service.world import AS_FIRST, PARTNERS
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
-from swapdesk.service.quoting.valuation import swap_cap
+from swapdesk.service.app import assemble, build_service
+from swapdesk.service.quoting.routes import swap_cap
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.tokens import Token

@@ -19,8 +19,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

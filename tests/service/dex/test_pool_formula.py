@@ -12,8 +12,7 @@ from swapdesk.chain.rpc.evm_answers import Fees
 from swapdesk.sandbox.evm_world.formula import amount_out
 from swapdesk.service.venues.onchain.formula import Hop, less, pays_along, price_impact
 from swapdesk.service.venues.onchain.paths import Paths
-from swapdesk.service.venues.onchain.places import PoolPlace
-from swapdesk.service.venues.onchain.reader import ChainView
+from swapdesk.service.venues.onchain.reader import ChainView, PoolPlace
 
 UNITS = st.integers(1, 10**30)
 FEES = st.integers(0, 1_000)

@@ -30,8 +30,7 @@ from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import build_service
-from swapdesk.service.assembly import assemble
+from swapdesk.service.app import assemble, build_service
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, ChainReader

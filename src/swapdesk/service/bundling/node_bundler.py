@@ -31,9 +31,10 @@ from swapdesk.service.bundling.bundler import (
     BundlerUnreachable,
     FundingCall,
     Landed,
+    Part,
     Payment,
+    parts_of,
 )
-from swapdesk.service.bundling.planning import Part, parts_of
 from swapdesk.service.venues.onchain.reader import ChainReader
 
 EXECUTION = -32521

@@ -12,8 +12,7 @@ from dataclasses import replace
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.dex.chain_answers import asked
-from swapdesk.service.dex.deals import (
+from swapdesk.service.dex.dex_mapping import (
     BY_VENUE,
     CONFIRMED,
     CONFIRMED_HASH,
@@ -22,9 +21,9 @@ from swapdesk.service.dex.deals import (
     Detail,
     execution_of,
 )
-from swapdesk.service.dex.sightings import Foreign, Sightings
+from swapdesk.service.dex.transaction_check import Foreign, Sightings, asked
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.orders.window import visible
+from swapdesk.service.orders.presentation import visible
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.dex import ConfirmTransactionRequest

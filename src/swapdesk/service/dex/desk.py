@@ -13,15 +13,9 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.dex.chain_answers import asked
 from swapdesk.service.dex.confirmations import Confirmations
-from swapdesk.service.dex.deals import (
-    Detail,
-    deal_of_quote,
-    detail_of,
-    execution_of,
-)
-from swapdesk.service.dex.sightings import Sightings
+from swapdesk.service.dex.dex_mapping import Detail, deal_of_quote, detail_of, execution_of
+from swapdesk.service.dex.transaction_check import Sightings, asked
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.quote_use import unusable, usable
 from swapdesk.service.orders.recipients import is_address

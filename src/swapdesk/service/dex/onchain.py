@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock
 from swapdesk.service.bundling.bundler import Bundler
-from swapdesk.service.dex.sightings import Sightings
+from swapdesk.service.dex.transaction_check import Sightings
 from swapdesk.service.multi.funding import SolanaNode
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 

@@ -17,9 +17,9 @@ from swapdesk.chain.rpc.evm_errors import EvmUncertain
 from swapdesk.chain.rpc.solana_errors import SolanaUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.quoting.fanout import STEPS, Steps, gather
+from swapdesk.service.quoting.asking import STEPS, Steps, gather
+from swapdesk.service.quoting.routes import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.quoting.rows import QUOTE_VALID
-from swapdesk.service.quoting.valuation import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import (

@@ -2,6 +2,8 @@
 
 The outcome is what the EntryPoint's event says of the calls inside, never the transaction's own
 status. A bundle whose account is not funded yet is tried again until its orders expire.
+
+Whether the owner of a smart account signed an operation (ERC-4337; EIP-191 or EIP-712).
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
+from swapdesk.chain.user_operation.hashing import signed_digest
+from swapdesk.chain.user_operation.operation import EntryPointVersion
 from swapdesk.chain.user_operation.rpc_form import read_operation
 from swapdesk.clock import Clock
 from swapdesk.service.bundling.bundler import Bundler, BundleRefused, BundlerUnreachable, Landed
-from swapdesk.service.store.bundles import BundleState, StoredBatch, StoredBundle
 from swapdesk.service.store.protocol import Store, StoreUnavailable
+from swapdesk.service.store.records import BundleState, StoredBatch, StoredBundle
 
 log = logging.getLogger(__name__)
 
@@ -175,3 +179,27 @@ def _wrong(outcome: Landed | str | None) -> str | None:
             return None
         return f"The calls inside reverted: {outcome.reason or 'no reason was given'}"
     return outcome
+
+
+_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+
+
+def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
+    """``owner`` with its checksum, both texts 0x-hex. Only the one form that contracts take."""
+    from eth_keys.datatypes import Signature
+    from eth_keys.exceptions import BadSignature
+    from eth_utils.exceptions import ValidationError
+
+    raw = bytes.fromhex(signature[2:])
+    if len(raw) != 65 or raw[64] not in (27, 28):
+        return False
+    if int.from_bytes(raw[32:64], "big") > _HALF_ORDER:
+        return False
+    digest = signed_digest(bytes.fromhex(operation_hash[2:]), EntryPointVersion(version))
+    try:
+        signer = Signature(raw[:64] + bytes([raw[64] - 27])).recover_public_key_from_msg_hash(
+            digest
+        )
+    except (BadSignature, ValidationError):
+        return False
+    return signer.to_checksum_address() == owner

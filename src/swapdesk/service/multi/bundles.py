@@ -22,11 +22,16 @@ from swapdesk.service.bundling.bundler import (
     Payment,
 )
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.multi.owner_signatures import signed_by
+from swapdesk.service.multi.bundle_watch import signed_by
 from swapdesk.service.multi.payable import PayableOrders, already_submitted
-from swapdesk.service.store.bundles import BundleUnderWay, StoredBatch, StoredBundle, StoredGroup
 from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.records import (
+    BundleUnderWay,
+    StoredBatch,
+    StoredBundle,
+    StoredGroup,
+    StoredOrder,
+)
 from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (

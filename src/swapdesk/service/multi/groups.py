@@ -1,37 +1,205 @@
-"""Groups of orders: created in one commit, opened by the worker, shown to their owner alone."""
+"""Groups of orders: created in one commit, opened by the worker, shown to their owner alone.
+
+The filters of a group and of its orders, as routes are chosen by them (contract 9.2).
+
+One order of a group: checked, priced, and drafted as the order it becomes.
+
+What only this order is about is told as its error and leaves the others alone.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.multi.asking import Accepted, OrderAsking, drafted
-from swapdesk.service.multi.filters import check_filters
 from swapdesk.service.orders.creation import OrderDesk
-from swapdesk.service.orders.window import visible
+from swapdesk.service.orders.draft import draft
+from swapdesk.service.orders.presentation import visible
+from swapdesk.service.orders.quote_use import check_refund
+from swapdesk.service.orders.recipients import check_destinations
+from swapdesk.service.quoting.asking import in_units, require_self_private
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.store.bundles import StoredGroup
+from swapdesk.service.quoting.routes import RouteQuestion, require_known
+from swapdesk.service.quoting.rows import Asked
 from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.store.records import (
+    EVERY_ROUTE,
+    RouteChoice,
+    StoredGroup,
+    StoredOrder,
+    StoredQuote,
+)
+from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.multi import (
+    LegProviders,
     MultiExchange,
     MultiExchangeRequest,
     MultiExchangeStatus,
     MultiOrderError,
     MultiOrderRequest,
     MultiOrderResult,
+    RouteFilters,
 )
 from swapdesk.wire.orders import Order, OrderStatus
 from swapdesk.wire.tokens import Token
+
+
+def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
+    """Raise VALIDATION_ERROR, with its path, for a provider that nobody is, or that is not
+    routing where only routing ones help."""
+    if filters is None:
+        return
+    if filters.only_swaps is not None:
+        require_known("filters.onlySwaps", filters.only_swaps, venues, routing=True)
+    for name, leg in (("inLeg", filters.in_leg), ("outLeg", filters.out_leg)):
+        for side, codes in () if leg is None else leg:
+            if codes is not None:
+                require_known(f"filters.{name}.{side}", codes, venues, routing=False)
+
+
+def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters:
+    """What holds for an order: of each filter its own, else the group's."""
+    base = group or RouteFilters()
+    if own is None:
+        return base
+    given = {name: getattr(own, name) for name in own.model_fields_set}
+    return base.model_copy(update={name: one for name, one in given.items() if one is not None})
+
+
+def choice_of(order: MultiOrderRequest, group: RouteFilters | None) -> RouteChoice:
+    """Raises VALIDATION_ERROR for filters that no route could keep."""
+    filters = merged(order.filters, group)
+    only = None if filters.only_swaps is None else tuple(dict.fromkeys(filters.only_swaps))
+    if not order.anonymous:
+        return replace(EVERY_ROUTE, swaps=only)
+    usual = EVERY_ROUTE
+    return RouteChoice(
+        in_included=_included(filters.in_leg, only, "inLeg"),
+        in_excluded=_codes(filters.in_leg, "exclude"),
+        out_included=_included(filters.out_leg, only, "outLeg"),
+        out_excluded=_codes(filters.out_leg, "exclude"),
+        use_xmr=order.use_xmr,
+        rotate_payout_wallets=bool(filters.rotate_payout_wallets),
+        deviation_threshold=(
+            usual.deviation_threshold
+            if filters.deviation_threshold is None
+            else filters.deviation_threshold
+        ),
+        rotation_lookback=filters.rotation_lookback or usual.rotation_lookback,
+    )
+
+
+def _codes(leg: LegProviders | None, side: str) -> tuple[str, ...] | None:
+    codes: list[str] | None = None if leg is None else getattr(leg, side)
+    return None if codes is None else tuple(dict.fromkeys(codes))
+
+
+def _included(
+    leg: LegProviders | None, only: tuple[str, ...] | None, name: str
+) -> tuple[str, ...] | None:
+    included = _codes(leg, "include")
+    if included is None or only is None:
+        return included or only
+    both = tuple(code for code in included if code in only)
+    if not both:
+        raise invalid(f"filters.{name}.include", "leaves nobody of onlySwaps", list(included))
+    return both
+
+
+_NO_ROUTE = "No exchange can carry out this order at present."
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """An order that will be created, from the first of ``quotes`` unless its payout has to be
+    rotated on; they were given to nobody."""
+
+    request: ExchangeRequest
+    quotes: tuple[StoredQuote, ...]
+
+    @property
+    def quote(self) -> StoredQuote:
+        return self.quotes[0]
+
+
+class OrderAsking:
+    """Reads orders against the venues and the market."""
+
+    def __init__(self, venues: Venues, engine: QuoteEngine) -> None:
+        self._venues = venues
+        self._engine = engine
+
+    async def accept(
+        self,
+        caller: Caller,
+        order: MultiOrderRequest,
+        group: RouteFilters | None,
+        token_in: Token,
+        token_out: Token,
+    ) -> Accepted:
+        """Raises ServiceError for what is wrong with this order alone: VALIDATION_ERROR,
+        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT, INVALID_SWAP when nothing routes it."""
+        check_filters(order.filters, self._venues)
+        private, fixed = bool(order.anonymous), bool(order.fixed)
+        if token_in.id == token_out.id:
+            if not private:
+                message = "must differ from 'from'; the same token needs anonymous"
+                raise invalid("to", message, order.to)
+            require_self_private(token_in, order.from_)
+        question = RouteQuestion(
+            token_in,
+            token_out,
+            in_units(token_in, order.amount),
+            Terms(fixed, False, caller.partner.default_markup),
+            choice_of(order, group),
+            frozenset({"private" if private else "standard"}),
+            markup_optional=True,
+        )
+        asked = Asked(
+            question,
+            caller.partner.partner_id,
+            private_send=token_in.id == token_out.id,
+            markup_told=False,
+        )
+        if fixed and order.refund_address is None:
+            raise invalid("refundAddress", "is required for a fixed rate")
+        request = _as_exchange(order)
+        check_destinations(request, token_in, token_out)
+        quotes = await self._engine.executable(asked, refundable=order.refund_address is not None)
+        if not quotes:
+            raise ServiceError(ErrorCode.INVALID_SWAP, _NO_ROUTE)
+        check_refund(request, quotes[0])
+        return Accepted(request, tuple(quotes))
+
+
+def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
+    """What a create of this order alone would say; there is no quote that it could name."""
+    return ExchangeRequest(
+        quote_id="none",
+        address_to=order.address_to,
+        destination_tag=order.destination_tag,
+        refund_address=order.refund_address,
+        refund_extra_id=order.refund_extra_id,
+        wallet_info=order.wallet_info,
+    )
+
+
+def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:
+    """The row at -1: priced, opened by nobody yet, and due at once."""
+    row = draft(accepted.quote, accepted.request, f"multi {multi_id}", now, rng)
+    return replace(row, status=int(OrderStatus.NEW), due_at=row.created, multi_id=multi_id)
+
 
 _PRICED_AT_ONCE = 25
 """Orders; more would only wait for the same venues."""

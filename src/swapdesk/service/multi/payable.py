@@ -8,9 +8,8 @@ from datetime import datetime
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.store.bundles import StoredGroup
 from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.records import StoredGroup, StoredOrder
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import OrderStatus

@@ -17,14 +17,11 @@ from weakref import WeakValueDictionary
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.dex.deals import Detail
 from swapdesk.service.dex.desk import DexDesk
+from swapdesk.service.dex.dex_mapping import Detail
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import draft
-from swapdesk.service.orders.listing import list_orders
-from swapdesk.service.orders.next_route import RouteFinder
-from swapdesk.service.orders.opening import CARRY_SECONDS, Opening, OutcomeUnknown
-from swapdesk.service.orders.presentation import Presentation
+from swapdesk.service.orders.presentation import Presentation, list_orders, visible
 from swapdesk.service.orders.quote_use import (
     RATE_ENDED,
     Purpose,
@@ -34,9 +31,14 @@ from swapdesk.service.orders.quote_use import (
     usable,
 )
 from swapdesk.service.orders.recipients import check_destinations
-from swapdesk.service.orders.repricing import Repricing
-from swapdesk.service.orders.window import visible
-from swapdesk.service.quoting.rotation import Rotation
+from swapdesk.service.orders.repricing import (
+    CARRY_SECONDS,
+    Opening,
+    OutcomeUnknown,
+    Repricing,
+    RouteFinder,
+)
+from swapdesk.service.quoting.private_bounds import Rotation
 from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, Store
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.registry import Venues

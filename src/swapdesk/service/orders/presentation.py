@@ -2,25 +2,34 @@
 
 Private orders name no provider, no intermediary and no hash between the legs: those are
 what the route hides.
+
+For how long an order can be seen through the API (contract 8.18).
+
+The list of a partner's orders (contract 8.21).
+
+Orders that are taken out of sight: status 8, of which nothing but the id is told.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 from urllib.parse import quote
 
-from swapdesk.service.catalog import Catalog
-from swapdesk.service.dex.deals import METADATA, metadata_of
-from swapdesk.service.orders.states import non_refundable
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.catalog import Catalog, page_count
+from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
+from swapdesk.service.errors import invalid
+from swapdesk.service.orders.states import allowed, display, non_refundable, rank
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import OrderFilter, StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.encoding.timestamps import parse_rfc3339
-from swapdesk.wire.orders import LegStatus, Order, OrderStatus
+from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
+from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatus
+from swapdesk.wire.quotes import SortOrder
 from swapdesk.wire.tokens import Token
 
 _KEPT = 1_024
@@ -203,3 +212,75 @@ def _eta(row: StoredOrder) -> Decimal:
 def _time(row: StoredOrder, name: str) -> datetime | None:
     value = _text(row, name)
     return None if value is None else parse_rfc3339(value)
+
+
+WINDOW = timedelta(hours=48)
+
+
+def visible(created: datetime, now: datetime) -> bool:
+    """True up to and including exactly 48 hours after creation."""
+    return now - created <= WINDOW
+
+
+def window_start(now: datetime) -> datetime:
+    """The oldest creation time that is still visible."""
+    return now - WINDOW
+
+
+async def list_orders(
+    store: Store, presentation: Presentation, partner_id: str, query: OrderQuery, now: datetime
+) -> OrderList:
+    """One page. ``from`` is clamped to the 48-hour window; ``from`` after ``to`` is refused."""
+    if query.from_ is not None and query.to is not None and query.from_ > query.to:
+        raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
+    since = window_start(now)
+    orders, total = await store.list_orders(
+        OrderFilter(
+            partner_id=partner_id,
+            since=since if query.from_ is None else max(since, query.from_),
+            until=query.to,
+            statuses=tuple(query.status or ()),
+            private=query.anonymous,
+            token_in_id=query.in_token_id and query.in_token_id.lower(),
+            token_out_id=query.out_token_id and query.out_token_id.lower(),
+            multi_id=query.multi_id,
+            sort=query.sort_by.value,
+            descending=query.sort_order is SortOrder.DESC,
+            offset=(query.page - 1) * query.page_size,
+            limit=query.page_size,
+        )
+    )
+    return OrderList(
+        orders=[presentation.order(order) for order in orders],
+        total=total,
+        total_pages=page_count(total, query.page_size),
+    )
+
+
+_TRIES = 5
+
+
+async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
+    """Delete an order before its deposit or after it ended unfulfilled; False when it is neither.
+
+    The table of transitions decides (contract 8.5). Money that still comes is the
+    venue's business, as after any other end.
+    """
+    found: StoredOrder | None = order
+    for _ in range(_TRIES):
+        if found is None or not allowed(found.status, OrderStatus.DELETED, found.route):
+            return False
+        shown = display(OrderStatus.DELETED, found.in_status, found.out_status, found.route)
+        deleted = replace(
+            found,
+            status=int(OrderStatus.DELETED),
+            display_status=shown.value,
+            rank=rank(shown),
+            modified=now,
+            due_at=None,
+        )
+        if await store.advance_order(deleted, expected_version=found.version):
+            return True
+        # The worker was faster: what it wrote decides.
+        found = await store.get_order(order.partner_id, order.service_id)
+    return False

@@ -17,7 +17,7 @@ from swapdesk.service.orders.states import (
     status_of_legs,
     way,
 )
-from swapdesk.service.quoting.valuation import rescaled
+from swapdesk.service.quoting.routes import rescaled
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.encoding.timestamps import rfc3339

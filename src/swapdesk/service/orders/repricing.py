@@ -2,25 +2,292 @@
 
 Equal ones change nothing. Different ones re-price a floating quote within its route type, and
 the answer's amounts tell; a fixed quote refuses them (contract 7.11).
+
+The next best route of an order whose venue refused, before anything was deposited.
+
+The legs of an order: their keys at the venues, and what each venue is asked to open.
+
+A key always means one venue: a try on another route has another key (contract 17.5).
+
+From a consumed quote to a deposit address: opening the legs of an order at its venues.
+
+Used twice, by the create request and by the worker that finishes what a crash or a lost
+answer left. Every leg has a key that always means one venue, and a venue returns for a key
+what it created before, so doing it again never opens a second deposit (contract 7.8).
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Literal, Protocol
 
+from swapdesk.clock import Clock
+from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.orders.legs import routes_with
-from swapdesk.service.orders.next_route import RouteFinder, needing_refund_address
-from swapdesk.service.orders.states import centralized
-from swapdesk.service.quoting.eligibility import leg_filters
-from swapdesk.service.quoting.routes import PricedRoute
-from swapdesk.service.quoting.valuation import in_usd
-from swapdesk.service.store.records import RouteChoice, StoredQuote
+from swapdesk.service.orders.recipients import is_address
+from swapdesk.service.orders.states import centralized, display, rank
+from swapdesk.service.quoting.routes import PricedRoute, in_usd, leg_filters
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import RouteChoice, StoredOrder, StoredQuote
+from swapdesk.service.venues.adapter import (
+    Ambiguous,
+    DepositAddressesInUse,
+    DepositInstruction,
+    LegOrder,
+    RateExpired,
+    Rejected,
+    Terms,
+    Transient,
+    VenueFailure,
+)
 from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import within
+from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.orders import LegStatus, OrderStatus
 from swapdesk.wire.tokens import Token
+
+Position = Literal["in", "out", "back"]
+"""``back`` returns the token originally sent, when a private order fails part-way."""
+
+SECOND_LEG_PATIENCE = timedelta(hours=24)
+"""How much longer the second deposit address of a private order waits than the first."""
+
+
+def refusals(order: StoredOrder) -> list[str]:
+    """``in:code`` and ``out:code`` of each leg a venue refused so far, in order."""
+    listed = order.detail.get("refusals")
+    return listed.split(",") if isinstance(listed, str) and listed else []
+
+
+def opened_in_vain(order: StoredOrder) -> list[str]:
+    """Codes of the venues that opened the second leg of a route whose first leg was refused."""
+    listed = order.detail.get("openedInVain")
+    return listed.split(",") if isinstance(listed, str) and listed else []
+
+
+def moves(order: StoredOrder) -> list[str]:
+    """Codes of the venues that gave up a leg of the order after its deposit arrived."""
+    listed = order.detail.get("moves")
+    return listed.split(",") if isinstance(listed, str) and listed else []
+
+
+def leg_key(order: StoredOrder, position: Position) -> str:
+    """The key of a leg: ``<serviceId>:in``, and ``#2`` after it on the second route tried.
+
+    A leg that another venue took over has the key that was written down for it.
+    """
+    written = order.detail.get(f"{position}Key")
+    if isinstance(written, str):
+        return written
+    return _numbered(order, position, len(refusals(order)) + 1)
+
+
+def next_key(order: StoredOrder, position: Position) -> str:
+    """A key for this leg that no venue has seen yet."""
+    return _numbered(order, position, len(refusals(order)) + len(moves(order)) + 2)
+
+
+def _numbered(order: StoredOrder, position: Position, number: int) -> str:
+    return f"{order.service_id}:{position}" + (f"#{number}" if number > 1 else "")
+
+
+def terms_of(order: StoredOrder, position: Position) -> Terms:
+    """What the venue of a leg is held to; the markup is taken by the leg that pays out."""
+    pays_out = position == "out" or order.route == "standard"
+    return Terms(order.fixed, order.receive, order.markup if pays_out else Decimal(0))
+
+
+def _rate(order: StoredOrder, number: int) -> str | None:
+    return order.rates[number] if order.fixed and len(order.rates) > number else None
+
+
+def routes_with(
+    refused: Iterable[str],
+    opened: Iterable[str],
+    codes: Iterable[str],
+    route: Literal["standard", "private"],
+) -> frozenset[tuple[str, ...]]:
+    """Every route of ``codes`` over a venue that refused, or that would know both ends.
+
+    A venue asked for one leg of a private order, whatever it answered, knows that end and is
+    never asked for the other leg. ``opened`` are venues that know the receiver already.
+    """
+    everyone = tuple(codes)
+    found: set[tuple[str, ...]] = set()
+    for refusal in refused:
+        code = refusal.partition(":")[2]
+        if route == "standard":
+            found.add((code,))
+        else:
+            found.update((code, other) for other in everyone)
+            found.update((other, code) for other in everyone)
+    for code in opened:
+        found.update((code, other) for other in everyone)
+    return frozenset(found)
+
+
+def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
+    """The one leg of a standard order, paid out to the receiver."""
+    return LegOrder(
+        key=leg_key(order, "in"),
+        token_in=token_in,
+        token_out=token_out,
+        amount_in=order.amount_in,
+        amount_out=order.amount_out,
+        payout_address=order.receiver_address,
+        payout_tag=order.receiver_tag,
+        refund_address=order.refund_address,
+        refund_tag=order.refund_tag,
+        expires=order.expires,
+        terms=terms_of(order, "in"),
+        rate=_rate(order, 0),
+        payout_wallet=order.payout_wallet,
+    )
+
+
+def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
+    """The leg of a private order that pays the receiver; it waits longer than the first."""
+    return LegOrder(
+        key=leg_key(order, "out"),
+        token_in=middle,
+        token_out=token_out,
+        amount_in=order.middle_amount or order.amount_in,
+        amount_out=order.amount_out,
+        payout_address=order.receiver_address,
+        payout_tag=order.receiver_tag,
+        refund_address=intermediate_refund(order, middle),
+        refund_tag=None,
+        expires=order.expires + SECOND_LEG_PATIENCE,
+        terms=terms_of(order, "out"),
+        rate=_rate(order, 1),
+        payout_wallet=order.payout_wallet,
+    )
+
+
+def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
+    """Where a second leg may give the intermediary back.
+
+    Nobody is told the intermediary, so an address given for another chain counts as none. A
+    fixed order gets back the token originally sent, and never the intermediary.
+    """
+    given = order.detail.get("intermediateRefundAddress")
+    if order.fixed or not isinstance(given, str) or not is_address(given, middle):
+        return None
+    return given
+
+
+def first_leg(
+    order: StoredOrder, token_in: Token, middle: Token, second: DepositInstruction
+) -> LegOrder:
+    """The leg of a private order that takes the deposit and pays it on to the second."""
+    return LegOrder(
+        key=leg_key(order, "in"),
+        token_in=token_in,
+        token_out=middle,
+        amount_in=order.amount_in,
+        amount_out=order.middle_amount or second.amount_in,
+        payout_address=second.address,
+        payout_tag=second.tag,
+        refund_address=order.refund_address,
+        refund_tag=order.refund_tag,
+        expires=order.expires,
+        terms=terms_of(order, "in"),
+        rate=_rate(order, 0),
+    )
+
+
+class RouteFinder(Protocol):
+    """Who prices the next best route when a venue refuses."""
+
+    async def best_legs(
+        self,
+        token_in: Token,
+        token_out: Token,
+        amount: Decimal,
+        route: Literal["standard", "private"],
+        *,
+        exclude: frozenset[tuple[str, ...]],
+        markup: Decimal,
+        choice: RouteChoice,
+        partner_id: str | None,
+    ) -> PricedRoute | None: ...
+
+
+def needing_refund_address(venues: Venues) -> set[str]:
+    """Codes of the venues that open nothing without a refund address."""
+    return {v.provider.short_name for v in venues if v.traits.requires_refund_address}
+
+
+class NextRoute:
+    """Finds routes around venues that refused, on the terms of the quote."""
+
+    def __init__(self, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock) -> None:
+        self._catalog = catalog
+        self._venues = venues
+        self._routes = routes
+        self._clock = clock
+
+    async def after(self, order: StoredOrder, position: Position, code: str) -> StoredOrder | None:
+        """The order on its next best route, at -1 until it is open; None when no venue is left.
+
+        ``code`` is the venue that refused the leg at ``position``.
+        """
+        refused = [*refusals(order), f"{position}:{code}"]
+        opened = opened_in_vain(order)
+        if position == "in" and order.route == "private":
+            opened = [*opened, order.legs[1]]
+        if self._clock.now() >= order.expires:
+            return None
+        quoted = order.detail.get("quotedInAmount")
+        amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
+        wary = set() if order.refund_address is not None else needing_refund_address(self._venues)
+        codes = [venue.provider.short_name for venue in self._venues]
+        avoided = [*refused, *(f"in:{each}" for each in wary)]
+        route = await self._routes.best_legs(
+            self._token(order.token_in_id),
+            self._token(order.token_out_id),
+            amount,
+            centralized(order.route),
+            exclude=routes_with(avoided, opened, codes, centralized(order.route)),
+            markup=order.markup,
+            choice=order.choice,
+            partner_id=order.partner_id,
+        )
+        if route is None:
+            return None
+        return replace(
+            order,
+            status=int(OrderStatus.NEW),
+            modified=self._clock.now(),
+            legs=route.legs,
+            amount_in=route.amount_in,
+            amount_out=route.amount_out,
+            # The estimate of a private pair, not of the venues that were found.
+            minutes=order.minutes if order.route == "private" else route.minutes,
+            middle_token_id=route.middle_token_id,
+            middle_amount=route.middle_amount,
+            payout_wallet=route.payout_wallet,
+            detail={
+                "quotedInAmount": format(order.amount_in, "f"),
+                "quotedOutAmount": format(order.amount_out, "f"),
+                **order.detail,
+                "refusals": ",".join(refused),
+                "openedInVain": ",".join(opened),
+            },
+        )
+
+    def _token(self, token_id: str) -> Token:
+        token = self._catalog.token(token_id)
+        if token is None:
+            raise LookupError(f"token {token_id} of an order is not in the catalogue")
+        return token
+
 
 _FILTERS = ("in_included", "in_excluded", "out_included", "out_excluded")
 
@@ -129,3 +396,216 @@ def _only(choice: RouteChoice, quote: StoredQuote) -> RouteChoice:
     if quote.route == "standard":
         return replace(choice, swaps=quote.legs)
     return replace(choice, in_included=quote.legs[:1], out_included=quote.legs[1:])
+
+
+log = logging.getLogger(__name__)
+
+FALLBACK_SECONDS = 10.0
+"""After this long no further venue is tried in one go; the worker goes on."""
+
+CARRY_SECONDS = 24.0
+"""After this long an opening is left to the worker; clients wait a little longer for it."""
+
+
+class OutcomeUnknown(Exception):
+    """A venue may or may not have opened a leg; ``find`` by key decides later."""
+
+
+class _Refusal(Exception):
+    """A venue definitely did not open the leg at this position of the route."""
+
+    def __init__(
+        self,
+        position: Position,
+        code: str,
+        failure: ErrorCode = ErrorCode.PROVIDER_EXCHANGE_FAILED,
+    ) -> None:
+        super().__init__(f"{code} refused the {position} leg")
+        self.position = position
+        self.code = code
+        self.failure = failure
+        """What a fixed order, which never falls back, is answered with."""
+
+
+class Opening:
+    """Opens the legs of orders that have no deposit address yet."""
+
+    def __init__(
+        self, store: Store, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._venues = venues
+        self.routes = routes
+        self._next = NextRoute(catalog, venues, routes, clock)
+        self._clock = clock
+
+    async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
+        """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.
+
+        ``ask_first`` asks each venue what the key already stands for. Raises OutcomeUnknown,
+        at the latest after CARRY_SECONDS. Returns the row as it stands, also when someone
+        else was faster.
+        """
+        try:
+            return await within(self._clock, CARRY_SECONDS, self._carry(order, ask_first))
+        except TimeoutError:
+            raise OutcomeUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
+
+    async def _carry(self, order: StoredOrder, ask_first: bool) -> StoredOrder:
+        if order.route == "dex":
+            return await self._commit(order, self._ready(order))
+        until = self._clock.monotonic() + FALLBACK_SECONDS
+        while True:
+            try:
+                opened = await self._open_legs(order, ask_first=ask_first)
+            except _Refusal as refusal:
+                rerouted = (
+                    None
+                    if order.fixed
+                    else await self._next.after(order, refusal.position, refusal.code)
+                )
+                code = refusal.failure if order.fixed else ErrorCode.PROVIDER_EXCHANGE_FAILED
+            else:
+                return await self._commit(order, self._waiting(order, *opened))
+            if rerouted is None:
+                return await self._commit(order, self._failed(order, code))
+            if not await self._store.advance_order(rerouted, expected_version=order.version):
+                return await self._current(order)
+            order = replace(rerouted, version=order.version + 1)
+            if self._clock.monotonic() >= until:
+                raise OutcomeUnknown("no time for another venue")
+            ask_first = False
+
+    async def _open_legs(
+        self, order: StoredOrder, *, ask_first: bool
+    ) -> tuple[DepositInstruction, DepositInstruction | None]:
+        """What to pay, and where the second leg waits. The leg that pays out is opened first."""
+        token_in = self._token(order.token_in_id)
+        token_out = self._token(order.token_out_id)
+        if order.route == "standard":
+            leg = only_leg(order, token_in, token_out)
+            return await self._open(order, "in", order.legs[0], leg, ask_first), None
+        if order.middle_token_id is None or order.middle_amount is None:
+            raise ValueError(f"private order {order.service_id} has no intermediary")
+        middle = self._token(order.middle_token_id)
+        leg = second_leg(order, middle, token_out)
+        out = await self._open(order, "out", order.legs[1], leg, ask_first)
+        leg = first_leg(order, token_in, middle, out)
+        return await self._open(order, "in", order.legs[0], leg, ask_first), out
+
+    async def _open(
+        self,
+        order: StoredOrder,
+        position: Position,
+        code: str,
+        leg: LegOrder,
+        ask_first: bool,
+    ) -> DepositInstruction:
+        venue = self._venues.by_code(code)
+        if venue is None:
+            if ask_first:
+                raise OutcomeUnknown(f"{code} is not configured, but may have opened {leg.key}")
+            raise _Refusal(position, code)
+        try:
+            found = await venue.find(leg.key) if ask_first else None
+            if found is not None:
+                return found
+            if ask_first and self._clock.now() >= order.expires:
+                raise Rejected("the time to deposit has passed")
+        except VenueFailure as failure:
+            if isinstance(failure, Rejected):
+                raise _Refusal(position, code) from failure
+            raise OutcomeUnknown(f"{code} does not say: {failure.reason}") from failure
+        try:
+            return await venue.open(leg)
+        except DepositAddressesInUse as held:
+            log.info("order %s: %s has no free address for %s", order.service_id, code, leg.key)
+            raise _Refusal(position, code, ErrorCode.STATIC_DEPOSIT_IN_USE) from held
+        except RateExpired as ended:
+            log.info("order %s: the rate of %s for %s has ended", order.service_id, code, leg.key)
+            raise _Refusal(position, code, ErrorCode.FIXED_RATE_QUOTE_EXPIRED) from ended
+        except (Rejected, Transient) as failure:
+            log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure.reason)
+            raise _Refusal(position, code) from failure
+        except Ambiguous as failure:
+            log.warning("order %s: %s left %s open", order.service_id, code, leg.key)
+            raise OutcomeUnknown(failure.reason) from failure
+
+    def _waiting(
+        self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None
+    ) -> StoredOrder:
+        now = self._clock.now()
+        detail = {**order.detail, "inCreated": rfc3339(now)}
+        if refusals(order):
+            detail["rerouted"] = True
+        if second is not None:
+            detail["outCreated"] = rfc3339(now)
+        amount_out = pay.amount_out if second is None else second.amount_out
+        return replace(
+            self._at(order, OrderStatus.WAITING, now),
+            in_status=int(LegStatus.WAITING),
+            out_status=None if second is None else int(LegStatus.WAITING),
+            deposit_address=pay.address,
+            deposit_tag=pay.tag,
+            amount_in=pay.amount_in,
+            amount_out=amount_out,
+            amount_in_usd=in_usd(self._token(order.token_in_id), pay.amount_in),
+            amount_out_usd=in_usd(self._token(order.token_out_id), amount_out),
+            due_at=now,
+            detail=detail,
+        )
+
+    def _ready(self, order: StoredOrder) -> StoredOrder:
+        """A DEX order has no deposit: its transaction was made before it was begun."""
+        now = self._clock.now()
+        return replace(
+            self._at(order, OrderStatus.WAITING, now),
+            in_status=int(LegStatus.WAITING),
+            due_at=now,
+            detail={**order.detail, "inCreated": rfc3339(now)},
+        )
+
+    def _failed(self, order: StoredOrder, code: ErrorCode) -> StoredOrder:
+        now = self._clock.now()
+        quoted = (order.detail.get(name) for name in ("quotedInAmount", "quotedOutAmount"))
+        amount_in, amount_out = (
+            Decimal(text) if isinstance(text, str) else None for text in quoted
+        )
+        return replace(
+            self._at(order, OrderStatus.FAILED, now),
+            amount_in=amount_in or order.amount_in,
+            amount_out=amount_out or order.amount_out,
+            in_status=int(LegStatus.FAILED),
+            failure_code=code.value,
+            due_at=None,
+        )
+
+    @staticmethod
+    def _at(order: StoredOrder, status: OrderStatus, now: datetime) -> StoredOrder:
+        shown = display(status, order.in_status, order.out_status, order.route)
+        return replace(
+            order,
+            status=int(status),
+            display_status=shown.value,
+            rank=rank(shown),
+            modified=now,
+            attempt=0,
+        )
+
+    async def _commit(self, order: StoredOrder, changed: StoredOrder) -> StoredOrder:
+        if await self._store.advance_order(changed, expected_version=order.version):
+            return replace(changed, version=order.version + 1)
+        return await self._current(order)
+
+    async def _current(self, order: StoredOrder) -> StoredOrder:
+        found = await self._store.get_order(order.partner_id, order.service_id)
+        if found is None:
+            raise LookupError(f"order {order.service_id} is not in the store")
+        return found
+
+    def _token(self, token_id: str) -> Token:
+        token = self._catalog.token(token_id)
+        if token is None:
+            raise LookupError(f"token {token_id} of an order is not in the catalogue")
+        return token

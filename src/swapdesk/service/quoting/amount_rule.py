@@ -13,10 +13,9 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.clock import Clock
-from swapdesk.service.quoting.fanout import DEADLINE
-from swapdesk.service.quoting.pricing import Priced
+from swapdesk.service.quoting.asking import DEADLINE
+from swapdesk.service.quoting.pricing import RESERVE, Priced
 from swapdesk.service.quoting.private_bounds import PrivateBounds
-from swapdesk.service.quoting.reach import RESERVE
 from swapdesk.service.quoting.routes import (
     Cause,
     PairBounds,

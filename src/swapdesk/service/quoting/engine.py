@@ -18,21 +18,21 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.amount_rule import AmountRule
 from swapdesk.service.quoting.asking import Asking
-from swapdesk.service.quoting.intermediaries import Intermediaries
-from swapdesk.service.quoting.pricing import Priced, Pricing, best_per_pair, ranked
-from swapdesk.service.quoting.private_bounds import PrivateBounds
-from swapdesk.service.quoting.reach import Reach
-from swapdesk.service.quoting.rotation import Rotation
+from swapdesk.service.quoting.pricing import Priced, Pricing, Reach, best_per_pair, ranked
+from swapdesk.service.quoting.private_bounds import PrivateBounds, Rotation
 from swapdesk.service.quoting.routes import (
+    Intermediaries,
     PairBounds,
     PricedRoute,
     Route,
     RouteQuestion,
     UnpricedRoute,
     alike,
+    in_usd,
+    loses_too_much,
+    swap_cap,
 )
 from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
-from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredQuote

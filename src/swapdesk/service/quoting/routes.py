@@ -3,17 +3,26 @@
 A standard route has one leg. A private route has two on different venues, so that nobody sees
 both ends. Amounts are Decimal in token units; what a venue pays is cut to the token's decimals,
 what it asks for is raised to them.
+
+Which venues may stand at which place of a route, as asked (contract 6.13 to 6.16).
+
+The tokens a private route may pass through, and the venues on either side of them.
+
+US dollars: what an amount is worth, and how much of a token one swap may carry.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from enum import Enum
 from typing import Literal
 
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.errors import ServiceError
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -23,8 +32,11 @@ from swapdesk.service.venues.adapter import (
     VenueLimits,
     VenueQuote,
 )
+from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import GuardedVenue, TimedOut
 from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
+from swapdesk.wire.errors import ErrorCode, FieldProblem
+from swapdesk.wire.quotes import LegFilters
 from swapdesk.wire.tokens import Token
 
 
@@ -271,3 +283,152 @@ def over_two(first: PricedLeg, second: PricedLeg, middle: Token) -> PricedRoute:
         markup=second.markup,
         valid_until=min(ends) if ends else None,
     )
+
+
+_FILTERS = {
+    "in_included": ("in_leg_included_swaps", "inLegIncludedSwaps"),
+    "in_excluded": ("in_leg_excluded_swaps", "inLegExcludedSwaps"),
+    "out_included": ("out_leg_included_swaps", "outLegIncludedSwaps"),
+    "out_excluded": ("out_leg_excluded_swaps", "outLegExcludedSwaps"),
+}
+
+
+@dataclass(frozen=True)
+class Eligible:
+    """``choice`` names providers; ``terms`` leave out those that cannot keep them.
+
+    ``markup_optional`` keeps venues that take no markup.
+    """
+
+    terms: Terms = FLOATING
+    choice: RouteChoice = EVERY_ROUTE
+    markup_optional: bool = False
+
+    def able(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """Those that can price on these terms."""
+        marked = bool(self.terms.markup) and not self.markup_optional
+        return [
+            venue
+            for venue in venues
+            if (not self.terms.fixed or venue.traits.fixed)
+            and (not marked or venue.provider.markup_supported)
+        ]
+
+    def direct(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """For standard routes."""
+        return _kept(self.able(venues), self.choice.swaps, None)
+
+    def firsts(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """For the leg that takes the deposit."""
+        return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
+
+    def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
+        """For the leg that pays the receiver: nobody has a refund address on the chain between."""
+        trusting = [each for each in venues if not each.traits.requires_refund_address]
+        return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
+
+
+def _kept(
+    venues: list[GuardedVenue], included: tuple[str, ...] | None, excluded: tuple[str, ...] | None
+) -> list[GuardedVenue]:
+    if included is None and excluded is None:
+        return venues
+    return [
+        venue
+        for venue in venues
+        if (included is None or venue.provider.short_name in included)
+        and (excluded is None or venue.provider.short_name not in excluded)
+    ]
+
+
+def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
+    """The four filters by their names in RouteChoice; 422 for a code nobody has."""
+    found: dict[str, tuple[str, ...] | None] = {}
+    for name, (field, wire_name) in _FILTERS.items():
+        codes: list[str] | None = getattr(asked, field)
+        if codes is not None:
+            require_known(wire_name, codes, venues, routing=False)
+        found[name] = None if codes is None else tuple(dict.fromkeys(codes))
+    return found
+
+
+def require_known(field: str, codes: Iterable[str], venues: Venues, *, routing: bool) -> None:
+    """422 on ``field`` for a code of no provider, or, when asked, of one that is not routing."""
+    for code in codes:
+        provider = venues.provider(code)
+        if provider is None or (routing and not provider.enabled):
+            unknown = provider is None
+            what = "is no provider code" if unknown else "is a provider that is not routing"
+            raise ServiceError(
+                ErrorCode.VALIDATION_ERROR,
+                "Validation Failed",
+                fields={field: FieldProblem(message=what, value=code)},
+            )
+
+
+_XMR = "xmr"
+
+
+class Intermediaries:
+    """``token_ids`` names the rotating set, best of which is chosen per venue pair."""
+
+    def __init__(self, catalog: Catalog, venues: Venues, token_ids: Iterable[str]) -> None:
+        self._catalog = catalog
+        self._venues = venues
+        self._token_ids = tuple(token_ids)
+
+    def between(
+        self, token_in: Token, token_out: Token, eligible: Eligible, *, only_xmr: bool = False
+    ) -> Iterator[tuple[Token, list[GuardedVenue], list[GuardedVenue]]]:
+        """Each usable intermediary with the venues of the first and of the second leg."""
+        for token_id in self._token_ids:
+            middle = self._catalog.token(token_id)
+            if middle is None or middle.id in (token_in.id, token_out.id):
+                continue
+            if not self._catalog.routable(middle) or (only_xmr and not is_xmr(middle)):
+                continue
+            firsts = eligible.firsts(self._venues.trading(token_in, middle))
+            seconds = eligible.seconds(self._venues.trading(middle, token_out))
+            if firsts and seconds:
+                yield middle, firsts, seconds
+
+
+def is_xmr(token: Token) -> bool:
+    """Whether the token is the coin of the Monero chain, not a copy of it elsewhere."""
+    return token.mainnet and token.chain_data.kind.casefold() == _XMR
+
+
+SWAP_CAP_USD = Decimal(400_000)
+"""Largest swap on centralized routes (contract 6.5)."""
+
+PRICE_IMPACT = Decimal("0.30")
+"""A route that loses more of the dollar value than this is shown and must not be used."""
+
+_USD_DECIMALS = 6
+
+
+def in_usd(token: Token, amount: Decimal) -> Decimal | None:
+    """The value of ``amount``; None where the token has no price."""
+    if token.price is None:
+        return None
+    return short(quantize(ROUGH.multiply(amount, token.price), _USD_DECIMALS, up=False))
+
+
+def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
+    """What ``amount`` is worth when ``valued`` of the same token is worth ``usd``."""
+    exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
+    return short(quantize(exact, _USD_DECIMALS, up=False))
+
+
+def swap_cap(token: Token) -> Decimal | None:
+    """The largest amount of the token worth at most 400,000 USD; None without a price."""
+    if token.price is None or token.price <= 0:
+        return None
+    return quantize(ROUGH.divide(SWAP_CAP_USD, token.price), token.decimals, up=False)
+
+
+def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
+    """Whether a route is to be filtered for its price impact; never where a price is missing."""
+    if usd_in is None or usd_out is None or usd_in <= 0:
+        return False
+    return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

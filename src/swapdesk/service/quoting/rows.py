@@ -17,8 +17,10 @@ from swapdesk.service.quoting.routes import (
     Route,
     RouteQuestion,
     UnpricedRoute,
+    in_usd,
+    loses_too_much,
+    swap_cap,
 )
-from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
 from swapdesk.service.store.records import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.onchain.adapter import DexQuestion

@@ -2,19 +2,24 @@
 
 Every write is one durable transaction with its outbox rows; a method returns after the
 commit. State moves by compare-and-set only.
+
+Security verdicts of the embedded store, one for each token.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from swapdesk.service.store.bundles import BundleState, StoredBundle, StoredGroup
 from swapdesk.service.store.records import (
+    BundleState,
     OrderFilter,
     OrderVersion,
     OutboxRow,
+    StoredBundle,
+    StoredGroup,
     StoredOrder,
     StoredQuote,
     Usage,
@@ -161,3 +166,16 @@ class Store(Protocol):
     async def requests_in_month(self, partner_id: str, month: str) -> int: ...
 
     async def close(self) -> None: ...
+
+
+def save_scan(db: sqlite3.Connection, token_id: str, verdict: bytes) -> None:
+    db.execute(
+        "INSERT INTO scans (token_id, verdict) VALUES (?, ?)"
+        " ON CONFLICT DO UPDATE SET verdict = excluded.verdict",
+        (token_id, verdict),
+    )
+
+
+def load_scans(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
+    rows = db.execute("SELECT token_id, verdict FROM scans")
+    return [(str(row["token_id"]), bytes(row["verdict"])) for row in rows]

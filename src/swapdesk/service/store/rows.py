@@ -1,16 +1,37 @@
-"""Quotes and orders as rows of SQLite, and back."""
+"""Quotes and orders as rows of SQLite, and back.
+
+Groups of orders and their bundles in the embedded store.
+
+A bundle moves by compare-and-set on its state alone, so that of any number who submit it one
+does (contract 17.2).
+
+The longer SQL statements of the embedded store.
+
+One page of ``GET /orders`` out of the table of orders (contract 8.21).
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder, StoredQuote
+from swapdesk.service.store.records import (
+    EVERY_ROUTE,
+    BundleState,
+    BundleUnderWay,
+    OrderFilter,
+    RouteChoice,
+    StoredBatch,
+    StoredBundle,
+    StoredGroup,
+    StoredOrder,
+    StoredQuote,
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -118,3 +139,192 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "choice": lambda choice: _json(_plain_choice(choice)),
 }
 """How the columns are written that SQLite does not take as they are."""
+
+
+GROUP = "SELECT * FROM groups WHERE partner_id = ? AND multi_id = ?"
+ORDERS_OF_GROUP = "SELECT * FROM orders WHERE partner_id = ? AND multi_id = ? ORDER BY rowid"
+
+
+def insert_group(db: sqlite3.Connection, group: StoredGroup) -> None:
+    db.execute(
+        "INSERT INTO groups (multi_id, partner_id, created, chain) VALUES (?, ?, ?, ?)",
+        (group.multi_id, group.partner_id, micros(group.created), group.chain),
+    )
+
+
+def group_of(row: sqlite3.Row) -> StoredGroup:
+    return StoredGroup(row["multi_id"], row["partner_id"], moment_of(row["created"]), row["chain"])
+
+
+def replace_pending(db: sqlite3.Connection, bundle: StoredBundle) -> None:
+    """Store it instead of what was pending. Raises BundleUnderWay."""
+    for other in of_group(db, bundle.partner_id, bundle.multi_id):
+        if other.claimed & bundle.service_ids:
+            raise BundleUnderWay(bundle.multi_id)
+    db.execute(
+        "DELETE FROM bundles WHERE partner_id = ? AND multi_id = ? AND state = 'pending'",
+        (bundle.partner_id, bundle.multi_id),
+    )
+    db.execute(
+        "INSERT INTO bundles (multi_id, partner_id, chain, created, modified, expires, state,"
+        " owner, batches, tx_hash, failure_reason) VALUES (:multi_id, :partner_id, :chain,"
+        " :created, :modified, :expires, :state, :owner, :batches, :tx_hash, :failure_reason)",
+        _values(bundle)
+        | {
+            "multi_id": bundle.multi_id,
+            "chain": bundle.chain,
+            "created": micros(bundle.created),
+            "expires": micros(bundle.expires),
+        },
+    )
+
+
+def of_group(db: sqlite3.Connection, partner_id: str, multi_id: str) -> list[StoredBundle]:
+    """Newest first."""
+    rows = db.execute(
+        "SELECT * FROM bundles WHERE partner_id = ? AND multi_id = ? ORDER BY number DESC",
+        (partner_id, multi_id),
+    )
+    return [_bundle_of(row) for row in rows]
+
+
+def under_way(db: sqlite3.Connection) -> list[StoredBundle]:
+    rows = db.execute("SELECT * FROM bundles WHERE state = 'submitted' ORDER BY number")
+    return [_bundle_of(row) for row in rows]
+
+
+def move(db: sqlite3.Connection, bundle: StoredBundle, expected: BundleState) -> bool:
+    moved = db.execute(
+        "UPDATE bundles SET state = :state, modified = :modified, batches = :batches,"
+        " tx_hash = :tx_hash, failure_reason = :failure_reason"
+        " WHERE number = :number AND partner_id = :partner_id AND state = :expected",
+        _values(bundle) | {"number": bundle.number, "expected": expected},
+    )
+    return moved.rowcount == 1
+
+
+def _values(bundle: StoredBundle) -> dict[str, Any]:
+    return {
+        "partner_id": bundle.partner_id,
+        "modified": micros(bundle.modified),
+        "state": bundle.state,
+        "owner": bundle.owner,
+        "batches": json.dumps([asdict(batch) for batch in bundle.batches], separators=(",", ":")),
+        "tx_hash": bundle.tx_hash,
+        "failure_reason": bundle.failure_reason,
+    }
+
+
+def _bundle_of(row: sqlite3.Row) -> StoredBundle:
+    batches = (
+        StoredBatch(**{**each, "service_ids": tuple(each["service_ids"])})
+        for each in json.loads(row["batches"])
+    )
+    return StoredBundle(
+        number=row["number"],
+        multi_id=row["multi_id"],
+        partner_id=row["partner_id"],
+        chain=row["chain"],
+        created=moment_of(row["created"]),
+        modified=moment_of(row["modified"]),
+        expires=moment_of(row["expires"]),
+        state=row["state"],
+        owner=row["owner"],
+        batches=tuple(batches),
+        tx_hash=row["tx_hash"],
+        failure_reason=row["failure_reason"],
+    )
+
+
+# Identity of an order, which no later write may change.
+_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest"})
+_CHANGING = (*(name for name in ORDER_COLUMNS if name not in _FIXED), "amount_key")
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    names = ", ".join(columns)
+    marks = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
+
+
+INSERT_QUOTE = _insert("quotes", QUOTE_COLUMNS)
+INSERT_ORDER = _insert("orders", (*ORDER_COLUMNS, "amount_key"))
+ADVANCE = (
+    "UPDATE orders SET "  # noqa: S608 - column names are ours
+    + ", ".join(f"{name} = :{name}" for name in _CHANGING)
+    + ", lease_owner = NULL, lease_until = NULL"
+    + " WHERE service_id = :service_id AND version = :expected AND rank <= :rank"
+)
+ANNOUNCE = (
+    "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
+    " VALUES (:service_id, :partner_id, :version, :status, :rank, :modified)"
+)
+# Free rows and leased ones apart, so that each half is a walk along the index.
+CLAIM = (
+    "UPDATE orders SET lease_owner = :owner, lease_until = :until WHERE service_id IN ("
+    " SELECT service_id FROM ("
+    "  SELECT service_id, due_at FROM orders WHERE lease_until IS NULL AND due_at <= :now"
+    "  UNION ALL"
+    "  SELECT service_id, due_at FROM orders WHERE lease_until <= :now AND due_at <= :now"
+    " ) ORDER BY due_at LIMIT :limit) RETURNING *"
+)
+NEXT_DUE = (
+    "SELECT MIN(due) FROM ("
+    " SELECT * FROM (SELECT due_at AS due FROM orders"
+    "  WHERE lease_until IS NULL AND due_at IS NOT NULL ORDER BY due_at LIMIT 1)"
+    " UNION ALL"
+    " SELECT MIN(MAX(due_at, lease_until)) FROM orders"
+    "  WHERE lease_until IS NOT NULL AND due_at IS NOT NULL)"
+)
+ORDER_VERSION = "SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"
+ORDER_OF_TRANSACTION = (
+    "SELECT service_id FROM orders WHERE json_extract(detail, '$.sourceChain') = ?"
+    " AND json_extract(detail, '$.confirmedHash') = ?"
+)
+RECENT_PAYOUTS = (
+    "SELECT legs, payout_wallet FROM orders WHERE partner_id = ? AND created >= ?"
+    " AND route = 'private' ORDER BY created DESC, rowid DESC LIMIT ?"
+)
+
+
+_SORT_COLUMNS = {"created": "created", "updated": "modified", "amount": "amount_key"}
+
+
+def page_of(db: sqlite3.Connection, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
+    """The rows of the page and the number of rows on all pages, from one snapshot."""
+    where, values = _where(wanted)
+    direction = "DESC" if wanted.descending else "ASC"
+    order_by = f"{_SORT_COLUMNS[wanted.sort]} {direction}, rowid {direction}"
+    db.execute("BEGIN")
+    try:
+        (total,) = db.execute(
+            f"SELECT COUNT(*) FROM orders WHERE {where}",  # noqa: S608 - columns are ours
+            values,
+        ).fetchone()
+        rows = db.execute(
+            f"SELECT * FROM orders WHERE {where}"  # noqa: S608 - columns are ours
+            f" ORDER BY {order_by} LIMIT ? OFFSET ?",
+            [*values, wanted.limit, wanted.offset],
+        ).fetchall()
+    finally:
+        db.execute("COMMIT")
+    return [order_of(row) for row in rows], total
+
+
+def _where(wanted: OrderFilter) -> tuple[str, list[str | int]]:
+    terms = ["partner_id = ?", "created >= ?"]
+    values: list[str | int] = [wanted.partner_id, micros(wanted.since)]
+    if wanted.until is not None:
+        terms.append("created <= ?")
+        values.append(micros(wanted.until))
+    if wanted.statuses:
+        terms.append(f"status IN ({', '.join('?' * len(wanted.statuses))})")
+        values.extend(wanted.statuses)
+    if wanted.private is not None:
+        terms.append("route = 'private'" if wanted.private else "route <> 'private'")
+    for column in ("token_in_id", "token_out_id", "multi_id"):
+        value = getattr(wanted, column)
+        if value is not None:
+            terms.append(f"{column} = ?")
+            values.append(value)
+    return " AND ".join(terms), values

@@ -2,6 +2,8 @@
 
 ``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
 predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
+
+Counters of the embedded store: requests of a month and the windows of rate limits.
 """
 
 from __future__ import annotations
@@ -9,46 +11,82 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from swapdesk.paths import make_directories
-from swapdesk.service.store import bundle_rows, counters, outbox, verdicts
-from swapdesk.service.store.bundles import BundleState, StoredBundle, StoredGroup
-from swapdesk.service.store.order_page import page_of
+from swapdesk.service.store import protocol, records
+from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone
 from swapdesk.service.store.records import (
+    BundleState,
     OrderFilter,
     OrderVersion,
     OutboxRow,
+    StoredBundle,
+    StoredGroup,
     StoredOrder,
     StoredQuote,
     Usage,
 )
 from swapdesk.service.store.rows import (
-    ORDER_COLUMNS,
-    QUOTE_COLUMNS,
-    amount_key,
-    micros,
-    moment_of,
-    order_of,
-    quote_of,
-    values_of,
-)
-from swapdesk.service.store.schema import prepare
-from swapdesk.service.store.statements import (
     ADVANCE,
     ANNOUNCE,
     CLAIM,
     INSERT_ORDER,
     INSERT_QUOTE,
     NEXT_DUE,
+    ORDER_COLUMNS,
     ORDER_OF_TRANSACTION,
     ORDER_VERSION,
+    QUOTE_COLUMNS,
     RECENT_PAYOUTS,
+    amount_key,
+    micros,
+    moment_of,
+    order_of,
+    page_of,
+    quote_of,
+    values_of,
 )
-from swapdesk.service.store.store_file import StoreFile
+from swapdesk.service.store.schema import prepare
+from swapdesk.service.store.writer import StoreFile
+
+
+def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
+    db.executemany(
+        "INSERT INTO requests (partner_id, month, count) VALUES (?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+        [(partner_id, month, count) for partner_id, count in counts.items()],
+    )
+
+
+def requests_in_month(db: sqlite3.Connection, partner_id: str, month: str) -> int:
+    row = db.execute(
+        "SELECT count FROM requests WHERE partner_id = ? AND month = ?", (partner_id, month)
+    ).fetchone()
+    return 0 if row is None else int(row["count"])
+
+
+def save_usage(db: sqlite3.Connection, rows: Sequence[Usage]) -> None:
+    """Counts only grow within a window, so a batch that arrives late changes nothing."""
+    db.executemany(
+        "INSERT INTO usage (partner_id, rate_class, seconds, number, used) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET number = excluded.number, used = excluded.used"
+        " WHERE (excluded.number, excluded.used) > (usage.number, usage.used)",
+        [(row.partner_id, row.rate_class, row.seconds, row.number, row.used) for row in rows],
+    )
+
+
+def load_usage(db: sqlite3.Connection, since: datetime) -> list[Usage]:
+    found = db.execute(
+        "SELECT * FROM usage WHERE (number + 1) * seconds > ?", (since.timestamp(),)
+    ).fetchall()
+    return [
+        Usage(row["partner_id"], row["rate_class"], row["seconds"], row["number"], row["used"])
+        for row in found
+    ]
 
 
 class SqliteStore:
@@ -240,15 +278,15 @@ class SqliteStore:
     # Outbox
 
     async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:
-        return await self._file.read(lambda db: outbox.rows_after(db, after, limit))
+        return await self._file.read(lambda db: records.rows_after(db, after, limit))
 
     async def last_outbox(self) -> int:
-        return await self._file.read(outbox.last_sequence)
+        return await self._file.read(records.last_sequence)
 
     async def outbox_beyond(self, sequence: int) -> None:
         with self._file.growth() as grown:
             # Only after listening: a commit between the two would be missed otherwise.
-            while await self._file.read(outbox.last_sequence) <= sequence:
+            while await self._file.read(records.last_sequence) <= sequence:
                 await grown.wait()
                 grown.clear()
 
@@ -261,24 +299,24 @@ class SqliteStore:
     # Counters
 
     async def add_requests(self, month: str, counts: dict[str, int]) -> None:
-        await self._file.write(lambda db: counters.add_requests(db, month, counts))
+        await self._file.write(lambda db: add_requests(db, month, counts))
 
     async def requests_in_month(self, partner_id: str, month: str) -> int:
-        return await self._file.read(lambda db: counters.requests_in_month(db, partner_id, month))
+        return await self._file.read(lambda db: requests_in_month(db, partner_id, month))
 
     async def save_usage(self, rows: Sequence[Usage]) -> None:
-        await self._file.write(lambda db: counters.save_usage(db, rows))
+        await self._file.write(lambda db: save_usage(db, rows))
 
     async def load_usage(self, since: datetime) -> list[Usage]:
-        return await self._file.read(lambda db: counters.load_usage(db, since))
+        return await self._file.read(lambda db: load_usage(db, since))
 
     # Verdicts
 
     async def save_scan(self, token_id: str, verdict: bytes) -> None:
-        await self._file.write(lambda db: verdicts.save_scan(db, token_id, verdict))
+        await self._file.write(lambda db: protocol.save_scan(db, token_id, verdict))
 
     async def load_scans(self) -> list[tuple[str, bytes]]:
-        return await self._file.read(verdicts.load_scans)
+        return await self._file.read(protocol.load_scans)
 
     # Below the surface
 

@@ -2,18 +2,45 @@
 
 Both payments stand in one transaction, so that nothing is taken without the other. The half is
 good as long as its blockhash; who signs last may choose until then, which is why it is short.
+
+What a swap with the maker costs: its margin, and what the user pays the network.
+
+One transaction of two parties on Solana, which the maker has signed and the user has not.
+
+All of it happens or nothing: the maker's payment, the user's payment, and where it is missing
+the token account that the maker pays into, at the user's cost. The user pays the fee.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
+
+from solders.hash import Hash
+from solders.instruction import Instruction
+from solders.keypair import Keypair
+from solders.message import MessageV0, to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.rpc.solana_errors import SolanaRefused
+from swapdesk.chain.solana.instructions import (
+    ComputeLimit,
+    ComputePrice,
+    CreateTokenAccount,
+    Memo,
+    Transfer,
+    TransferChecked,
+)
+from swapdesk.chain.solana.programs import token_account
+from swapdesk.chain.solana.transaction import PACKET_BYTES, packet_size, read_transaction
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,
@@ -26,19 +53,56 @@ from swapdesk.service.venues.onchain.adapter import (
     Prepared,
     Progress,
 )
-from swapdesk.service.venues.onchain.atoll_terms import (
-    FEE,
-    MOST_USD,
-    SLOT_SECONDS,
-    UNITS,
-    offered,
-)
-from swapdesk.service.venues.onchain.unsigned import Unsigned
+from swapdesk.service.venues.onchain.hot_wallet import Unsigned
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
+
+UNITS = 100_000
+"""Compute units of one swap, an account that is opened included."""
+MICRO_LAMPORTS = 1_000
+"""Offered for each of them."""
+SIGNATURES = 2
+LAMPORTS_PER_SIGNATURE = 5_000
+FEE = SIGNATURES * LAMPORTS_PER_SIGNATURE + UNITS * MICRO_LAMPORTS // 1_000_000
+"""Lamports that the user pays, whatever comes of the transaction."""
+
+MARGIN = Fraction(12, 10_000)
+"""What the maker keeps of every swap."""
+WIDEST = Fraction(30, 10_000)
+"""And beside it of the largest one; of smaller ones in proportion."""
+MOST_USD = 250_000
+"""The maker takes no more risk than this at once."""
+
+SLOT_SECONDS = Decimal("0.4")
+"""About how long a block takes; blocks decide, and seconds only tell somebody when."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """``out`` units of the token bought; ``impact`` is the share that the size costs."""
+
+    out: int
+    impact: Decimal
+
+
+def offered(
+    amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
+) -> Offer | None:
+    """What the maker pays for ``amount`` units at these prices in dollars; None for nothing, and
+    for more than it takes."""
+    worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
+    if worth > MOST_USD:
+        return None
+    impact = WIDEST * worth / MOST_USD
+    out = int(worth * (1 - MARGIN - impact) / Fraction(price_out) * 10**decimals_out)
+    if out <= 0:
+        return None
+    shown = Decimal(impact.numerator) / Decimal(impact.denominator)
+    return Offer(out, shown.quantize(Decimal("0.000001")))
+
 
 PriceOfToken = Callable[[Token], Decimal | None]
 """Dollars for a unit of a token at this moment; None where the maker does not trade it."""
@@ -107,7 +171,6 @@ class Atoll(Unsigned):
 
     async def _held(self, token: Token) -> int:
         """What the maker has of a token."""
-        from swapdesk.service.venues.onchain.atoll_half import maker_address
 
         maker = maker_address(self._seed)
         if token.address is None:
@@ -147,7 +210,6 @@ class Atoll(Unsigned):
         )
 
     def _half(self, deal: Deal, owner: str, receiver: str, blockhash: str) -> bytes:
-        from swapdesk.service.venues.onchain.atoll_half import Half, Paid, half_signed
 
         plan, token_in, token_out = deal.plan, deal.token_in, deal.token_out
         half = Half(
@@ -164,7 +226,6 @@ class Atoll(Unsigned):
 
     async def _try(self, raw: bytes) -> None:
         """Raises DexRefused when the programs would not execute it now."""
-        from swapdesk.service.venues.onchain.atoll_half import account_names
 
         try:
             outcome = await self._client.simulate(raw, account_names(raw))
@@ -221,3 +282,93 @@ def _reason(error: Any) -> str:
     if isinstance(error, dict) and set(error) == {"InstructionError"}:
         return "the account does not hold what it sells, or the SOL for it"
     return "the programs refuse it"
+
+
+@dataclass(frozen=True)
+class Paid:
+    """``units`` of a mint of the token program, of SOL for None."""
+
+    mint: str | None
+    units: int
+    decimals: int
+
+
+@dataclass(frozen=True)
+class Half:
+    """What both parties agree on. ``memo`` makes it another message than every other swap."""
+
+    owner: str
+    receiver: str
+    sold: Paid
+    bought: Paid
+    memo: str
+
+
+def half_signed(half: Half, blockhash: str, seed: bytes) -> bytes:
+    """The transaction with the signature of the key of ``seed``, the user's place empty.
+
+    Raises ValueError when it is larger than a packet, or the maker swaps with itself.
+    """
+    maker = Keypair.from_seed(seed)
+    owner = Pubkey.from_string(half.owner)
+    if owner == maker.pubkey():
+        raise ValueError("the maker does not swap with itself")
+    message = MessageV0.try_compile(
+        owner, _instructions(half, owner, maker.pubkey()), [], Hash.from_string(blockhash)
+    )
+    if packet_size(message) > PACKET_BYTES:
+        raise ValueError("the swap does not fit into one transaction")
+    signed = to_bytes_versioned(message)
+    signatures = [
+        maker.sign_message(signed) if key == maker.pubkey() else Signature.default()
+        for key in message.account_keys[: message.header.num_required_signatures]
+    ]
+    return bytes(VersionedTransaction.populate(message, signatures))
+
+
+def maker_address(seed: bytes) -> str:
+    """The address of the key of ``seed``."""
+    return str(Keypair.from_seed(seed).pubkey())
+
+
+def account_names(raw: bytes) -> list[str]:
+    """The accounts of a transaction in their order."""
+    return [str(key) for key in read_transaction(raw).message.account_keys]
+
+
+def signed_by_payer(raw: bytes, signature: str) -> bool:
+    """Whether it is the payer's signature of exactly this transaction."""
+    message = read_transaction(raw).message
+    try:
+        given = Signature.from_string(signature)
+    except ValueError:
+        return False
+    return given.verify(message.account_keys[0], to_bytes_versioned(message))
+
+
+def _instructions(half: Half, owner: Pubkey, maker: Pubkey) -> list[Instruction]:
+    receiver = Pubkey.from_string(half.receiver)
+    made = [ComputeLimit(UNITS).build(), ComputePrice(MICRO_LAMPORTS).build()]
+    if half.bought.mint is not None:
+        mint = Pubkey.from_string(half.bought.mint)
+        made.append(CreateTokenAccount(owner, receiver, mint).build())
+    made += [
+        _payment(half.bought, maker, receiver),
+        _payment(half.sold, owner, maker),
+        Memo(half.memo).build(),
+    ]
+    return made
+
+
+def _payment(paid: Paid, source: Pubkey, destination: Pubkey) -> Instruction:
+    if paid.mint is None:
+        return Transfer(source, destination, paid.units).build()
+    mint = Pubkey.from_string(paid.mint)
+    return TransferChecked(
+        token_account(source, mint),
+        mint,
+        token_account(destination, mint),
+        source,
+        paid.units,
+        paid.decimals,
+    ).build()

@@ -19,6 +19,7 @@ from swapdesk.service.venues.onchain.adapter import (
     Prepared,
     Progress,
 )
+from swapdesk.service.venues.onchain.hot_wallet import Spender, Unsigned
 from swapdesk.service.venues.onchain.pool_venue import (
     Pools,
     planned,
@@ -26,8 +27,6 @@ from swapdesk.service.venues.onchain.pool_venue import (
     tried,
 )
 from swapdesk.service.venues.onchain.reader import ChainReader
-from swapdesk.service.venues.onchain.spending import Spender
-from swapdesk.service.venues.onchain.unsigned import Unsigned
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token

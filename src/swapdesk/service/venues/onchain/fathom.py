@@ -21,6 +21,7 @@ from swapdesk.service.venues.onchain.adapter import (
     Progress,
 )
 from swapdesk.service.venues.onchain.documents import NO_SIGNATURE, Document, Signature, signed_by
+from swapdesk.service.venues.onchain.hot_wallet import Spender
 from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import (
     Pools,
@@ -29,7 +30,6 @@ from swapdesk.service.venues.onchain.pool_venue import (
     tried,
 )
 from swapdesk.service.venues.onchain.reader import ChainReader
-from swapdesk.service.venues.onchain.spending import Spender
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token

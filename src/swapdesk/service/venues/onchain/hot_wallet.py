@@ -2,16 +2,29 @@
 
 What it sends is done once by the contract it is sent to, however often it is sent; so a lost
 transaction is simply sent again, and nothing is written down here.
+
+Letting a venue's contract take the token that is sold: allowances and approvals.
+
+A transaction that a venue itself sent: in a block, waiting for one, or as good as never sent.
+
+Routes on which nothing is signed but the order's own transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
+from swapdesk.chain.rpc.evm_answers import Receipt
+from swapdesk.chain.rpc.evm_errors import EvmRefused
+from swapdesk.service.venues.onchain.adapter import ApprovalCall, Deal, DexRefused
 from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 
 _GAS_SHARE = 4
 
@@ -49,3 +62,82 @@ class HotWallet:
                 self._secret,
             )
             return await reader.client.send_raw(bytes(signed.raw_transaction))
+
+
+@dataclass(frozen=True)
+class Spender:
+    """The one contract of a venue that takes what its deals sell, the first token of their path.
+    Every method raises EvmError."""
+
+    address: str
+
+    async def may_take(self, reader: ChainReader, deal: Deal, owner: str) -> bool:
+        """Whether the owner allows it already."""
+        allowed = await reader.allowance(deal.plan.path[0], owner, self.address)
+        return allowed >= deal.plan.amount
+
+    async def approvals(self, reader: ChainReader, deal: Deal, owner: str) -> list[ApprovalCall]:
+        """Approvals of exactly the amount, to be mined in this order; none when enough is allowed.
+
+        A token that refuses to change one allowance into another is set to zero first. Which ones
+        do is found out by trying, so that no list of them can be out of date.
+        """
+        token, amount = deal.plan.path[0], deal.plan.amount
+        allowed = await reader.allowance(token, owner, self.address)
+        if allowed >= amount:
+            return []
+        wanted = ApprovalCall(token, erc20.APPROVE.call(self.address, amount))
+        if allowed == 0:
+            return [wanted]
+        try:
+            await reader.client.call(Call(token, wanted.data, sender=owner))
+        except EvmRefused as refused:
+            if not refused.reverted:
+                raise
+            return [ApprovalCall(token, erc20.APPROVE.call(self.address, 0)), wanted]
+        return [wanted]
+
+
+@dataclass(frozen=True)
+class OwnTransaction:
+    """``receipt`` is None while it waits; ``deep`` counts blocks from its own, of ``needed``."""
+
+    receipt: Receipt | None
+    deep: int
+    needed: int
+
+    @property
+    def final(self) -> Receipt | None:
+        """The receipt once it counts."""
+        return self.receipt if self.deep >= self.needed else None
+
+
+async def looked_up(reader: ChainReader, transaction: str) -> OwnTransaction | None:
+    """None when the chain does not know it, or it was in vain: then it is sent anew. Raises
+    EvmError."""
+    needed = reader.place.confirmations
+    receipt = await reader.client.receipt(transaction)
+    if receipt is None:
+        known = await reader.client.transaction(transaction)
+        return None if known is None else OwnTransaction(None, 0, needed)
+    if not receipt.succeeded:
+        return None
+    return OwnTransaction(receipt, await reader.client.height() - receipt.block + 1, needed)
+
+
+_REASON = "this route asks for no signatures"
+
+
+class Unsigned:
+    """A venue's answers about signatures where it asks for none."""
+
+    async def next_signature(
+        self, deal: Deal, owner: str, given: GivenSignature, step: int
+    ) -> list[SignatureRequirement]:
+        """Raises DexRefused."""
+        raise DexRefused(_REASON, "signatureKey")
+
+    def refuse(self, signatures: Sequence[GivenSignature]) -> None:
+        """Raises DexRefused where a create brings some all the same."""
+        if signatures:
+            raise DexRefused(_REASON, "signatures")

@@ -5,17 +5,28 @@ Where an allowance stands already, or none is signed, the order stands alone. A 
 permits is taken by Permit2: the owner approves that once, and then signs one document, a transfer
 whose witness the order is. The venue pays nobody but the owner, because the order names its
 receiver before the exchange does.
+
+The order of the intent venue as the owner signs it and the solver hands it in.
+
+The solver of the intent venue: prices by the pools, settles signed orders, follows them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata.venues import NONCE_USED, SETTLE, SETTLE_WITH_PERMIT2
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.service.venues.adapter import Unavailable
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.chain.rpc.evm_answers import Log, Receipt
+from swapdesk.chain.rpc.evm_errors import EvmRefused
+from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,
     DexPrice,
@@ -28,25 +39,211 @@ from swapdesk.service.venues.onchain.adapter import (
     Progress,
 )
 from swapdesk.service.venues.onchain.documents import (
+    NO_SIGNATURE,
     Document,
+    Domain,
+    IntentOrder,
+    Signature,
+    digest_of,
     order_document,
     permit2_order_document,
+    read_signature,
     signed_by,
 )
 from swapdesk.service.venues.onchain.formula import less
-from swapdesk.service.venues.onchain.hot_wallet import HotWallet
-from swapdesk.service.venues.onchain.isthmus_order import (
-    order_of,
-    signed_order,
-)
-from swapdesk.service.venues.onchain.isthmus_solver import SPREAD, Solver
+from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, looked_up
 from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import Pools, planned
 from swapdesk.service.venues.onchain.reader import ChainReader
-from swapdesk.service.venues.onchain.spending import Spender
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
+from swapdesk.wire.encoding.numbers import from_base_units
+from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
+
+
+@dataclass(frozen=True)
+class SignedOrder:
+    """What the solver hands in for an order. ``by_permit2``: the signature is that of a transfer
+    by Permit2 whose witness the order is."""
+
+    order: IntentOrder
+    signature: Signature
+    permit: Signature
+    by_permit2: bool = False
+
+
+def order_of(deal: Deal, owner: str) -> IntentOrder:
+    """The same for a quote and an owner whenever it is asked for."""
+    owner = checksummed(owner)
+    nonce = hashlib.sha256(f"{deal.quote_id} {owner}".encode()).digest()[:16]
+    plan = deal.plan
+    return IntentOrder(
+        owner=owner,
+        sell=plan.path[0],
+        buy=plan.path[-1],
+        receiver=owner,
+        sell_amount=plan.amount - plan.fee,
+        buy_amount=plan.least,
+        fee_amount=plan.fee,
+        valid_to=deal.signed_until,
+        nonce=int.from_bytes(nonce, "big"),
+    )
+
+
+def signed_order(deal: Deal, owner: str, notes: Mapping[str, str]) -> SignedOrder:
+    """Out of the notes of an order. Raises ValueError when they hold no signatures."""
+    by_permit2 = "permit2Signature" in notes
+    named = "permit2Signature" if by_permit2 else "orderSignature"
+    signature = read_signature(str(notes.get(named, "")))
+    told = notes.get("permitSignature")
+    permit = NO_SIGNATURE if told is None else read_signature(str(told))
+    if signature is None or permit is None:
+        raise ValueError("an order without its signatures")
+    return SignedOrder(order_of(deal, owner), signature, permit, by_permit2)
+
+
+def settle_call(signed: SignedOrder, bought: int, deal: Deal) -> bytes:
+    """Calldata that pays ``bought`` units."""
+    signature, permit = signed.signature, signed.permit
+    if signed.by_permit2:
+        raw = signature.r + signature.s + bytes([signature.v])
+        return SETTLE_WITH_PERMIT2.call(signed.order.words, raw, bought)
+    return SETTLE.call(
+        signed.order.words,
+        (signature.v, signature.r, signature.s),
+        (deal.plan.amount, deal.signed_until, permit.v, permit.r, permit.s),
+        bought,
+    )
+
+
+DOMAIN_NAME, DOMAIN_VERSION = "Isthmus Settlement", "2"
+SPREAD = Decimal("0.05")
+"""Percent under the pools that the solver pays."""
+
+_TRADE_EVENT = (
+    "0x" + keccak(b"Trade(address,address,address,uint256,uint256,uint256,bytes32)").hex()
+)
+
+
+class Solver:
+    """Hands orders in at ``settlement`` from the account of ``wallet``; the contract settles an
+    order once, whoever hands it in. Every method raises EvmError."""
+
+    def __init__(self, settlement: str, pools: Pools, wallet: HotWallet) -> None:
+        self._settlement = settlement
+        self._pools = pools
+        self._wallet = wallet
+
+    def domain(self, reader: ChainReader) -> Domain:
+        """The domain that orders are signed in."""
+        return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._settlement)
+
+    async def require_settleable(self, deal: Deal, signed: SignedOrder) -> None:
+        """Raises DexRefused for an order that would fail on the chain as it is."""
+        data = settle_call(signed, deal.plan.least, deal)
+        call = Call(self._settlement, data, sender=self._wallet.address)
+        try:
+            await self._reader(deal).client.call(call)
+        except EvmRefused as refused:
+            raise DexRefused(f"the swap would fail now: {refused.words}") from refused
+
+    async def progress(self, execution: Execution) -> Progress:
+        if not execution.confirmed:
+            return Progress(LegReport(LegStatus.WAITING))
+        reader = self._reader(execution.deal)
+        order = signed_order(execution.deal, execution.owner, execution.notes)
+        settled = execution.notes.get("settlement")
+        if settled is not None:
+            report = await self._settled(reader, execution, settled)
+            if report is not None:
+                return Progress(report)
+        if await self._used(reader, order):
+            trade = await self._trade(reader, order)
+            if trade is None or trade.transaction is None:
+                # Taken back by its owner: nothing has moved.
+                return Progress(LegReport(LegStatus.FAILED))
+            report = await self._settled(reader, execution, trade.transaction)
+            waiting = _exchanging(trade.transaction)
+            return Progress(report or waiting, {"settlement": trade.transaction})
+        if int(execution.now.timestamp()) > order.order.valid_to:
+            return Progress(LegReport(LegStatus.FAILED))
+        try:
+            sent = await self._wallet.send(
+                reader, self._settlement, await self._settle_call(execution.deal, order)
+            )
+        except EvmRefused as refused:
+            if not refused.reverted:
+                raise
+            # The owner's tokens are gone or nothing is allowed any more.
+            return Progress(LegReport(LegStatus.CONFIRMING), {"hindrance": refused.words})
+        return Progress(_exchanging(sent), {"settlement": sent})
+
+    async def _settled(
+        self, reader: ChainReader, execution: Execution, transaction: str
+    ) -> LegReport | None:
+        """The settlement as a leg; None when the chain does not know it, or it was in vain."""
+        found = await looked_up(reader, transaction)
+        if found is None:
+            return None
+        if found.receipt is None:
+            return _exchanging(transaction)
+        if found.final is None:
+            return _exchanging(transaction, found.deep, found.needed)
+        deal = execution.deal
+        return LegReport(
+            LegStatus.FINISHED,
+            amount_in=from_base_units(deal.plan.amount, deal.token_in.decimals),
+            amount_out=from_base_units(_bought(found.final, deal), deal.token_out.decimals),
+            deposit_hash=transaction,
+            payout_hash=transaction,
+            confirmations=found.deep,
+            confirmations_needed=found.needed,
+            deposit_arrived=True,
+        )
+
+    async def _settle_call(self, deal: Deal, signed: SignedOrder) -> bytes:
+        """What is paid is what the pools pay now, at least the order's limit."""
+        _, path = await self._pools.best(
+            deal.token_in, deal.token_out, deal.plan.amount - deal.plan.fee
+        )
+        now = 0 if path is None else less(path.paid, SPREAD)
+        return settle_call(signed, max(now, deal.plan.least), deal)
+
+    async def _used(self, reader: ChainReader, signed: SignedOrder) -> bool:
+        order = signed.order
+        (used,) = await reader.numbers([(self._settlement, NONCE_USED, (order.owner, order.nonce))])
+        return bool(used)
+
+    async def _trade(self, reader: ChainReader, signed: SignedOrder) -> Log | None:
+        """The settlement of this order, whoever sent it."""
+        digest = digest_of(order_document(self.domain(reader), signed.order))
+        owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
+        found = await reader.client.logs(
+            self._settlement, [_TRADE_EVENT, owner, "0x" + digest.hex()]
+        )
+        return found[-1] if found else None
+
+    def _reader(self, deal: Deal) -> ChainReader:
+        return self._pools.reader(deal.token_in.chain_data.short_name)
+
+
+def _exchanging(transaction: str, deep: int = 0, needed: int | None = None) -> LegReport:
+    return LegReport(
+        LegStatus.EXCHANGING,
+        deposit_hash=transaction,
+        confirmations=deep,
+        confirmations_needed=needed,
+        deposit_arrived=deep > 0,
+    )
+
+
+def _bought(receipt: Receipt, deal: Deal) -> int:
+    for log in receipt.logs:
+        if log.topics and log.topics[0] == _TRADE_EVENT and len(log.data) == 160:
+            return int.from_bytes(log.data[96:128], "big")
+    return deal.plan.least
+
 
 KEY = "order"
 _MINUTES = Decimal("0.7")

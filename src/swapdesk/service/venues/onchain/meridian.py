@@ -30,12 +30,9 @@ from swapdesk.service.venues.onchain.adapter import (
     Progress,
 )
 from swapdesk.service.venues.onchain.formula import less
-from swapdesk.service.venues.onchain.hot_wallet import HotWallet
-from swapdesk.service.venues.onchain.own_transaction import looked_up
+from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, Unsigned, looked_up
 from swapdesk.service.venues.onchain.pool_venue import tried, watched
 from swapdesk.service.venues.onchain.reader import ChainReader
-from swapdesk.service.venues.onchain.spending import Spender
-from swapdesk.service.venues.onchain.unsigned import Unsigned
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
 from swapdesk.wire.orders import LegStatus

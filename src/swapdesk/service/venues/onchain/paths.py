@@ -8,8 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from swapdesk.service.venues.onchain.formula import Hop, pays_along, price_impact
-from swapdesk.service.venues.onchain.places import PoolPlace
-from swapdesk.service.venues.onchain.reader import ChainView
+from swapdesk.service.venues.onchain.reader import ChainView, PoolPlace
 
 MOST_HOPS = 3
 """As many pools as the routers' contracts go through."""

@@ -22,8 +22,7 @@ from swapdesk.service.venues.onchain.adapter import (
 )
 from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.paths import Paths, PricedPath
-from swapdesk.service.venues.onchain.places import ChainPlace, PoolPlace
-from swapdesk.service.venues.onchain.reader import ChainReader, ChainView
+from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader, ChainView, PoolPlace
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token

@@ -1,4 +1,7 @@
-"""What is read from one chain: reserves and fees once per block, the rest when it is asked."""
+"""What is read from one chain: reserves and fees once per block, the rest when it is asked.
+
+Where on-chain venues stand: chains with their nodes, and pools.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,36 @@ from types import MappingProxyType
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.calldata.venues import AGGREGATE, RESERVES
+from swapdesk.chain.deployments import MULTICALL3
 from swapdesk.chain.rpc.evm import Call, EvmClient
 from swapdesk.chain.rpc.evm_answers import Fees
 from swapdesk.chain.rpc.evm_errors import EvmUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.venues.onchain.formula import Hop
-from swapdesk.service.venues.onchain.places import ChainPlace, PoolPlace
+
+
+@dataclass(frozen=True)
+class ChainPlace:
+    """A chain that is traded on. ``name`` is its short name, ``wrapped`` the contract of the
+    wrapped native coin; after ``confirmations`` blocks a transaction counts as final."""
+
+    name: str
+    chain_id: int
+    rpc: str
+    wrapped: str
+    confirmations: int
+    multicall: str = MULTICALL3
+
+
+@dataclass(frozen=True)
+class PoolPlace:
+    """A constant-product pool; ``fee`` in parts of 10,000."""
+
+    address: str
+    token0: str
+    token1: str
+    fee: int
+
 
 FRESH_SECONDS = 0.25
 """For so long nobody asks whether there is a newer block."""

@@ -2,22 +2,30 @@
 
 A hash counts for an order only if the chain knows the transaction, and it is the order's to the
 last byte: from its owner, with its call or its message.
+
+What a venue on a chain or a chain itself answers, as the answer of a request.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.rpc.evm_answers import Transaction
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.service.dex.deals import OWNER, metadata_of
+from swapdesk.service.dex.dex_mapping import OWNER, metadata_of
+from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexRefused
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token
 
-if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
+if TYPE_CHECKING:
     from swapdesk.service.venues.onchain.reader import ChainReader
+
 
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 _EVM_HASH = re.compile(r"0x[0-9a-f]{64}")
@@ -97,7 +105,7 @@ class SolanaSightings:
         return text if _SOLANA_SIGNATURE.fullmatch(text) else None
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        from swapdesk.service.venues.onchain.atoll_half import signed_by_payer
+        from swapdesk.service.venues.onchain.atoll import signed_by_payer
 
         if not signed_by_payer(bytes.fromhex(str(metadata_of(order)["data"])), sent):
             raise Foreign
@@ -105,7 +113,7 @@ class SolanaSightings:
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
         """By the payer, whose signature names the transaction: the order's is told apart by it."""
-        from swapdesk.service.venues.onchain.atoll_half import signed_by_payer
+        from swapdesk.service.venues.onchain.atoll import signed_by_payer
 
         message = bytes.fromhex(str(metadata_of(order)["data"]))
         found = await self._client.signatures(str(order.detail[OWNER]))
@@ -131,3 +139,25 @@ def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
         and transaction.data == bytes.fromhex(str(metadata["data"])[2:])
         and transaction.value == int(str(metadata["value"]))
     )
+
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+async def asked(answer: Awaitable[T]) -> T:
+    """The answer. Raises ServiceError: VALIDATION_ERROR or INVALID_SWAP where it is a refusal,
+    SERVICE_UNAVAILABLE where there is none."""
+    try:
+        return await answer
+    except DexRefused as refused:
+        if refused.field is not None:
+            raise invalid(refused.field, refused.reason) from refused
+        reason = refused.reason[0].upper() + refused.reason[1:]
+        raise ServiceError(ErrorCode.INVALID_SWAP, f"{reason}.") from refused
+    except CHAIN_ERRORS as error:
+        log.warning("a chain does not answer: %s", error)
+        raise ServiceError(
+            ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer at present. Try again."
+        ) from error

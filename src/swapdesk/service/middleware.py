@@ -23,10 +23,10 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Call, Encoded, Handlers
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.rate_limits import refusal
-from swapdesk.service.request_line import Seen
 from swapdesk.service.requests import (
     NOT_A_CREDENTIAL,
     NoParameters,
+    Seen,
     body,
     document,
     names_api_key,
