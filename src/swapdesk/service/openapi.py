@@ -1,6 +1,4 @@
-"""The OpenAPI 3.0.3 document of this service, written from the operations table.
-
-JSON schemas of the wire models in the dialect of OpenAPI 3.0.
+"""The OpenAPI 3.0.3 document of this service, made from the operations table.
 
 pydantic writes JSON Schema 2020-12; OpenAPI 3.0 has ``nullable`` instead of a null type, no
 ``const``, boolean exclusive bounds, and nothing beside a ``$ref``.

@@ -1,15 +1,9 @@
-"""Admission of a partner's calls by tier or override (contract 2.8 to 2.11).
-
-Quotes and creates are written down before they are carried out, so that a killed process
-does not forget them; reads are written every second.
-
-Windows of calls per partner and class, enforced exactly (contract 2.8).
+"""Admission of a partner's calls by tier or override, and the count of a month's requests.
 
 A window is a minute, hour or day of the service's UTC time. A call passes when all three have
-room and then counts in all three; a refused call counts in none. Nothing here waits, so one
-process admits exactly as many calls as a limit states, however many arrive at once.
-
-How many requests each partner made in a month (contract 12.1).
+room and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Quotes
+and creates are written before they are carried out, so that a killed process does not forget
+them; reads are written every second. Usage: contract 12.1.
 """
 
 from __future__ import annotations

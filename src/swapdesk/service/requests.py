@@ -1,8 +1,7 @@
-"""Reading a request strictly: parameters, body, and the 422 that names what is wrong.
+"""Reads a request strictly: parameters, body, and the 422 that names what is wrong.
 
-Rules: contract 1.5 to 1.14 and 3.4.
-
-One line of the log for every request: the route, never a value of the caller's.
+Rules: contract 1.5 to 1.14 and 3.4. The log line of a request has its route, never a value of
+the caller's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the service asks of a bundler of ERC-4337, whoever runs it.
+"""Bundles of ERC-4337: what the service asks of any bundler, and how payments become operations.
 
-How payments of a group become operations: one for each token, as few as fit.
+One operation for each token, with as many payments as fit.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Whether a transaction that a client names is that of its order, as the order's chain has it.
+"""Checks that a transaction a client names pays its order, as the order's chain has it.
 
-A hash counts for an order only if the chain knows the transaction, and it is the order's to the
-last byte: from its owner, with its call or its message.
-
-What a venue on a chain or a chain itself answers, as the answer of a request.
+A hash counts only if the chain knows the transaction and it is the order's to the last byte:
+from its owner, with its call or its message (contract 10.12).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """One WebSocket connection: what it watches, what waits to be sent, and its rules.
 
 A reader and a writer run side by side; when one ends, so does the other. At most one update
-per order waits, the latest wins (contract 11.7).
-
-Frames a client sends, and what is wrong with them (contract 11.3 to 11.5).
+per order waits, the latest wins (contract 11.7). Frames: contract 11.3 to 11.5.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What becomes of bundles that were submitted: handed in, looked for, settled.
+"""Submitted bundles: their signatures checked, handed in, looked for, settled.
 
 The outcome is what the EntryPoint's event says of the calls inside, never the transaction's own
 status. A bundle whose account is not funded yet is tried again until its orders expire.
-
-Whether the owner of a smart account signed an operation (ERC-4337; EIP-191 or EIP-712).
+An owner signs by EIP-191 or EIP-712.
 """
 
 from __future__ import annotations

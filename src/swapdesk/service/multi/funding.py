@@ -1,11 +1,8 @@
 """Funding a group: what is to be signed for it, by the kind of the chain it sells on.
 
-Source: contract 9.9 to 9.19.
-
-The deposits of a group on Solana as transactions that the sender signs and sends.
-
-Packed by measured size, never over one packet, and at most ten deposits each
-(contract 9.15). The group's id stands in the memo of each.
+Source: contract 9.9 to 9.19. On Solana the sender signs and sends the deposits itself, packed
+by measured size into at most one packet and ten deposits each, with the group's id as memo
+(contract 9.15).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Groups of orders: created in one commit, opened by the worker, shown to their owner alone.
 
-The filters of a group and of its orders, as routes are chosen by them (contract 9.2).
-
-One order of a group: checked, priced, and drafted as the order it becomes.
-
-What only this order is about is told as its error and leaves the others alone.
+Each order of a group is checked and priced by itself; what only one order is about is its error
+and leaves the others alone. Filters: contract 9.2.
 """
 
 from __future__ import annotations

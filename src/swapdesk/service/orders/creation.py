@@ -21,6 +21,7 @@ from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.dex_mapping import Detail
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import draft
+from swapdesk.service.orders.order_routes import Repricing, RouteFinder
 from swapdesk.service.orders.presentation import Presentation, list_orders, visible
 from swapdesk.service.orders.quote_use import (
     RATE_ENDED,
@@ -31,13 +32,7 @@ from swapdesk.service.orders.quote_use import (
     usable,
 )
 from swapdesk.service.orders.recipients import check_destinations
-from swapdesk.service.orders.repricing import (
-    CARRY_SECONDS,
-    Opening,
-    OutcomeUnknown,
-    Repricing,
-    RouteFinder,
-)
+from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OutcomeUnknown
 from swapdesk.service.quoting.private_bounds import Rotation
 from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, Store
 from swapdesk.service.store.records import StoredOrder, StoredQuote

@@ -16,10 +16,11 @@ from datetime import datetime, timedelta
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import WINDOW
 from swapdesk.service.orders.progress import next_rows, rows_of_return
 from swapdesk.service.orders.recovery import Recovery, given_up, moving
-from swapdesk.service.orders.repricing import OutcomeUnknown, leg_key
+from swapdesk.service.orders.route_opening import OutcomeUnknown
 from swapdesk.service.store.protocol import Store, StoreUnavailable
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure

@@ -1,13 +1,7 @@
-"""An order row as the Order of the API (contract 8.1 to 8.3).
+"""An order row as the Order of the API, one order or a list (contract 8.1 to 8.3, 8.18, 8.21).
 
 Private orders name no provider, no intermediary and no hash between the legs: those are
-what the route hides.
-
-For how long an order can be seen through the API (contract 8.18).
-
-The list of a partner's orders (contract 8.21).
-
-Orders that are taken out of sight: status 8, of which nothing but the id is told.
+what the route hides. Of a deleted order (status 8) only the id is told.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
 """What becomes of a deposit when a venue gives up a leg after it arrived.
 
-A floating order is carried out by another venue (contract 8.14). What cannot be
-goes back on the input chain, and a private fixed order that fails part-way returns the token
-originally sent (contract 8.15). Whatever else is left needs somebody (contract 8.13).
+A floating order is carried out by another venue (contract 8.14): the leg is priced as a swap of
+its own, with the filters asked for it, by nobody who knows the other end of a private order.
+What cannot be goes back on the input chain; a private fixed order returns the token originally
+sent (contract 8.15). The rest needs somebody (contract 8.13).
 
-Every step is written down before it is done and is safe to do again: the leg that takes over
-has its key in the row, and a venue sends a deposit on to one address only.
-
-Who carries out a leg that a venue gave up, and what that venue is asked to open.
-
-The leg is priced as a swap of its own: for what the venue before it holds, with the filters
-that were asked for it, by nobody who already knows the other end of a private order.
+Every step is written down before it is done and is safe to repeat: the leg that takes over has
+its key in the row, and a venue sends a deposit on to one address only.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from typing import Literal
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.orders.repricing import (
+from swapdesk.service.orders.order_routes import (
     SECOND_LEG_PATIENCE,
     Position,
     RouteFinder,

@@ -1,12 +1,8 @@
 """From the parameters of a request to the question that is priced (contract 6.9 to 6.20).
 
-Everything that only the market or the account can refuse is refused here, each with the input
-it is about.
-
-One deadline over many questions: wait for nearly all of them, never for the slowest.
-
-Contract 17.3: 0.6 s for everything, then 90 % of the rows expected is enough,
-falling every 0.3 s; after 2.0 s whatever is there is the answer.
+What only the market or the account can refuse is refused here, with the input it is about.
+All questions share one deadline (contract 17.3): 0.6 s for everything, then 90 % of the rows
+expected is enough, falling every 0.3 s; after 2.0 s whatever is there is the answer.
 """
 
 from __future__ import annotations

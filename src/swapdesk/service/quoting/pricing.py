@@ -2,9 +2,7 @@
 
 A private route is priced leg by leg, beginning with the leg whose amount is known: the first,
 or the second when the amount states what shall arrive. Of those legs only the best of each
-intermediary are carried on, which are enough for every row that is offered.
-
-The figure a refusal names: an amount that some asked route takes (contract 6.24).
+intermediary are carried on. A refusal names an amount that some route takes (contract 6.24).
 """
 
 from __future__ import annotations

@@ -1,18 +1,13 @@
-"""Smallest and largest amount of a private route: what ``GET /minMax`` states and quotes keep.
+"""Limits of private routes: their smallest and largest amount, and the rotation of payout wallets.
 
 The second leg's bounds stand in the intermediary token, so they are carried back through the
-first leg's price. Prices move between this answer and a quote; the second leg keeps a margin
-of 2 %, so that a quote at exactly these bounds is priced, and an amount outside them is refused
-even where the margin would still take it: what is stated is what is done.
+first leg's price. Prices move between this answer and a quote, so the second leg keeps a margin
+of 2 %. An amount outside the stated bounds is refused even where the margin would take it.
+Bounds stand for 30 seconds from a round moment of the clock, whoever asked first.
 
-Bounds stand for 30 seconds, from a round moment of the clock and not from the first question,
-so that it does not matter who asked before.
-
-Rotation of payout wallets: the receiver is not paid twice from one hot wallet in a row.
-
-Contract 6.18 to 6.20: private routes only; recent are the partner's last
-orders within 24 hours; a rotated route whose price deviates too far from the best one is left
-out; strict unless a fallback was asked for.
+Rotation (contract 6.18 to 6.20): private routes only; recent are the partner's last orders
+within 24 hours; a rotated route whose price deviates too far from the best one is left out;
+strict unless a fallback was asked for.
 """
 
 from __future__ import annotations

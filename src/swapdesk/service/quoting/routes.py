@@ -2,13 +2,7 @@
 
 A standard route has one leg. A private route has two on different venues, so that nobody sees
 both ends. Amounts are Decimal in token units; what a venue pays is cut to the token's decimals,
-what it asks for is raised to them.
-
-Which venues may stand at which place of a route, as asked (contract 6.13 to 6.16).
-
-The tokens a private route may pass through, and the venues on either side of them.
-
-US dollars: what an amount is worth, and how much of a token one swap may carry.
+what it asks for is raised to them. Which venues may stand where: contract 6.13 to 6.16.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""What the service asks of its store: SQLite embedded, PostgreSQL at scale, one protocol.
+"""What the service asks of its store: one protocol, whatever database stands behind it.
 
 Every write is one durable transaction with its outbox rows; a method returns after the
 commit. State moves by compare-and-set only.
-
-Security verdicts of the embedded store, one for each token.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""What the service keeps: quotes, orders, their changes, and how often it was asked.
-
-The outbox of the embedded store as its tailers read it.
-
-Groups of orders and the bundles that fund them, as the store keeps them.
-"""
+"""What the service keeps: quotes, orders, their changes, groups, bundles and counts."""
 
 from __future__ import annotations
 

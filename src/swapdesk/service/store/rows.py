@@ -1,13 +1,7 @@
-"""Quotes and orders as rows of SQLite, and back.
-
-Groups of orders and their bundles in the embedded store.
+"""Records as rows of SQLite and back, with the statements that read and write them.
 
 A bundle moves by compare-and-set on its state alone, so that of any number who submit it one
 does (contract 17.2).
-
-The longer SQL statements of the embedded store.
-
-One page of ``GET /orders`` out of the table of orders (contract 8.21).
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 ``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
 predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 8.7).
-
-Counters of the embedded store: requests of a month and the windows of rate limits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""One writer thread with group commit: whatever is queued shares one flush to disk.
+"""The file of the embedded store, and its one writer thread with group commit.
 
+SQLite in WAL mode, separate connections to read. Whatever is queued shares one flush to disk.
 Each piece of work has its own savepoint, so that one refusal does not sink its neighbours.
 A future is resolved only after the commit.
-
-The file of the embedded store: SQLite in WAL mode, one writer, separate connections to read.
 """
 
 from __future__ import annotations

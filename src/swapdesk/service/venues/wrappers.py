@@ -1,17 +1,10 @@
-"""What stands around every venue: capability, breaker, rate, bulkhead, timeout, shared flights.
+"""Guards of every venue call: capability, circuit breaker, token bucket, bulkhead, timeout,
+single-flight, hedge.
 
-Quotes may be shared, dropped, asked again and asked twice. ``open`` creates something, so it
-gets the bulkhead and its timeout alone: what it leaves behind after ten seconds is Ambiguous.
-
-Questions under way at one venue: equal ones share a call, slow ones get a second one.
-
-A question ends with its answer, its failure, or its deadline. After the time in which 95 % of
-the venue's answers came it is asked once more, and the first answer counts. One task watches
-all questions of a venue, because a timer for each costs more than the question.
-
-A circuit breaker: a venue that keeps failing is left alone for a while.
-
-How many questions a second a venue is asked.
+Equal questions share a call. After the time in which 95 % of the venue's answers came a question
+is asked once more, and the first answer counts. One task watches all questions of a venue,
+because a timer for each costs more than the question. ``open`` creates something, so it gets
+the bulkhead and its timeout alone: what it leaves after ten seconds is Ambiguous.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """A maker on Solana: it quotes at the market, and signs its half of the swap before the user.
 
-Both payments stand in one transaction, so that nothing is taken without the other. The half is
-good as long as its blockhash; who signs last may choose until then, which is why it is short.
-
-What a swap with the maker costs: its margin, and what the user pays the network.
-
-One transaction of two parties on Solana, which the maker has signed and the user has not.
-
-All of it happens or nothing: the maker's payment, the user's payment, and where it is missing
-the token account that the maker pays into, at the user's cost. The user pays the fee.
+Both payments stand in one transaction: all of it happens or nothing. The user pays the fee and,
+where it is missing, the token account that the maker pays into. The half is good as long as its
+blockhash; who signs last may choose until then, which is why it is short.
 """
 
 from __future__ import annotations

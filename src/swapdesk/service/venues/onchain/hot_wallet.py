@@ -1,13 +1,7 @@
-"""An account of the service that sends transactions: the solver's, the relayer's.
+"""Accounts of the service that send transactions: the solver's, the relayer's.
 
-What it sends is done once by the contract it is sent to, however often it is sent; so a lost
-transaction is simply sent again, and nothing is written down here.
-
-Letting a venue's contract take the token that is sold: allowances and approvals.
-
-A transaction that a venue itself sent: in a block, waiting for one, or as good as never sent.
-
-Routes on which nothing is signed but the order's own transaction.
+A contract carries out what it is sent once, however often it is sent; so a lost transaction is
+sent again, and nothing is written down here.
 """
 
 from __future__ import annotations

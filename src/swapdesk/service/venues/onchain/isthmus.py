@@ -2,13 +2,9 @@
 
 The chain of signatures has two steps: 0 the permit for the settlement contract, 1 the order.
 Where an allowance stands already, or none is signed, the order stands alone. A token without
-permits is taken by Permit2: the owner approves that once, and then signs one document, a transfer
-whose witness the order is. The venue pays nobody but the owner, because the order names its
+permits is taken by Permit2: the owner approves that once, then signs one document, a transfer
+whose witness is the order. The venue pays nobody but the owner, because the order names its
 receiver before the exchange does.
-
-The order of the intent venue as the owner signs it and the solver hands it in.
-
-The solver of the intent venue: prices by the pools, settles signed orders, follows them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What is read from one chain: reserves and fees once per block, the rest when it is asked.
-
-Where on-chain venues stand: chains with their nodes, and pools.
-"""
+"""Reads one chain: reserves and fees once per block, the rest when it is asked."""
 
 from __future__ import annotations
 

@@ -1,19 +1,8 @@
-"""A create that asks for another markup or other leg providers than its quote had.
+"""The routes of an order: its legs and their keys, the next best route, and a new price.
 
-Equal ones change nothing. Different ones re-price a floating quote within its route type, and
-the answer's amounts tell; a fixed quote refuses them (contract 7.11).
-
-The next best route of an order whose venue refused, before anything was deposited.
-
-The legs of an order: their keys at the venues, and what each venue is asked to open.
-
-A key always means one venue: a try on another route has another key (contract 17.5).
-
-From a consumed quote to a deposit address: opening the legs of an order at its venues.
-
-Used twice, by the create request and by the worker that finishes what a crash or a lost
-answer left. Every leg has a key that always means one venue, and a venue returns for a key
-what it created before, so doing it again never opens a second deposit (contract 7.8).
+A create that asks for another markup or other leg providers re-prices a floating quote within
+its route type; a fixed quote refuses (contract 7.11). Where a venue refuses before anything was
+deposited, the next best route is tried. A key always means one venue (contract 17.5).
 """
 
 from __future__ import annotations
@@ -21,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Literal, Protocol
 
@@ -29,27 +18,18 @@ from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.recipients import is_address
-from swapdesk.service.orders.states import centralized, display, rank
+from swapdesk.service.orders.states import centralized
 from swapdesk.service.quoting.routes import PricedRoute, in_usd, leg_filters
-from swapdesk.service.store.protocol import Store
 from swapdesk.service.store.records import RouteChoice, StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import (
-    Ambiguous,
-    DepositAddressesInUse,
     DepositInstruction,
     LegOrder,
-    RateExpired,
-    Rejected,
     Terms,
-    Transient,
-    VenueFailure,
 )
 from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import within
-from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import PrivateSendRequest
-from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.orders import OrderStatus
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]
@@ -399,213 +379,3 @@ def _only(choice: RouteChoice, quote: StoredQuote) -> RouteChoice:
 
 
 log = logging.getLogger(__name__)
-
-FALLBACK_SECONDS = 10.0
-"""After this long no further venue is tried in one go; the worker goes on."""
-
-CARRY_SECONDS = 24.0
-"""After this long an opening is left to the worker; clients wait a little longer for it."""
-
-
-class OutcomeUnknown(Exception):
-    """A venue may or may not have opened a leg; ``find`` by key decides later."""
-
-
-class _Refusal(Exception):
-    """A venue definitely did not open the leg at this position of the route."""
-
-    def __init__(
-        self,
-        position: Position,
-        code: str,
-        failure: ErrorCode = ErrorCode.PROVIDER_EXCHANGE_FAILED,
-    ) -> None:
-        super().__init__(f"{code} refused the {position} leg")
-        self.position = position
-        self.code = code
-        self.failure = failure
-        """What a fixed order, which never falls back, is answered with."""
-
-
-class Opening:
-    """Opens the legs of orders that have no deposit address yet."""
-
-    def __init__(
-        self, store: Store, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._venues = venues
-        self.routes = routes
-        self._next = NextRoute(catalog, venues, routes, clock)
-        self._clock = clock
-
-    async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.
-
-        ``ask_first`` asks each venue what the key already stands for. Raises OutcomeUnknown,
-        at the latest after CARRY_SECONDS. Returns the row as it stands, also when someone
-        else was faster.
-        """
-        try:
-            return await within(self._clock, CARRY_SECONDS, self._carry(order, ask_first))
-        except TimeoutError:
-            raise OutcomeUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
-
-    async def _carry(self, order: StoredOrder, ask_first: bool) -> StoredOrder:
-        if order.route == "dex":
-            return await self._commit(order, self._ready(order))
-        until = self._clock.monotonic() + FALLBACK_SECONDS
-        while True:
-            try:
-                opened = await self._open_legs(order, ask_first=ask_first)
-            except _Refusal as refusal:
-                rerouted = (
-                    None
-                    if order.fixed
-                    else await self._next.after(order, refusal.position, refusal.code)
-                )
-                code = refusal.failure if order.fixed else ErrorCode.PROVIDER_EXCHANGE_FAILED
-            else:
-                return await self._commit(order, self._waiting(order, *opened))
-            if rerouted is None:
-                return await self._commit(order, self._failed(order, code))
-            if not await self._store.advance_order(rerouted, expected_version=order.version):
-                return await self._current(order)
-            order = replace(rerouted, version=order.version + 1)
-            if self._clock.monotonic() >= until:
-                raise OutcomeUnknown("no time for another venue")
-            ask_first = False
-
-    async def _open_legs(
-        self, order: StoredOrder, *, ask_first: bool
-    ) -> tuple[DepositInstruction, DepositInstruction | None]:
-        """What to pay, and where the second leg waits. The leg that pays out is opened first."""
-        token_in = self._token(order.token_in_id)
-        token_out = self._token(order.token_out_id)
-        if order.route == "standard":
-            leg = only_leg(order, token_in, token_out)
-            return await self._open(order, "in", order.legs[0], leg, ask_first), None
-        if order.middle_token_id is None or order.middle_amount is None:
-            raise ValueError(f"private order {order.service_id} has no intermediary")
-        middle = self._token(order.middle_token_id)
-        leg = second_leg(order, middle, token_out)
-        out = await self._open(order, "out", order.legs[1], leg, ask_first)
-        leg = first_leg(order, token_in, middle, out)
-        return await self._open(order, "in", order.legs[0], leg, ask_first), out
-
-    async def _open(
-        self,
-        order: StoredOrder,
-        position: Position,
-        code: str,
-        leg: LegOrder,
-        ask_first: bool,
-    ) -> DepositInstruction:
-        venue = self._venues.by_code(code)
-        if venue is None:
-            if ask_first:
-                raise OutcomeUnknown(f"{code} is not configured, but may have opened {leg.key}")
-            raise _Refusal(position, code)
-        try:
-            found = await venue.find(leg.key) if ask_first else None
-            if found is not None:
-                return found
-            if ask_first and self._clock.now() >= order.expires:
-                raise Rejected("the time to deposit has passed")
-        except VenueFailure as failure:
-            if isinstance(failure, Rejected):
-                raise _Refusal(position, code) from failure
-            raise OutcomeUnknown(f"{code} does not say: {failure.reason}") from failure
-        try:
-            return await venue.open(leg)
-        except DepositAddressesInUse as held:
-            log.info("order %s: %s has no free address for %s", order.service_id, code, leg.key)
-            raise _Refusal(position, code, ErrorCode.STATIC_DEPOSIT_IN_USE) from held
-        except RateExpired as ended:
-            log.info("order %s: the rate of %s for %s has ended", order.service_id, code, leg.key)
-            raise _Refusal(position, code, ErrorCode.FIXED_RATE_QUOTE_EXPIRED) from ended
-        except (Rejected, Transient) as failure:
-            log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure.reason)
-            raise _Refusal(position, code) from failure
-        except Ambiguous as failure:
-            log.warning("order %s: %s left %s open", order.service_id, code, leg.key)
-            raise OutcomeUnknown(failure.reason) from failure
-
-    def _waiting(
-        self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None
-    ) -> StoredOrder:
-        now = self._clock.now()
-        detail = {**order.detail, "inCreated": rfc3339(now)}
-        if refusals(order):
-            detail["rerouted"] = True
-        if second is not None:
-            detail["outCreated"] = rfc3339(now)
-        amount_out = pay.amount_out if second is None else second.amount_out
-        return replace(
-            self._at(order, OrderStatus.WAITING, now),
-            in_status=int(LegStatus.WAITING),
-            out_status=None if second is None else int(LegStatus.WAITING),
-            deposit_address=pay.address,
-            deposit_tag=pay.tag,
-            amount_in=pay.amount_in,
-            amount_out=amount_out,
-            amount_in_usd=in_usd(self._token(order.token_in_id), pay.amount_in),
-            amount_out_usd=in_usd(self._token(order.token_out_id), amount_out),
-            due_at=now,
-            detail=detail,
-        )
-
-    def _ready(self, order: StoredOrder) -> StoredOrder:
-        """A DEX order has no deposit: its transaction was made before it was begun."""
-        now = self._clock.now()
-        return replace(
-            self._at(order, OrderStatus.WAITING, now),
-            in_status=int(LegStatus.WAITING),
-            due_at=now,
-            detail={**order.detail, "inCreated": rfc3339(now)},
-        )
-
-    def _failed(self, order: StoredOrder, code: ErrorCode) -> StoredOrder:
-        now = self._clock.now()
-        quoted = (order.detail.get(name) for name in ("quotedInAmount", "quotedOutAmount"))
-        amount_in, amount_out = (
-            Decimal(text) if isinstance(text, str) else None for text in quoted
-        )
-        return replace(
-            self._at(order, OrderStatus.FAILED, now),
-            amount_in=amount_in or order.amount_in,
-            amount_out=amount_out or order.amount_out,
-            in_status=int(LegStatus.FAILED),
-            failure_code=code.value,
-            due_at=None,
-        )
-
-    @staticmethod
-    def _at(order: StoredOrder, status: OrderStatus, now: datetime) -> StoredOrder:
-        shown = display(status, order.in_status, order.out_status, order.route)
-        return replace(
-            order,
-            status=int(status),
-            display_status=shown.value,
-            rank=rank(shown),
-            modified=now,
-            attempt=0,
-        )
-
-    async def _commit(self, order: StoredOrder, changed: StoredOrder) -> StoredOrder:
-        if await self._store.advance_order(changed, expected_version=order.version):
-            return replace(changed, version=order.version + 1)
-        return await self._current(order)
-
-    async def _current(self, order: StoredOrder) -> StoredOrder:
-        found = await self._store.get_order(order.partner_id, order.service_id)
-        if found is None:
-            raise LookupError(f"order {order.service_id} is not in the store")
-        return found
-
-    def _token(self, token_id: str) -> Token:
-        token = self._catalog.token(token_id)
-        if token is None:
-            raise LookupError(f"token {token_id} of an order is not in the catalogue")
-        return token

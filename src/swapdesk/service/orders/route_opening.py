@@ -1,0 +1,257 @@
+"""Opens the legs of an order at its venues: from a consumed quote to a deposit address.
+
+Used by the create request, and by the worker that finishes what a crash or a lost answer left.
+A venue returns for a key what it created before, so a second deposit is never opened
+(contract 7.8).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.orders.order_routes import (
+    NextRoute,
+    Position,
+    RouteFinder,
+    first_leg,
+    only_leg,
+    refusals,
+    second_leg,
+)
+from swapdesk.service.orders.states import display, rank
+from swapdesk.service.quoting.routes import in_usd
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.venues.adapter import (
+    Ambiguous,
+    DepositAddressesInUse,
+    DepositInstruction,
+    LegOrder,
+    RateExpired,
+    Rejected,
+    Transient,
+    VenueFailure,
+)
+from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import within
+from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.tokens import Token
+
+log = logging.getLogger(__name__)
+
+FALLBACK_SECONDS = 10.0
+"""After this long no further venue is tried in one go; the worker goes on."""
+
+CARRY_SECONDS = 24.0
+"""After this long an opening is left to the worker; clients wait a little longer for it."""
+
+
+class OutcomeUnknown(Exception):
+    """A venue may or may not have opened a leg; ``find`` by key decides later."""
+
+
+class _Refusal(Exception):
+    """A venue definitely did not open the leg at this position of the route."""
+
+    def __init__(
+        self,
+        position: Position,
+        code: str,
+        failure: ErrorCode = ErrorCode.PROVIDER_EXCHANGE_FAILED,
+    ) -> None:
+        super().__init__(f"{code} refused the {position} leg")
+        self.position = position
+        self.code = code
+        self.failure = failure
+        """What a fixed order, which never falls back, is answered with."""
+
+
+class Opening:
+    """Opens the legs of orders that have no deposit address yet."""
+
+    def __init__(
+        self, store: Store, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._venues = venues
+        self.routes = routes
+        self._next = NextRoute(catalog, venues, routes, clock)
+        self._clock = clock
+
+    async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
+        """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.
+
+        ``ask_first`` asks each venue what the key already stands for. Raises OutcomeUnknown,
+        at the latest after CARRY_SECONDS. Returns the row as it stands, also when someone
+        else was faster.
+        """
+        try:
+            return await within(self._clock, CARRY_SECONDS, self._carry(order, ask_first))
+        except TimeoutError:
+            raise OutcomeUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
+
+    async def _carry(self, order: StoredOrder, ask_first: bool) -> StoredOrder:
+        if order.route == "dex":
+            return await self._commit(order, self._ready(order))
+        until = self._clock.monotonic() + FALLBACK_SECONDS
+        while True:
+            try:
+                opened = await self._open_legs(order, ask_first=ask_first)
+            except _Refusal as refusal:
+                rerouted = (
+                    None
+                    if order.fixed
+                    else await self._next.after(order, refusal.position, refusal.code)
+                )
+                code = refusal.failure if order.fixed else ErrorCode.PROVIDER_EXCHANGE_FAILED
+            else:
+                return await self._commit(order, self._waiting(order, *opened))
+            if rerouted is None:
+                return await self._commit(order, self._failed(order, code))
+            if not await self._store.advance_order(rerouted, expected_version=order.version):
+                return await self._current(order)
+            order = replace(rerouted, version=order.version + 1)
+            if self._clock.monotonic() >= until:
+                raise OutcomeUnknown("no time for another venue")
+            ask_first = False
+
+    async def _open_legs(
+        self, order: StoredOrder, *, ask_first: bool
+    ) -> tuple[DepositInstruction, DepositInstruction | None]:
+        """What to pay, and where the second leg waits. The leg that pays out is opened first."""
+        token_in = self._token(order.token_in_id)
+        token_out = self._token(order.token_out_id)
+        if order.route == "standard":
+            leg = only_leg(order, token_in, token_out)
+            return await self._open(order, "in", order.legs[0], leg, ask_first), None
+        if order.middle_token_id is None or order.middle_amount is None:
+            raise ValueError(f"private order {order.service_id} has no intermediary")
+        middle = self._token(order.middle_token_id)
+        leg = second_leg(order, middle, token_out)
+        out = await self._open(order, "out", order.legs[1], leg, ask_first)
+        leg = first_leg(order, token_in, middle, out)
+        return await self._open(order, "in", order.legs[0], leg, ask_first), out
+
+    async def _open(
+        self,
+        order: StoredOrder,
+        position: Position,
+        code: str,
+        leg: LegOrder,
+        ask_first: bool,
+    ) -> DepositInstruction:
+        venue = self._venues.by_code(code)
+        if venue is None:
+            if ask_first:
+                raise OutcomeUnknown(f"{code} is not configured, but may have opened {leg.key}")
+            raise _Refusal(position, code)
+        try:
+            found = await venue.find(leg.key) if ask_first else None
+            if found is not None:
+                return found
+            if ask_first and self._clock.now() >= order.expires:
+                raise Rejected("the time to deposit has passed")
+        except VenueFailure as failure:
+            if isinstance(failure, Rejected):
+                raise _Refusal(position, code) from failure
+            raise OutcomeUnknown(f"{code} does not say: {failure.reason}") from failure
+        try:
+            return await venue.open(leg)
+        except DepositAddressesInUse as held:
+            log.info("order %s: %s has no free address for %s", order.service_id, code, leg.key)
+            raise _Refusal(position, code, ErrorCode.STATIC_DEPOSIT_IN_USE) from held
+        except RateExpired as ended:
+            log.info("order %s: the rate of %s for %s has ended", order.service_id, code, leg.key)
+            raise _Refusal(position, code, ErrorCode.FIXED_RATE_QUOTE_EXPIRED) from ended
+        except (Rejected, Transient) as failure:
+            log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure.reason)
+            raise _Refusal(position, code) from failure
+        except Ambiguous as failure:
+            log.warning("order %s: %s left %s open", order.service_id, code, leg.key)
+            raise OutcomeUnknown(failure.reason) from failure
+
+    def _waiting(
+        self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None
+    ) -> StoredOrder:
+        now = self._clock.now()
+        detail = {**order.detail, "inCreated": rfc3339(now)}
+        if refusals(order):
+            detail["rerouted"] = True
+        if second is not None:
+            detail["outCreated"] = rfc3339(now)
+        amount_out = pay.amount_out if second is None else second.amount_out
+        return replace(
+            self._at(order, OrderStatus.WAITING, now),
+            in_status=int(LegStatus.WAITING),
+            out_status=None if second is None else int(LegStatus.WAITING),
+            deposit_address=pay.address,
+            deposit_tag=pay.tag,
+            amount_in=pay.amount_in,
+            amount_out=amount_out,
+            amount_in_usd=in_usd(self._token(order.token_in_id), pay.amount_in),
+            amount_out_usd=in_usd(self._token(order.token_out_id), amount_out),
+            due_at=now,
+            detail=detail,
+        )
+
+    def _ready(self, order: StoredOrder) -> StoredOrder:
+        """A DEX order has no deposit: its transaction was made before it was begun."""
+        now = self._clock.now()
+        return replace(
+            self._at(order, OrderStatus.WAITING, now),
+            in_status=int(LegStatus.WAITING),
+            due_at=now,
+            detail={**order.detail, "inCreated": rfc3339(now)},
+        )
+
+    def _failed(self, order: StoredOrder, code: ErrorCode) -> StoredOrder:
+        now = self._clock.now()
+        quoted = (order.detail.get(name) for name in ("quotedInAmount", "quotedOutAmount"))
+        amount_in, amount_out = (
+            Decimal(text) if isinstance(text, str) else None for text in quoted
+        )
+        return replace(
+            self._at(order, OrderStatus.FAILED, now),
+            amount_in=amount_in or order.amount_in,
+            amount_out=amount_out or order.amount_out,
+            in_status=int(LegStatus.FAILED),
+            failure_code=code.value,
+            due_at=None,
+        )
+
+    @staticmethod
+    def _at(order: StoredOrder, status: OrderStatus, now: datetime) -> StoredOrder:
+        shown = display(status, order.in_status, order.out_status, order.route)
+        return replace(
+            order,
+            status=int(status),
+            display_status=shown.value,
+            rank=rank(shown),
+            modified=now,
+            attempt=0,
+        )
+
+    async def _commit(self, order: StoredOrder, changed: StoredOrder) -> StoredOrder:
+        if await self._store.advance_order(changed, expected_version=order.version):
+            return replace(changed, version=order.version + 1)
+        return await self._current(order)
+
+    async def _current(self, order: StoredOrder) -> StoredOrder:
+        found = await self._store.get_order(order.partner_id, order.service_id)
+        if found is None:
+            raise LookupError(f"order {order.service_id} is not in the store")
+        return found
+
+    def _token(self, token_id: str) -> Token:
+        token = self._catalog.token(token_id)
+        if token is None:
+            raise LookupError(f"token {token_id} of an order is not in the catalogue")
+        return token
