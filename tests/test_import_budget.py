@@ -147,7 +147,7 @@ def test_tokens_are_searched_before_models_and_client_are_loaded(tmp_path: Path)
 
 def test_a_desk_opens_from_disk_without_a_client(tmp_path: Path) -> None:
     modules = ", ".join(loading.DESK)
-    names = (*HEAVY, *CLIENT, "swapdesk.flows.link", "swapdesk.flows.desk")
+    names = (*HEAVY, *CLIENT, "swapdesk.flows.connected_desk", "swapdesk.flows.desk")
     assert loaded(f"import {modules}", names, tmp_path) == ["swapdesk.flows.desk"]
 
 
@@ -156,7 +156,7 @@ def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: 
     modules = ", ".join((*loading.DESK, *loading.LINK))
     statement = (
         f"import {modules}\nbefore = set(sys.modules)\n"
-        "import swapdesk.flows.link, swapdesk.flows.creation.resume\n"
+        "import swapdesk.flows.connected_desk, swapdesk.flows.creation.resume\n"
         "import swapdesk.flows.catalog.catalog_refresh\n"
         "assert not [name for name in set(sys.modules) - before if 'catalog_re' not in name]"
     )

@@ -12,8 +12,8 @@ from swapdesk.cli.command_error import CommandError, of_client_error
 from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.wallet_session import of_wallet_error
 from swapdesk.client import errors as client
-from swapdesk.flows import wording
-from swapdesk.flows.wording import FAILURES, Failure
+from swapdesk.flows import failure_messages
+from swapdesk.flows.failure_messages import FAILURES, Failure
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.transactions import TransactionState
@@ -288,11 +288,11 @@ def _said(rest: Iterable[ast.expr], call: ast.Call, within: ast.AST) -> str:
 def _failure(rest: Iterable[ast.expr]) -> str:
     """The cause of a failure of the wording that is named."""
     for node in rest:
-        known = getattr(wording, node.id, None) if isinstance(node, ast.Name) else None
+        known = getattr(failure_messages, node.id, None) if isinstance(node, ast.Name) else None
         if isinstance(known, Failure):
             return known.cause
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            known = getattr(wording, node.value.id, None)
+            known = getattr(failure_messages, node.value.id, None)
             if isinstance(known, Failure):
                 return known.cause
     return ""

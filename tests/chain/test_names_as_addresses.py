@@ -13,9 +13,8 @@ from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.display import grouped, groups, looks_like, short
 from swapdesk.chain.addresses.kind import AddressKind, AddressProblem, Proof, Reading, wrong_length
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address, kinds_by_proof
-from swapdesk.flows.payees import book_entry
-from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.book_entry import check_entry
+from swapdesk.flows.payees import address_book
+from swapdesk.flows.payees.address_book import AddressBook, check_entry
 
 KEY = "e9873d79c6d87dc0fb6a5778633389f4453213303da61f20bd67fc233aa33262"
 MISTYPED = {
@@ -55,7 +54,7 @@ WORDS = AddressKind(
 @pytest.fixture(autouse=True)
 def _words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(ADDRESS_KINDS, "words", WORDS)
-    monkeypatch.setattr(book_entry, "KINDS", (*KINDS, "words"))
+    monkeypatch.setattr(address_book, "KINDS", (*KINDS, "words"))
     display.name_forms.cache_clear()
     yield
     display.name_forms.cache_clear()

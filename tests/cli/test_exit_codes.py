@@ -17,8 +17,8 @@ from swapdesk.cli.dex_creation import _not_swapped
 from swapdesk.cli.exit_codes import MEANINGS, NOT_CREATED, Exit, exit_of, exit_of_refused_create
 from swapdesk.client import errors
 from swapdesk.client.errors import Answered, ClientError, Refusal, api_error
+from swapdesk.flows.failure_messages import OUTCOME_PENDING
 from swapdesk.flows.transactions.outcome import End, Outcome
-from swapdesk.flows.wording import OUTCOME_PENDING
 from swapdesk.wire.errors import ErrorCode
 
 LOST = errors.NoAnswer("create_exchange: no answer within 30 s")

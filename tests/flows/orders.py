@@ -9,8 +9,8 @@ from typing import Any
 
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.exchange import new_intent_id
+from swapdesk.flows.intents.deposit_release import RELEASED, UNREPEATED, Standing, Verdict
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
-from swapdesk.flows.intents.standing import RELEASED, UNREPEATED, Standing, Verdict
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import DisplayStatus, Order
 

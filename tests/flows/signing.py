@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from flows.orders import NOW, intent
-from swapdesk.flows.intents.dex_terms import DexTerms
-from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import (

@@ -10,9 +10,13 @@ import pytest
 
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
-from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.book_file import AddressBookError, Entry
-from swapdesk.flows.payees.book_starters import STARTERS, write_starters
+from swapdesk.flows.payees.address_book import (
+    STARTERS,
+    AddressBook,
+    AddressBookError,
+    Entry,
+    write_starters,
+)
 
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 

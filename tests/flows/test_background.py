@@ -18,9 +18,9 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.stream_events import OrderMissing, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import Connection
-from swapdesk.flows.creation.create_outcome import Created
+from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.paths import Home
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.listening import listen

@@ -19,7 +19,7 @@ from swapdesk.flows.creation.candidates import (
     NotSettled,
     compared,
 )
-from swapdesk.flows.creation.create_outcome import Created, Unknown
+from swapdesk.flows.creation.order_verification import Created, Unknown
 from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import IntentState, StepState

@@ -22,12 +22,11 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import NOTHING
 from swapdesk.flows.orders.diagnosis import diagnose
-from swapdesk.flows.orders.order_filter import read_filter
+from swapdesk.flows.orders.order_listing import Group, group_of, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_sorting import Group, group_of
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
+from swapdesk.flows.orders.payment_progress import swap_payment
 from swapdesk.flows.orders.situations import Certainty
-from swapdesk.flows.orders.swap_payment import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings

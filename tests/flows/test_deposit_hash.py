@@ -9,7 +9,7 @@ import pytest
 from flows.orders import BTC, ETH, NOW, intent, order
 from swapdesk.cli.order_document import order_facts
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.order_hashes import linked_deposit
+from swapdesk.flows.journal.order_merge import linked_deposit
 from swapdesk.flows.orders.order_export import export_rows
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.chains import Chain

@@ -10,7 +10,7 @@ import pytest
 from flows.orders import NOW, order
 from swapdesk.flows.deposits.deposit_money import deposit_money
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
-from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 

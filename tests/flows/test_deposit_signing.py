@@ -29,14 +29,14 @@ from swapdesk.flows.deposits.deposit_words import FAUCET, LOOK, UNPAID
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
 from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
-from swapdesk.flows.journal.call_log import WALLET_PAYMENT
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.flow_step import Mark
 from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
-from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.place import ChainLink

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from swapdesk.flows.intents.dex_terms import DexTerms, least_units, terms_of
+from swapdesk.flows.intents.intent import DexTerms, least_units, terms_of
 from swapdesk.wire.quotes import Quote
 
 SENDER = "0x" + "ab" * 20

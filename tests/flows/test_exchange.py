@@ -23,11 +23,11 @@ from flows.faulty_network import (
 )
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.creation.order_verification import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.creation.resume import resume
+from swapdesk.flows.intents.deposit_release import NO_SUCH_TEXT, Standing, Verdict
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import NO_SUCH_TEXT, Standing, Verdict
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json

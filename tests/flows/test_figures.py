@@ -20,9 +20,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.figures import FIGURES, only_figures
-from swapdesk.flows.journal.folding import PROGRESS
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.order_merge import FIGURES, PROGRESS, only_figures
 from swapdesk.flows.journal.order_writes import (
     FIGURES_SECONDS,
     FLUSH_SECONDS,

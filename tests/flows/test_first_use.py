@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from flows.test_recipients import BTC, ETH, EVM
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.first_use import challenge_for, without
-from swapdesk.flows.payees.recipient_check import RecipientCheck
-from swapdesk.flows.payees.recipients import check_recipient
+from swapdesk.flows.payees.recipients import RecipientCheck, challenge_for, check_recipient, without
 
 SEEDS = st.integers(0, 2**32 - 1).map(lambda number: f"{number:08x}{'0' * 24}")
 

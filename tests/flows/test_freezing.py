@@ -11,12 +11,15 @@ import pytest
 from flows.orders import NOW
 from flows.test_recipients import BTC, ETH, EVM, XRP
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.freezing import NotFreezable, freeze
+from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.memo_check import check_memo
-from swapdesk.flows.payees.recipient_check import RecipientCheck
-from swapdesk.flows.payees.recipients import check_recipient, check_refund
+from swapdesk.flows.payees.recipients import (
+    RecipientCheck,
+    check_memo,
+    check_recipient,
+    check_refund,
+)
 from swapdesk.flows.quotes.quote_wish import QuoteWish
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import rank

@@ -24,9 +24,9 @@ from swapdesk.flows.deposits.funding import (
     SandboxFaucet,
     settle_payments,
 )
-from swapdesk.flows.journal.call_log import PAYMENT, PaidBefore
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.outgoing_writes import PAYMENT, PaidBefore
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.secret import Secret

@@ -8,7 +8,7 @@ from decimal import Decimal
 from flows.signing import swap_intent
 from flows.test_ranking import quote
 from flows.test_waterfall import WISH, board
-from swapdesk.flows.creation.guarantee import NONE, Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.minimum_received import NONE, Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.quotes.quote_wish import OnChain, QuoteWish
 from swapdesk.wire.encoding.numbers import from_base_units

@@ -19,7 +19,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.reopening import sheet_of
 from swapdesk.flows.batch.results import result_rows
 from swapdesk.flows.batch.sheet import Column
-from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_migration import JournalRefused, copy_name

@@ -7,7 +7,7 @@ from pathlib import Path
 from flows.orders import NOW, created_here, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.tracking.latest import latest_events
+from swapdesk.flows.tracking.recent_activity import latest_events
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 

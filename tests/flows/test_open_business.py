@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from flows.orders import NOW, order
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import waits_for_you

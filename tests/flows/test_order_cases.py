@@ -14,11 +14,11 @@ from corpus import load
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.orders.deposit_destination import paid_place
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_status import order_status, reported_status
-from swapdesk.flows.orders.paid_place import paid_place
 from swapdesk.flows.orders.situations import Certainty, Situation, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.world import build_chains, build_tokens

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from flows.orders import BTC, ETH, NOW, RECIPIENT, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.creation.order_check import check_order, check_repeat
+from swapdesk.flows.creation.order_verification import check_order, check_repeat
 
 OTHER = derive_address("evm", b"o" * 32)
 OTHER_DEPOSIT = derive_address("bitcoin", b"x" * 32)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,
@@ -33,9 +33,15 @@ from swapdesk.flows.orders.order_export import (
     write_export,
     write_export_file,
 )
-from swapdesk.flows.orders.order_filter import FilterProblem, read_filter
+from swapdesk.flows.orders.order_listing import (
+    FilterProblem,
+    Group,
+    Sorting,
+    group_of,
+    read_filter,
+    sort_orders,
+)
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_sorting import Group, Sorting, group_of, sort_orders
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.situations import STRANDED, Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder

@@ -15,7 +15,7 @@ import pytest
 from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_here, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.standing import UNREPEATED, Standing, Verdict
+from swapdesk.flows.intents.deposit_release import UNREPEATED, Standing, Verdict
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_index import OrderIndex, PaidRecipient
 from swapdesk.wire.orders import Order

@@ -16,13 +16,13 @@ from flows.test_deposit_hash import HASH, OTHER, PAID, token
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.order_document import order_facts, order_row, tracked_json
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role, Sender
 from swapdesk.flows.notation import grouped_address
+from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY, paid_place
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, export_rows
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.paid_place import ON_ITS_WAY, paid_place
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 ID = order().service_id

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.orders import DEPOSIT, NOW, intent, order
-from swapdesk.flows.creation.create_outcome import Created, Unknown
-from swapdesk.flows.creation.order_check import OrderCheck
+from swapdesk.flows.creation.order_verification import Created, OrderCheck, Unknown
 from swapdesk.flows.creation.resume import ResumeReport
+from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
+from swapdesk.flows.intents.deposit_release import RELEASED, Standing
 from swapdesk.flows.intents.intent import Intent, IntentKind
-from swapdesk.flows.intents.standing import RELEASED, Standing
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
@@ -24,7 +24,6 @@ from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.raw_json import HIDDEN, raw_lines
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import findings, quit_warning
-from swapdesk.flows.wording import OUTCOME_UNKNOWN
 from swapdesk.tui.screens.deposit_facts import SETTING_UP, deposit_state
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 

@@ -20,9 +20,8 @@ from swapdesk.background import BackgroundTasks
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_log import OrderLog
+from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
 from swapdesk.flows.journal.order_writes import SLICE, OrderWrites, Writing
-from swapdesk.flows.journal.seen_states import FIRST_EVENTS, NEWEST_EVENTS
 from swapdesk.flows.tracking.known_orders import LOAD_STEP, KnownOrders
 from swapdesk.wire.orders import Order
 

@@ -10,8 +10,8 @@ from flows.orders import NOW, created_here, order
 from flows.test_deposit_hash import HASH, OTHER
 from swapdesk.cli.order_document import deposit_json, order_facts
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.tracking.known_orders import KnownOrders
 

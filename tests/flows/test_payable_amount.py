@@ -12,7 +12,7 @@ from flows.orders import BTC, NOW, intent, order
 from service.world import BITCOIN
 from service.world import BTC as LISTED
 from swapdesk.cli.order_document import deposit_json
-from swapdesk.flows.creation.order_check import check_order
+from swapdesk.flows.creation.order_verification import check_order
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.payable_amount import (
     PayableAmount,

@@ -13,7 +13,7 @@ from flows.orders import NOW, RECIPIENT, created_here, order
 from service.world import ETH
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.standing import Standing, Verdict, contradiction
+from swapdesk.flows.intents.deposit_release import Standing, Verdict, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.payees import last_paid, own_deposits, paid_addresses

@@ -11,16 +11,15 @@ import pytest
 from flows.orders import NOW, intent, order
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.creation.create_checks import TypedBefore
-from swapdesk.flows.creation.same_again import NotAgain, came_to_nothing, same_again
+from swapdesk.flows.creation.create_checks import NotAgain, TypedBefore, came_to_nothing, same_again
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.intents.intent import Intent, TokenFacts
-from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import parse_intent_line
 from swapdesk.flows.quotes.quote_wish import PLAIN
 from swapdesk.flows.quotes.recent import _said, newest_intents, recent_lines
-from swapdesk.flows.tracking.latest import markets_of
+from swapdesk.flows.tracking.recent_activity import markets_of
 
 
 def asked(catalog: Catalog, **changes: object) -> Intent:

@@ -15,13 +15,13 @@ from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.memos import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.consent import Consent
-from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.book_file import Entry
-from swapdesk.flows.payees.memo_check import check_memo, check_memo_of
+from swapdesk.flows.creation.confirm_intent import Consent
+from swapdesk.flows.payees.address_book import AddressBook, Entry
 from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
     RecipientCheck,
+    check_memo,
+    check_memo_of,
     check_recipient,
     check_refund,
 )

@@ -17,6 +17,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
 from swapdesk.flows.dex.signing_steps import flow_steps
 from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
@@ -24,7 +25,6 @@ from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed
-from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState

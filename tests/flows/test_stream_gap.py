@@ -21,10 +21,10 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.creation.create_outcome import Created
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.journal.folding import PROGRESS
-from swapdesk.flows.stream_words import stale_words
+from swapdesk.flows.creation.order_verification import Created
+from swapdesk.flows.data_age import stale_words
+from swapdesk.flows.journal.order_merge import PROGRESS
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.stream_words import NEVER, stale_words
+from swapdesk.flows.data_age import NEVER, stale_words
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,12 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.creation.create_outcome import Created
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.creation.order_verification import Created
+from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.journal.order_writes import Writing
-from swapdesk.flows.orders.order_sorting import Group
+from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.known_orders import KnownOrders

@@ -10,7 +10,7 @@ import pytest
 
 import swapdesk.flows
 import swapdesk.tui
-from swapdesk.flows.wording import FAILURES, failure_of
+from swapdesk.flows.failure_messages import FAILURES, failure_of
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 
 NEVER = re.compile(

@@ -84,7 +84,7 @@ CONFIRMED = (
     Defect(
         "swapped-deposit-address",
         "A deposit address that changed between two answers is shown and paid.",
-        "swapdesk/flows/creation/order_check.py",
+        "swapdesk/flows/creation/order_verification.py",
         "if created.deposit_address not in (None, read.deposit_address):",
         "if created.deposit_address is not None and read.deposit_address is None:",
         ("tests/flows/test_order_check.py::test_the_repeated_order_must_repeat_what_is_paid",),
@@ -92,7 +92,7 @@ CONFIRMED = (
     Defect(
         "recipient-of-order-unchecked",
         "An order that pays somebody else is released for payment.",
-        "swapdesk/flows/creation/order_check.py",
+        "swapdesk/flows/creation/order_verification.py",
         "        intent.token_out.kind, order.receiver_address, intent.recipient\n    ):",
         "        intent.token_out.kind, order.receiver_address, order.receiver_address\n    ):",
         ("tests/flows/test_order_check.py::test_a_hard_difference_hides_the_address",),
@@ -100,7 +100,7 @@ CONFIRMED = (
     Defect(
         "middle-refund-unchecked",
         "A private swap that fails between its legs returns the money to somebody else.",
-        "swapdesk/flows/creation/order_check.py",
+        "swapdesk/flows/creation/order_verification.py",
         "        None,\n        intent.intermediate_refund,\n    ):",
         "        None,\n        order.intermediate_refund_address,\n    ):",
         (
@@ -111,7 +111,7 @@ CONFIRMED = (
     Defect(
         "foreign-order-released",
         "The deposit address of an order that nobody confirmed here is shown as one's own.",
-        "swapdesk/flows/intents/standing.py",
+        "swapdesk/flows/intents/deposit_release.py",
         "frozenset({Standing.UNREPEATED, Standing.DIFFERS, Standing.CONTRADICTS}),",
         "frozenset({*Standing}),",
         (
@@ -131,7 +131,7 @@ CONFIRMED = (
     Defect(
         "unknown-status-taken-for-waiting",
         "An order in a state that nobody knows is shown as waiting for money.",
-        "swapdesk/flows/journal/folding.py",
+        "swapdesk/flows/journal/order_merge.py",
         "return _BY_STATUS.get(status)",
         "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
         ("tests/flows/test_folding.py::test_a_display_status_without_a_word_hides_no_status",),
@@ -195,7 +195,7 @@ PAYING = (
     Defect(
         "lost-payment-made-again",
         "A deposit whose answer was lost is paid a second time.",
-        "swapdesk/flows/journal/call_log.py",
+        "swapdesk/flows/journal/outgoing_writes.py",
         "            if row is not None:\n                raise PaidBefore(_call_of(row))\n"
         "            added",
         '            if row is not None and row["state"] == StepState.ACKED:\n'
@@ -208,7 +208,7 @@ PAYING = (
     Defect(
         "group-row-paid-twice",
         "A row of a batch that was paid by itself is paid again by the bundle.",
-        "swapdesk/flows/journal/call_log.py",
+        "swapdesk/flows/journal/outgoing_writes.py",
         '        if row is not None and row["path"] != BUNDLE_PAYMENT:\n'
         "            raise PaidBefore(_call_of(row))\n",
         "",

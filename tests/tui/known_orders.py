@@ -11,8 +11,8 @@ from typing import Any
 from flows.orders import BTC, ETH, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
+from swapdesk.flows.intents.deposit_release import FOREIGN, RELEASED, UNREPEATED, Standing, Verdict
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
-from swapdesk.flows.intents.standing import FOREIGN, RELEASED, UNREPEATED, Standing, Verdict
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.paths import Home

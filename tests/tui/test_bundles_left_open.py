@@ -9,8 +9,8 @@ import pytest
 from flows.orders import NOW
 from swapdesk.flows.batch.running_bundles import RunningBundles
 from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.bundle_log import BundleLog
-from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
 from tui.desk_run import DeskRun, Market
 from tui.scenes.batch import bundled
 

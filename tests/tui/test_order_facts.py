@@ -13,8 +13,8 @@ from flows.orders import BTC, ETH, NOW
 from flows.test_deposit_hash import token
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role, Sender
+from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY
 from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.orders.paid_place import ON_ITS_WAY
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.screens.deposit_facts import deposit_state

@@ -15,7 +15,7 @@ from flows.orders import intent, order
 from service.world import CHAINS, ETH
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.orders.order_updates import changed_fields, updates_of
+from swapdesk.flows.orders.order_history import changed_fields, updates_of
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
+from swapdesk.flows.connected_desk import PAST_PAUSE, SETTLE_SECONDS
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.link import PAST_PAUSE, SETTLE_SECONDS
 from swapdesk.flows.tracking.known_orders import LOAD_STEP
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings

@@ -20,7 +20,7 @@ from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
 from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal
-from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import UnderWay

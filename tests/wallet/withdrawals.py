@@ -12,9 +12,9 @@ from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
-from swapdesk.flows.journal.bundle_records import Built, BundleDeposit, BundleItem, BundleState
+from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.withdrawal_log import Taken
+from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.settings import Settings

@@ -10,8 +10,8 @@ from swapdesk.cli.session import Session, require_key
 from swapdesk.client.called_operation import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.transport import RawAnswer
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import CodecError, decode, decode_json, encode_json
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.orders import Order

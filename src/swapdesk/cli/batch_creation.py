@@ -23,10 +23,10 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
 from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL
 from swapdesk.wire.operation import RateClass
 
 HOME = "in your wallet; no deposit was paid"

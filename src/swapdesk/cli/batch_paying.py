@@ -30,13 +30,13 @@ from swapdesk.flows.batch.group_watch import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.settle_words import outcome_of
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL
 from swapdesk.flows.journal.batch_records import JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction

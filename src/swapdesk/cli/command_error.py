@@ -133,7 +133,12 @@ def of_client_error(error: ClientError) -> CommandError:
         RequestRefused,
         Unreachable,
     )
-    from swapdesk.flows.wording import ANSWER_REFUSED, OUTCOME_UNKNOWN, UNREACHABLE, failure_of
+    from swapdesk.flows.failure_messages import (
+        ANSWER_REFUSED,
+        OUTCOME_UNKNOWN,
+        UNREACHABLE,
+        failure_of,
+    )
 
     end = exit_of(error)
     if isinstance(error, RequestRefused):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from swapdesk.cli.output import Output
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.create_body import create_body
+from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.intents.intent import Intent
 
 UNTOUCHED = "in your wallet; nothing was journaled, created or sent"

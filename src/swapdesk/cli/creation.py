@@ -25,18 +25,18 @@ from swapdesk.cli.token_argument import find_token, require_usable
 from swapdesk.cli.withheld_order import print_withheld, withheld_error
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.create_outcome import Created, NotCreated
-from swapdesk.flows.creation.freezing import NotFreezable, freeze
+from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze
+from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.deposits.funding import Funded, NotFunded
+from swapdesk.flows.failure_messages import Failure
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.intents.intent import Intent, IntentKind
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.payees.first_use import challenge_for
+from swapdesk.flows.payees.recipients import challenge_for
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.wording import Failure
 
 ON_THE_WAY = (
     "The service gave no usable answer. It may have created the order. Nothing was paid."

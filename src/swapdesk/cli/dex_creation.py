@@ -18,12 +18,11 @@ from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.freezing import NotFreezable, freeze
+from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze
 from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
-from swapdesk.flows.intents.dex_terms import SLIPPAGE, terms_of
-from swapdesk.flows.intents.intent import Intent, IntentKind
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.payees.recipients import check_recipient
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote

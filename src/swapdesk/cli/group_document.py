@@ -8,7 +8,7 @@ from typing import Any
 from swapdesk.flows.batch.payouts import PAY_OUT, payouts_of
 from swapdesk.flows.batch.settle_words import or_take_back
 from swapdesk.flows.batch.standing import GroupStanding, Until
-from swapdesk.flows.journal.bundle_records import WalletPayment
+from swapdesk.flows.journal.batch_records import WalletPayment
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short

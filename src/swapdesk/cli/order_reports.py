@@ -14,19 +14,24 @@ from swapdesk.cli.order_document import order_facts, order_row, order_sentence, 
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import TELLING_SECONDS, Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
+from swapdesk.flows.data_age import left_out_words
 from swapdesk.flows.deposits.funding import settle_payments
+from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
-from swapdesk.flows.orders.order_filter import FilterProblem, OrderFilter, read_filter
-from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
+from swapdesk.flows.orders.order_listing import (
+    FilterProblem,
+    OrderFilter,
+    Sorting,
+    read_filter,
+    sort_orders,
+)
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.stream_words import left_out_words
 from swapdesk.flows.tracking.open_business import intent_words
-from swapdesk.flows.wording import OUTCOME_UNKNOWN
 
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4

@@ -9,12 +9,16 @@ from functools import partial
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.freezing import needs_refund_address
+from swapdesk.flows.creation.confirm_intent import needs_refund_address
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.payees.memo_check import MemoCheck, check_memo_of
 from swapdesk.flows.payees.payees import own_deposits, paid_addresses, token_contracts
-from swapdesk.flows.payees.recipient_check import RecipientCheck
-from swapdesk.flows.payees.recipients import check_recipient, check_refund
+from swapdesk.flows.payees.recipients import (
+    MemoCheck,
+    RecipientCheck,
+    check_memo_of,
+    check_recipient,
+    check_refund,
+)
 from swapdesk.flows.quotes.middle import middle_token
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote

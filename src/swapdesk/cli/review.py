@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.guarantee import guaranteed_by
+from swapdesk.flows.creation.minimum_received import guaranteed_by
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
-from swapdesk.flows.payees.first_use import without
+from swapdesk.flows.payees.recipients import without
 
 _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
 

@@ -22,6 +22,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.client.credentials import CredentialsError
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.connected_desk import Link
 from swapdesk.flows.connection import (
     Connection,
     NotConfigured,
@@ -29,7 +30,6 @@ from swapdesk.flows.connection import (
     sandbox_connection,
 )
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.link import Link
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.paths import UnsafePlace
 from swapdesk.settings import Settings

@@ -12,12 +12,12 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.withdrawal_log import Taken
+from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.notation import exact_amount, grouped_address
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Purpose

@@ -21,10 +21,10 @@ from swapdesk.flows.journal.journal_migration import JournalRefused
 if TYPE_CHECKING:
     import httpx
 
+    from swapdesk.flows.connected_desk import Link
     from swapdesk.flows.connection import Connection
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.deposit_ways import DepositWays
-    from swapdesk.flows.link import Link
     from swapdesk.flows.payees.address_book import AddressBook
     from swapdesk.flows.wallet.local_wallet import LocalWallet
     from swapdesk.settings import Settings
@@ -155,7 +155,7 @@ class Desk:
         may still become are in view then. Whoever follows the orders has the newest in view, too,
         and all others soon (:meth:`Link.follow`); for anybody else the tracker loads or recalls
         them when they are asked for."""
-        from swapdesk.flows.link import Link
+        from swapdesk.flows.connected_desk import Link
 
         previous, self._link = self._link, None
         if previous is not None:

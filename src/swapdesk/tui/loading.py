@@ -39,8 +39,8 @@ LINK = (
     "swapdesk.flows.quotes.quoting",
     "swapdesk.flows.creation.exchange",
     "swapdesk.client.live",
-    "swapdesk.flows.link",
-    "swapdesk.flows.tracking.latest",
+    "swapdesk.flows.connected_desk",
+    "swapdesk.flows.tracking.recent_activity",
     "swapdesk.tui.screens.orders",
 )
 """What a desk is connected with, with what its libraries would import at the first request and the

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.batch.group_signing import GroupSigning
-    from swapdesk.flows.creation.create_outcome import CreateOutcome
+    from swapdesk.flows.creation.order_verification import CreateOutcome
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.deposit_signing import DepositSigning
     from swapdesk.flows.deposits.funding import Funded, NotFunded

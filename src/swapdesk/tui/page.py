@@ -14,8 +14,8 @@ from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.connected_desk import Link
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.link import Link
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.tui.controllers.host import DeskControls
 

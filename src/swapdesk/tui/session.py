@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import httpx
 
     from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.connected_desk import Link
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.link import Link
     from swapdesk.flows.quotes.quote_wish import QuoteOptions
     from swapdesk.settings import Settings
 

@@ -27,8 +27,13 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding, standings
-from swapdesk.flows.journal.batch_records import JournaledGroup, NewGroup, NewRow
-from swapdesk.flows.journal.bundle_records import BundleDeposit, BundleState
+from swapdesk.flows.journal.batch_records import (
+    BundleDeposit,
+    BundleState,
+    JournaledGroup,
+    NewGroup,
+    NewRow,
+)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed

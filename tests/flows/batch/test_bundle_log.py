@@ -10,17 +10,18 @@ import pytest
 
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.batch_records import NewGroup, NewRow
-from swapdesk.flows.journal.bundle_records import (
+from swapdesk.flows.journal.batch_records import (
     Built,
     BundleDeposit,
     BundleItem,
     BundleState,
     FundingNeed,
     JournaledBundle,
+    NewGroup,
+    NewRow,
 )
-from swapdesk.flows.journal.call_log import PaidBefore
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.outgoing_writes import PaidBefore
 
 BATCH = "a" * 32
 OWNER = "0x5e00000000000000000000000000000000000002"

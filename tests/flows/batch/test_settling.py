@@ -15,10 +15,9 @@ import pytest_asyncio
 from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_otherwise
 from flows.faulty_network import changed, lose_answer
 from swapdesk.flows.batch.standing import Until
-from swapdesk.flows.journal.batch_records import RowState
-from swapdesk.flows.journal.bundle_records import BundleState
-from swapdesk.flows.journal.call_log import PaidBefore
+from swapdesk.flows.journal.batch_records import BundleState, RowState
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.outgoing_writes import PaidBefore
 from swapdesk.sandbox.bundle_faults import BUNDLE_FAULTS
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.tampering import SERVICE_FAULTS, Part

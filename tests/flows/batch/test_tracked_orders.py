@@ -14,20 +14,23 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.payouts import Payouts
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
-from swapdesk.flows.journal.bundle_records import (
+from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.journal.batch_records import (
     Built,
     BundleDeposit,
     BundleItem,
     BundleState,
     FundingNeed,
     JournaledBundle,
+    NewGroup,
+    NewRow,
     Paying,
+    RowEnd,
+    RowState,
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.withdrawal_log import Taken
+from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import DisplayStatus

@@ -15,9 +15,9 @@ from typing import Any
 from swapdesk.client.api import PartnerApi
 from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.bundle_log import BundleLog
-from swapdesk.flows.journal.call_log import CallLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
+from swapdesk.flows.journal.outgoing_writes import CallLog
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.wallet.client import WalletClient
 

@@ -20,8 +20,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow, new_intent_id
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
-from swapdesk.flows.intents.dex_terms import terms_of
-from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
+from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts, terms_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed

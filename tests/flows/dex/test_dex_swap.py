@@ -9,11 +9,11 @@ import pytest
 
 from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.journal.journal_records import IntentState, StepState
-from swapdesk.flows.orders.order_sorting import Group
+from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.provider_record import provider_records
 from swapdesk.flows.tracking.known_orders import KnownOrders
-from swapdesk.flows.tracking.latest import latest_events
+from swapdesk.flows.tracking.recent_activity import latest_events
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import httpx
 
-from swapdesk.flows.journal.bundle_records import (
+from swapdesk.flows.journal.batch_records import (
     Built,
     BundleDeposit,
     BundleItem,

@@ -13,8 +13,8 @@ from typing import Any
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.flows.batch.payable import PayableRow
-from swapdesk.flows.intents.dex_terms import gas_bound
-from swapdesk.flows.journal.bundle_records import Built, BundleItem, FundingNeed
+from swapdesk.flows.intents.intent import gas_bound
+from swapdesk.flows.journal.batch_records import Built, BundleItem, FundingNeed
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from swapdesk.flows.intents.dex_terms import gas_bound
-from swapdesk.flows.journal.bundle_records import Built, BundleItem, FundingNeed, WalletPayment
+from swapdesk.flows.intents.intent import gas_bound
+from swapdesk.flows.journal.batch_records import Built, BundleItem, FundingNeed, WalletPayment
 from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
 

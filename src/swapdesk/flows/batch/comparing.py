@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.creation.order_check import AMOUNT_TOLERANCE
+from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.orders import Order
 

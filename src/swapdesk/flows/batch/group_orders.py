@@ -9,8 +9,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch.payable import Payables, changed, payables
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, Stopped
 from swapdesk.flows.batch.standing import group_standing
-from swapdesk.flows.journal.batch_records import JournaledGroup
-from swapdesk.flows.journal.bundle_records import Built
+from swapdesk.flows.journal.batch_records import Built, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wire.multi import MultiExchangeStatus

@@ -10,8 +10,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch.group_watch import GroupWatch, Turn
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.batch_records import JournaledGroup
-from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.journal.batch_records import BundleState, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import SigningSession

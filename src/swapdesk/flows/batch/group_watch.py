@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.flows.journal.bundle_records import BundleItem, FundingNeed
+from swapdesk.flows.journal.batch_records import BundleItem, FundingNeed
 from swapdesk.flows.transactions.transactor import Watch
 
 

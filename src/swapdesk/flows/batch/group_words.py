@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swapdesk.flows.journal.bundle_records import (
-    Built,
-    BundleState,
-    JournaledBundle,
-    WalletPayment,
-)
+from swapdesk.flows.failure_messages import IN_WALLET
+from swapdesk.flows.journal.batch_records import Built, BundleState, JournaledBundle, WalletPayment
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.wording import IN_WALLET
 
 NOT_PAID = f"{IN_WALLET}; no deposit was paid"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swapdesk.flows.batch.settle_words import Stopped
-from swapdesk.flows.journal.bundle_records import FundingNeed
+from swapdesk.flows.journal.batch_records import FundingNeed
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient

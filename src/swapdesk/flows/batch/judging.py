@@ -20,10 +20,10 @@ from swapdesk.flows.batch.sheet import Column, InputRow
 from swapdesk.flows.batch.sheet_tokens import SheetTokens
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.memo_check import check_memo_of
-from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.flows.payees.recipients import (
     NEVER_PAID,
+    RecipientCheck,
+    check_memo_of,
     check_recipient,
     check_refund,
 )

@@ -13,7 +13,7 @@ from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.batch.paying import GroupPayments
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, Stopped
 from swapdesk.flows.batch.shared_account import blocking, overtaken
-from swapdesk.flows.journal.bundle_records import (
+from swapdesk.flows.journal.batch_records import (
     Built,
     BundleItem,
     FundingNeed,

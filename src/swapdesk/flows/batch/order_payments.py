@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.journal.bundle_records import BundleState, WalletPayment
+from swapdesk.flows.failure_messages import IN_WALLET
+from swapdesk.flows.journal.batch_records import BundleState, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.orders.batch_payment import BatchPayment, PaidTo
+from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo
 from swapdesk.flows.orders.situations import PAY_BATCH
-from swapdesk.flows.wording import IN_WALLET
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.standing import GroupStanding

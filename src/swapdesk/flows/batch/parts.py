@@ -11,7 +11,7 @@ from swapdesk.flows.batch.group_watch import GroupWatch, item_turn
 from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.batch.paying import GroupPayments
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, PAY_OTHERWISE, SIGN_AGAIN, Stopped
-from swapdesk.flows.journal.bundle_records import (
+from swapdesk.flows.journal.batch_records import (
     BundleItem,
     BundleState,
     JournaledBundle,

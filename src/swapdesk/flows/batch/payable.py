@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.flows.batch.comparing import differing
-from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
-from swapdesk.flows.journal.bundle_records import BundleDeposit
+from swapdesk.flows.journal.batch_records import BundleDeposit, JournaledGroup, RowState
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units

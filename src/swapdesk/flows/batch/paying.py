@@ -11,7 +11,7 @@ from datetime import datetime
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.payable import LEAST_LEFT
-from swapdesk.flows.journal.bundle_records import FundingNeed, Paying, WalletPayment
+from swapdesk.flows.journal.batch_records import FundingNeed, Paying, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from swapdesk.flows.batch.standing import GroupStanding
-from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.wire.orders import Order
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 from swapdesk.flows.batch.payouts import Payouts, payouts_of
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
-from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
-from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.failure_messages import IN_WALLET
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount, short_clock
-from swapdesk.flows.wording import IN_WALLET
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.orders import Order
 

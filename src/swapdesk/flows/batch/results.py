@@ -9,7 +9,7 @@ from typing import Any
 
 from swapdesk.flows.batch.sheet import Column, sheet_cells
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.wire.orders import Order
 

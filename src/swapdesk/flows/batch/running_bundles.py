@@ -17,6 +17,7 @@ from swapdesk.flows.batch.group_account import (
 )
 from swapdesk.flows.batch.group_signing import GroupSigning, group_id
 from swapdesk.flows.batch.standing import signs, standings
+from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -25,7 +26,6 @@ from swapdesk.flows.signing.signing_keys import open_keys
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.flows.wording import NO_JOURNAL, Failure
 from swapdesk.wallet.errors import WalletError
 
 if TYPE_CHECKING:

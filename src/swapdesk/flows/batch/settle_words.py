@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.standing import GroupStanding
-from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
+from swapdesk.flows.failure_messages import UNREACHABLE, Failure, failure_of
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wire.errors import ErrorCode
 

@@ -33,13 +33,9 @@ from swapdesk.flows.batch.settle_words import (
 )
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.submitting import ARRIVES_WITHIN, Submission
-from swapdesk.flows.journal.batch_records import JournaledGroup
-from swapdesk.flows.journal.bundle_records import (
-    BundleState,
-    JournaledBundle,
-)
-from swapdesk.flows.journal.call_log import PaidBefore
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.outgoing_writes import PaidBefore
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, still_open
 from swapdesk.flows.transactions.transactor import (

@@ -15,11 +15,12 @@ from swapdesk.flows.batch.group_words import (
     plan_words,
 )
 from swapdesk.flows.batch.shared_account import withdrawn
-from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
-from swapdesk.flows.journal.bundle_records import (
+from swapdesk.flows.journal.batch_records import (
     BundleState,
     JournaledBundle,
+    JournaledGroup,
     Paying,
+    RowState,
     WalletPayment,
 )
 from swapdesk.flows.journal.journal import Journal

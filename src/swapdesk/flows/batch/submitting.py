@@ -22,7 +22,7 @@ from swapdesk.client.errors import (
 )
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, GOES_ON, SUBMIT_AGAIN, Stopped
-from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wire.errors import ErrorCode

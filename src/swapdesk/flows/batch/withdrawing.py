@@ -15,9 +15,10 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch.shared_account import relying
 from swapdesk.flows.batch.smart_accounts import bundle_assets
 from swapdesk.flows.batch.standing import way_out
-from swapdesk.flows.journal.bundle_records import JournaledBundle
+from swapdesk.flows.failure_messages import Failure
+from swapdesk.flows.journal.batch_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.withdrawal_log import Taken, WithdrawalLog
+from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
 from swapdesk.flows.transactions.delivery import OWN
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.flows.transactions.same_nonce import decisive, under_way
@@ -30,7 +31,6 @@ from swapdesk.flows.transactions.transactor import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.own_promise import own_promise
-from swapdesk.flows.wording import Failure
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import SmartAccount
 from swapdesk.wallet.payload import Payload, TransactionPayload

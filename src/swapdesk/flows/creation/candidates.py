@@ -15,20 +15,19 @@ from swapdesk.chain.addresses.checking import same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.create_outcome import Created
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_check import AMOUNT_TOLERANCE
+from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE, Created
 from swapdesk.flows.creation.reconciliation import SKEW, WINDOW, Match, match, orders_since
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.journal.intent_log import OrderTaken
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
 from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_status import cause_of
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.orders import Order
 
 UNSAID = "the service does not say"

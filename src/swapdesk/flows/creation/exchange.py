@@ -3,6 +3,8 @@
 Order of things (reliability: J0): the intent is committed, the step is committed as SENT,
 the POST leaves, its outcome is committed, the order is read again and compared, and only
 then may a deposit address be shown. Exchanges and private sends go the same way.
+
+What is posted for an intent, and nothing else (contract 7.1 and 7.3).
 """
 
 from __future__ import annotations
@@ -10,37 +12,27 @@ from __future__ import annotations
 import hashlib
 import logging
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.api_connection import OTHER_ID
-from swapdesk.client.errors import (
-    Answered,
-    AnswerRefused,
-    ApiError,
-    ClientError,
-    OutcomeUnknown,
-)
+from swapdesk.client.errors import Answered, AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.receipt import Receipt
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.adoption import Adoption
-from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE
-from swapdesk.flows.creation.create_body import CreateBody, create_body
-from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCreated, Unknown
-from swapdesk.flows.creation.order_check import OrderCheck
-from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
-from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import (
-    Standing,
-    Verdict,
+from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
+from swapdesk.flows.creation.order_verification import (
+    Adoption,
+    Created,
+    CreateOutcome,
+    NotCreated,
+    OrderCheck,
+    Unknown,
 )
-from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.wording import (
+from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
+from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
     CLOCK_IS_WRONG,
     NO_JOURNAL,
@@ -52,9 +44,42 @@ from swapdesk.flows.wording import (
     UNREACHABLE,
     failure_of,
 )
+from swapdesk.flows.intents.deposit_release import Standing, Verdict
+from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order
+
+CreateBody = ExchangeRequest | PrivateSendRequest
+
+
+def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
+    """The body of a swap on chains: who pays, and what was signed for it."""
+    return ExchangeRequest(
+        quote_id=intent.quote_id,
+        address_to=intent.recipient,
+        address_from=None if intent.dex is None else intent.dex.sender,
+        signatures=list(signatures) or None,
+    )
+
+
+def create_body(intent: Intent) -> CreateBody:
+    """The body of the create call that the kind of intent leads to."""
+    kind = ExchangeRequest if intent.kind is IntentKind.EXCHANGE else PrivateSendRequest
+    return kind(
+        quote_id=intent.quote_id,
+        address_to=intent.recipient,
+        destination_tag=intent.memo or None,
+        refund_address=intent.refund_address or None,
+        refund_extra_id=intent.refund_memo or None,
+        intermediate_refund_address=intent.intermediate_refund or None,
+        markup=intent.markup,
+    )
+
 
 log = logging.getLogger(__name__)
 

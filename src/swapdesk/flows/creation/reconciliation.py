@@ -24,9 +24,9 @@ from swapdesk.chain.addresses.checking import same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.order_check import AMOUNT_TOLERANCE
+from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import Intent, TokenFacts
-from swapdesk.flows.journal.folding import DOUBLE
+from swapdesk.flows.journal.order_merge import DOUBLE
 from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.tokens import Token
 

@@ -10,12 +10,12 @@ import asyncio
 from dataclasses import dataclass, field
 
 from swapdesk.client.concurrency import together
-from swapdesk.flows.creation.create_outcome import Created, NotCreated, Unknown
 from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.creation.order_verification import Created, NotCreated, Unknown
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import JournaledOrder, StepState
+from swapdesk.flows.journal.order_merge import display_of, ended
 
 
 @dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.orders.order_status import reported_status, short_place, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder

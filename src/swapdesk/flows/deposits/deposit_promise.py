@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from swapdesk.chain.addresses import evm
 from swapdesk.chain.addresses.kind import AddressProblem
-from swapdesk.flows.intents.dex_terms import gas_bound
+from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account, Kind

@@ -9,12 +9,12 @@ from swapdesk.clock import Clock
 from swapdesk.flows.deposits.deposit_words import on_screen
 from swapdesk.flows.deposits.wallet_funding import UNPAID
 from swapdesk.flows.dex.dex_words import on_its_way, signed_away
+from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.wording import IN_WALLET
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import HARMLESS, SignedTransaction, TransactionState
 

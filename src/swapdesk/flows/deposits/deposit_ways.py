@@ -12,11 +12,11 @@ from enum import Enum
 
 from swapdesk.clock import Clock
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet, not_payable
-from swapdesk.flows.journal.call_log import CallLog, JournaledCall
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.outgoing_writes import CallLog, JournaledCall
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.place import ChainLink
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from swapdesk.flows.deposits.wallet_funding import LOOK, MAYBE, UNPAID
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.wording import Failure
 
 NOT_ENOUGH = "NOT_ENOUGH"
 """The wallet does not hold what is asked for, or cannot say so."""

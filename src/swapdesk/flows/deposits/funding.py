@@ -14,13 +14,13 @@ from datetime import datetime
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
-from swapdesk.flows.journal.call_log import PAYMENT, CallLog, PaidBefore
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.outgoing_writes import PAYMENT, CallLog, PaidBefore
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import encode_json
 
 log = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 
-from swapdesk.flows.journal.call_log import WALLET_PAYMENT, CallLog, JournaledCall
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, CallLog, JournaledCall
 from swapdesk.flows.transactions.transactor import Entry
 from swapdesk.wire.encoding.codec import encode_json
 

@@ -13,13 +13,13 @@ from swapdesk.flows.deposits.deposit_signing import DepositSigning
 from swapdesk.flows.deposits.deposit_words import NOT_ENOUGH
 from swapdesk.flows.deposits.wallet_funding import WalletFunding, not_paid, payment_open
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.running_signings import RunningSignings
 from swapdesk.flows.signing.signing_keys import open_keys
 from swapdesk.flows.transactions.outcome import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 

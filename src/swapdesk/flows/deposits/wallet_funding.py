@@ -16,10 +16,11 @@ from swapdesk.flows.deposits.deposit_promise import NotPayable, check_payable, d
 from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, not_payable
 from swapdesk.flows.deposits.payment_entry import PaymentEntry, settled
-from swapdesk.flows.journal.call_log import JournaledCall, PaidBefore
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.outgoing_writes import JournaledCall, PaidBefore
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
@@ -31,7 +32,6 @@ from swapdesk.flows.transactions.transactor import (
     Transactor,
     Watch,
 )
-from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone

@@ -13,14 +13,14 @@ from swapdesk.flows.creation.dex_transaction import NotThisSwap
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken
 from swapdesk.flows.dex.dex_words import ended, goes_on, on_its_way, signed_away
 from swapdesk.flows.dex.signed_steps import AGAIN_LATER
+from swapdesk.flows.failure_messages import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
-from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN, wallet_money
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.flows.wording import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import Refused, WalletError
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from swapdesk.flows.intents.dex_terms import COIN_DECIMALS, DexTerms, least_units
-from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.intents.intent import COIN_DECIMALS, DexTerms, Intent, TokenFacts, least_units
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wire.encoding.numbers import to_base_units
 

@@ -15,12 +15,11 @@ from dataclasses import replace
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.create_body import dex_body
-from swapdesk.flows.creation.create_outcome import Created, NotCreated, Unknown
 from swapdesk.flows.creation.dex_transaction import (
     NotThisSwap,
 )
-from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow
+from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
+from swapdesk.flows.creation.order_verification import Created, NotCreated, Unknown
 from swapdesk.flows.dex.dex_confirmation import DexConfirmation
 from swapdesk.flows.dex.dex_ending import DexEnding, Stopped
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission
@@ -29,6 +28,13 @@ from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.dex_words import ended, goes_on
 from swapdesk.flows.dex.signed_steps import SignedSteps
 from swapdesk.flows.dex.swap_transaction import SwapTransaction
+from swapdesk.flows.failure_messages import (
+    ALREADY_ASKED,
+    NO_JOURNAL,
+    OUTCOME_PENDING,
+    OUTCOME_UNKNOWN,
+    QUOTE_ENDED,
+)
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.intent_log import TwinPending
 from swapdesk.flows.journal.journal import Journal
@@ -37,13 +43,6 @@ from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
-from swapdesk.flows.wording import (
-    ALREADY_ASKED,
-    NO_JOURNAL,
-    OUTCOME_PENDING,
-    OUTCOME_UNKNOWN,
-    QUOTE_ENDED,
-)
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.promise import Purpose

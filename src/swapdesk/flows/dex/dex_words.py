@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN
-from swapdesk.flows.wording import Failure
+from swapdesk.flows.failure_messages import Failure
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN
 
 AGAIN = f"you: {QUOTE_AGAIN}"
 GOES_ON = "the desk: it goes on where it stopped when it is started again"

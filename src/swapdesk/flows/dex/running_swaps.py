@@ -14,12 +14,12 @@ from swapdesk.flows.dex.dex_promise import NoDexSwap
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.dex.dex_words import AGAIN, goes_on
 from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.signing.running_signings import RunningSignings
 from swapdesk.flows.signing.signing_keys import is_shut, open_keys
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.flows.wording import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wire.encoding.numbers import NumberError
 

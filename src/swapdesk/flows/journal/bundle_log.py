@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from swapdesk.clock import Clock
-from swapdesk.flows.journal.bundle_records import (
+from swapdesk.flows.journal.batch_records import (
     OVER,
     UNDER_WAY,
     Built,
@@ -25,9 +25,9 @@ from swapdesk.flows.journal.bundle_records import (
     FundingNeed,
     JournaledBundle,
 )
-from swapdesk.flows.journal.call_log import begin_bundle_payments, end_bundle_payments
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.outgoing_writes import begin_bundle_payments, end_bundle_payments
 from swapdesk.wire.encoding.codec import rfc3339
 
 

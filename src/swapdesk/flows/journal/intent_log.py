@@ -11,9 +11,14 @@ from datetime import datetime
 from typing import Any
 
 from swapdesk.clock import Clock
+from swapdesk.flows.intents.deposit_release import Verdict
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Verdict
-from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
+from swapdesk.flows.journal.journal_file import (
+    JournalFile,
+    JournalUnavailable,
+    Ownership,
+    ProcessIdentity,
+)
 from swapdesk.flows.journal.journal_records import (
     IntentState,
     JournaledIntent,
@@ -22,8 +27,6 @@ from swapdesk.flows.journal.journal_records import (
     StepState,
 )
 from swapdesk.flows.journal.order_log import OrderLog
-from swapdesk.flows.journal.ownership import Ownership
-from swapdesk.flows.journal.process_identity import ProcessIdentity
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.orders import Order
 

@@ -17,15 +17,13 @@ from pathlib import Path
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.bundle_log import BundleLog
-from swapdesk.flows.journal.call_log import CallLog
-from swapdesk.flows.journal.create_requests import CreateRequests
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.order_log import OrderLog
+from swapdesk.flows.journal.outgoing_writes import CallLog, CreateRequests
 from swapdesk.flows.journal.transaction_log import TransactionLog
-from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
-from swapdesk.flows.journal.withdrawal_log import WithdrawalLog
+from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog, WithdrawalLog
 
 
 class Journal:

@@ -3,6 +3,10 @@
 Without a journal there are no side effects: every write raises JournalUnavailable when the
 file cannot take it, and nothing may be sent then. A file of an older version is brought up when
 it is opened; one of a newer version, or of none that is known, is refused.
+
+Which process is which: a pid and its start time, so that a reused pid is not mistaken.
+
+Who works on a row of the journal: one process, until it is dead.
 """
 
 from __future__ import annotations
@@ -14,14 +18,11 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from swapdesk.flows.journal.journal_migration import (
-    PATIENCE_SECONDS,
-    bring_up,
-    refuse_others,
-)
+from swapdesk.flows.journal.journal_migration import PATIENCE_SECONDS, bring_up, refuse_others
 from swapdesk.paths import make_directories
 
 
@@ -137,3 +138,71 @@ def _begun(db: sqlite3.Connection, path: Path) -> str | None:
     except (OSError, sqlite3.Error) as error:
         return f"{path.name}: {error}"
     return None
+
+
+@dataclass(frozen=True)
+class ProcessIdentity:
+    """``started`` is in clock ticks since boot, 0 where the system does not tell."""
+
+    pid: int
+    started: int
+
+    @classmethod
+    def current(cls) -> ProcessIdentity:
+        pid = os.getpid()
+        return cls(pid, _start_ticks(pid) or 0)
+
+    def may_take_over(self, owner: ProcessIdentity) -> bool:
+        """Whether what ``owner`` began is this process's own, or nobody's any more."""
+        return owner == self or not owner.alive()
+
+    def alive(self) -> bool:
+        """Whether this very process still runs."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        ticks = _start_ticks(self.pid)
+        return ticks is None or self.started in (0, ticks)
+
+
+def _start_ticks(pid: int) -> int | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The command name may hold spaces and brackets; fields count from its closing one.
+    fields = stat.rpartition(")")[2].split()
+    # A zombie has ended; only its parent has not looked yet.
+    return -1 if fields[0] == "Z" else int(fields[19])
+
+
+class Ownership:
+    """Of the rows of ``table``, told apart by their ``id``. ``me`` owns what is begun here."""
+
+    def __init__(self, file: JournalFile, table: Literal["intent", "batch"]) -> None:
+        self._file = file
+        self._table = table
+        self.me = ProcessIdentity.current()
+
+    def take_over(self, id_: str) -> bool:
+        """Whether the row is this process's own from here on: False while another owner lives,
+        and for no such row. Raises JournalUnavailable."""
+        with self._file.write() as db:
+            row = db.execute(
+                f"SELECT owner_pid, owner_start FROM {self._table} WHERE id = ?",  # noqa: S608
+                (id_,),
+            ).fetchone()
+            if row is None:
+                return False
+            owner = ProcessIdentity(row["owner_pid"], row["owner_start"])
+            if not self.me.may_take_over(owner):
+                return False
+            # The transaction has the write lock since before it read.
+            db.execute(
+                f"UPDATE {self._table} SET owner_pid = ?, owner_start = ? WHERE id = ?",  # noqa: S608
+                (self.me.pid, self.me.started, id_),
+            )
+            return True

@@ -8,9 +8,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
+from swapdesk.flows.intents.deposit_release import Verdict
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Verdict
-from swapdesk.flows.journal.process_identity import ProcessIdentity
+from swapdesk.flows.journal.journal_file import ProcessIdentity
 from swapdesk.wire.orders import Order
 
 Source = Literal["create", "read", "stream", "list", "journal"]

@@ -11,11 +11,11 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
-from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.journal.batch_records import RowState
-from swapdesk.flows.journal.folding import ended
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_schema import NAMED, OF_PAID, PAID_AT, PRESENT
+from swapdesk.flows.journal.order_merge import ended
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
 

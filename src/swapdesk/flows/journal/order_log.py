@@ -1,4 +1,14 @@
-"""Every order this desk knows and every different state it was seen in."""
+"""Every order this desk knows and every different state it was seen in.
+
+The different states that each order was seen in: when, from where, and the order then.
+
+Of one order the first and the newest are kept: what happened to it, and what happened last.
+
+What one writer of the journal wrote last, so that it is not read again before each write.
+
+Another desk may write the same file. What is remembered is believed as it is while nobody else
+wrote, and is compared with the file otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +18,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from swapdesk.clock import Clock
-from swapdesk.flows.intents.standing import (
+from swapdesk.flows.intents.deposit_release import (
     FOREIGN,
     MAY_FOLLOW,
     RELEASED,
@@ -16,16 +26,128 @@ from swapdesk.flows.intents.standing import (
     Verdict,
     contradiction,
 )
-from swapdesk.flows.journal.folding import contradicts, display_of, fold
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
-from swapdesk.flows.journal.order_hashes import newly_linked_deposit
 from swapdesk.flows.journal.order_index import OrderIndex
-from swapdesk.flows.journal.seen_states import SeenStates
-from swapdesk.flows.journal.written_orders import WrittenOrders
+from swapdesk.flows.journal.order_merge import contradicts, display_of, fold, newly_linked_deposit
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import Order
+
+FIRST_EVENTS = 20
+NEWEST_EVENTS = 180
+"""States kept of one order; those between the first and the newest go."""
+_SLACK = 20
+
+
+class SeenStates:
+    def __init__(self, file: JournalFile) -> None:
+        self._file = file
+        self._counts: dict[str, int] = {}
+
+    def add(
+        self, db: sqlite3.Connection, service_id: str, lean: str, now: str, source: Source
+    ) -> None:
+        """Write one more inside a transaction of the caller; ``lean``: the order as JSON, without
+        its tokens."""
+        db.execute(
+            "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
+            (service_id, now, source, lean),
+        )
+        count = self._counts.get(service_id)
+        if count is None:
+            (count,) = db.execute(
+                "SELECT count(*) FROM event WHERE service_id = ?", (service_id,)
+            ).fetchone()
+        else:
+            count += 1
+        if count > FIRST_EVENTS + NEWEST_EVENTS + _SLACK:
+            db.execute(
+                "DELETE FROM event WHERE service_id = ?1"
+                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1 ORDER BY id LIMIT ?2)"
+                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1"
+                " ORDER BY id DESC LIMIT ?3)",
+                (service_id, FIRST_EVENTS, NEWEST_EVENTS),
+            )
+            count = FIRST_EVENTS + NEWEST_EVENTS
+        self._counts[service_id] = count
+
+    def of(self, service_id: str) -> list[tuple[datetime, str, Order]]:
+        """Those of one order, oldest first."""
+        return [
+            (datetime.fromisoformat(row["at"]), row["source"], _order_of(row))
+            for row in self._file.read(
+                "SELECT at, source, raw FROM event WHERE service_id = ? ORDER BY id", (service_id,)
+            )
+        ]
+
+    def latest(self, count: int) -> list[tuple[datetime, Order]]:
+        """The newest of any order, newest first."""
+        rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
+        return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
+
+
+def _order_of(row: sqlite3.Row) -> Order:
+    return decode(Order, row["raw"].encode(), side="client")
+
+
+class WrittenOrders:
+    """Call :meth:`begin` in a transaction, then :meth:`end` or :meth:`taken_back` after it."""
+
+    def __init__(self, file: JournalFile) -> None:
+        self._file = file
+        self._orders: dict[str, tuple[int, Order]] = {}
+        """By the digest of what was written."""
+        self._certain: set[str] = set()
+        """Those that stand in the file for sure: nobody wrote since."""
+        self._version = -1
+        self._stood = (-1, -1)
+
+    def begin(self, db: sqlite3.Connection) -> None:
+        """A transaction began. Another connection changes the version, another writer over this
+        connection the number of its transactions."""
+        (self._version,) = db.execute("PRAGMA data_version").fetchone()
+        if self._stood != (self._file.writes - 1, self._version):
+            self._certain.clear()
+
+    def end(self) -> None:
+        """It was committed."""
+        self._stood = (self._file.writes, self._version)
+
+    def taken_back(self) -> None:
+        """It was not."""
+        self._certain.clear()
+
+    def last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
+        """The order as it stands in the file, None when it is not there."""
+        digest, order = self._orders.get(service_id, (None, None))
+        if order is not None and service_id in self._certain:
+            return order
+        row = db.execute(
+            "SELECT last FROM known_order WHERE service_id = ?", (service_id,)
+        ).fetchone()
+        if row is None:
+            return None
+        if order is not None and digest == hash(row["last"]):
+            return order
+        try:
+            return decode(Order, row["last"].encode(), side="client")
+        except CodecError:
+            return Order(service_id=service_id)
+
+    def keep(self, order: Order, raw: str) -> None:
+        """Written as ``raw``."""
+        self._orders[order.service_id] = (hash(raw), order)
+
+    def trust(self, service_id: str) -> None:
+        """It was written in a transaction of :meth:`begin`."""
+        if service_id in self._orders:
+            self._certain.add(service_id)
+
+    def forget(self, service_id: str) -> None:
+        self._orders.pop(service_id, None)
+        self._certain.discard(service_id)
+
 
 _LOAD = 100
 

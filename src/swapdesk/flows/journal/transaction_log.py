@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from swapdesk.flows.journal.bundle_records import BundleState, Paying
-from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.journal.batch_records import BundleState, Paying
 from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
+from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 
 
 class Role(StrEnum):

@@ -19,14 +19,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from swapdesk.flows.journal.folding import display_of
-from swapdesk.flows.journal.order_hashes import payout_hash
+from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
 from swapdesk.flows.notation import copied_amount, iso
-from swapdesk.flows.orders.deposit_hash import deposit_hash
+from swapdesk.flows.orders.deposit_destination import deposit_hash, paid_place
 from swapdesk.flows.orders.order_fields import kept_by_provider, route_of
 from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.orders.paid_place import paid_place
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
 from swapdesk.wire.encoding.codec import encode_json

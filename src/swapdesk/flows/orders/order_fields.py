@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 
 from swapdesk.flows.intents.intent import Intent, TokenFacts
-from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
+from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.notation import NOTHING, tracker_amount
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order

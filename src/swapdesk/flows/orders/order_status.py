@@ -16,9 +16,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from swapdesk.flows.failure_messages import Level
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
 from swapdesk.flows.notation import (
     NOTHING,
@@ -31,8 +32,7 @@ from swapdesk.flows.notation import (
     short_address,
     short_clock,
 )
-from swapdesk.flows.orders.batch_payment import BatchPayment
-from swapdesk.flows.orders.deposit_hash import own_payment
+from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import (
     against_promise,
     deposit_arrived,
@@ -45,6 +45,7 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
+from swapdesk.flows.orders.payment_progress import BatchPayment, venue_of
 from swapdesk.flows.orders.situations import (
     NO_TIME,
     PAY_BATCH,
@@ -56,9 +57,7 @@ from swapdesk.flows.orders.situations import (
     known_better,
     situation_of,
 )
-from swapdesk.flows.orders.swap_payment import venue_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.wording import Level
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 

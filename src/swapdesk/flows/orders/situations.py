@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Literal
 
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
-from swapdesk.flows.orders.batch_payment import PaidTo
+from swapdesk.flows.failure_messages import Level
+from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
-from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN, SwapStage
-from swapdesk.flows.wording import Level
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapStage
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]

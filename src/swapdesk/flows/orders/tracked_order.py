@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.order_fields import Proceeds, proceeds, short_id, symbols
+from swapdesk.flows.orders.payment_progress import BatchPayment, SwapPayment, SwapStage
 from swapdesk.flows.orders.situations import needs_owner, situation_of
-from swapdesk.flows.orders.swap_payment import SwapPayment, SwapStage
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)

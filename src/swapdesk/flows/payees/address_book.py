@@ -7,32 +7,248 @@
 
 A wrong entry is reported with file and line and left out; a file that is no TOML is left
 alone and nothing is added to it.
+
+The file of the address book: one TOML table a name, checked, written whole, private.
+
+Editing one entry leaves every other byte of the file as the user wrote it.
+
+Names to try the sandbox with; their addresses have the right form and belong to nobody.
+
+A new entry of the address book from what a person typed: name, address, memo.
+
+The kind of chain is found from the address. Where the forms of several kinds are the same, or
+several chains of a kind write their addresses differently, the chain is named beside it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from swapdesk.chain.addresses.checking import check_address
-from swapdesk.flows.payees.book_file import (
-    NAME,
-    AddressBookError,
-    Entry,
-    entry_table,
-    entry_toml,
-    line_of,
-    read_book,
-    read_entry,
-    with_table,
-    write_book,
-    written_entry,
+from swapdesk.chain.addresses.display import looks_like
+from swapdesk.chain.addresses.kind import Proof, with_article
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
+from swapdesk.chain.addresses.memos import check_memo
+from swapdesk.flows.check_line import CheckLine, refused
+from swapdesk.paths import make_directories
+from swapdesk.wire.encoding.text import UnsafeText, identity_text
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
+_NOTE_LIMIT = 100
+_FILE_LIMIT = 1 << 20
+_FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
+
+
+class AddressBookError(ValueError):
+    """An entry or a file that cannot be written; the text is a sentence for the screen."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name. ``kind`` is the kind of chain; ``chain`` narrows it to one short name.
+
+    ``own`` marks the user's own wallet, ``memo`` is the destination tag that belongs to it.
+    """
+
+    name: str
+    address: str
+    kind: str
+    chain: str | None = None
+    memo: str | None = None
+    note: str = ""
+    own: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"@{self.name}"
+
+    def fits(self, kind: str, chain: str | None = None) -> bool:
+        """Whether a payout on this kind of chain, and on this chain, can go there."""
+        if self.kind != kind:
+            return False
+        return self.chain is None or chain is None or self.chain.lower() == chain.lower()
+
+
+def read_entry(name: str, table: object) -> Entry:
+    """One checked entry; AddressBookError says what is wrong with it."""
+    if NAME.fullmatch(name.lower()) is None:
+        raise AddressBookError("A name has up to 32 letters, digits, - and _.")
+    if not isinstance(table, dict):
+        raise AddressBookError(f"[{name}] is not a table with an address.")
+    unknown = sorted(set(table) - _FIELDS)
+    if unknown:
+        raise AddressBookError(f'@{name}: "{unknown[0][:32]}" is not a field of an entry.')
+    texts = {field: table.get(field) for field in ("address", "kind", "chain", "memo", "note")}
+    for field, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise AddressBookError(f"@{name}: {field} is not a text.")
+    kind, address = texts["kind"], texts["address"] or ""
+    if kind not in KINDS:
+        raise AddressBookError(f"@{name}: kind is one of {', '.join(KINDS)}.")
+    verdict = check_address(kind, address)
+    if not verdict.ok:
+        raise AddressBookError(f"@{name}: {verdict.reason}")
+    memo = texts["memo"] or None
+    if memo is not None and not (said := check_memo(kind, memo, None)).ok:
+        raise AddressBookError(f"@{name}: {said.reason}")
+    own = table.get("own", False)
+    if not isinstance(own, bool):
+        raise AddressBookError(f"@{name}: own is true or false.")
+    try:
+        note = identity_text(texts["note"] or "", _NOTE_LIMIT)
+        chain = identity_text(texts["chain"], 64) if texts["chain"] else None
+    except UnsafeText as error:
+        raise AddressBookError(f"@{name}: {error}.") from None
+    return Entry(name.lower(), verdict.normalized, kind, chain, memo, note, own)
+
+
+def entry_table(entry: Entry) -> dict[str, object]:
+    fields: dict[str, object] = {"address": entry.address, "kind": entry.kind}
+    for name in ("chain", "memo", "note", "own"):
+        value = getattr(entry, name)
+        if value:
+            fields[name] = value
+    return fields
+
+
+def entry_toml(entry: Entry) -> str:
+    lines = [f"[{entry.name}]"]
+    for name, value in entry_table(entry).items():
+        # A JSON text of safe characters is a TOML basic string.
+        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
+
+
+def with_table(text: str, name: str, table: str) -> str | None:
+    """The file with the table of ``name`` replaced by ``table``, empty for none; None when the
+    table is not written as one block, or anything else would change with it."""
+    lines = text.splitlines(keepends=True)
+    heads = {f"[{name}]", f'["{name}"]', f"['{name}']"}
+    starts = [at for at, line in enumerate(lines) if line.split("#")[0].strip().lower() in heads]
+    if len(starts) != 1:
+        return None
+    start = starts[0]
+    end = next((at for at in range(start + 1, len(lines)) if lines[at].startswith("[")), len(lines))
+    # Empty rows and remarks before the next table belong to that one.
+    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
+        end -= 1
+    edited = "".join([*lines[:start], table, *lines[end:]])
+    try:
+        before, after = tomllib.loads(text), tomllib.loads(edited)
+        wanted = tomllib.loads(table)
+    except tomllib.TOMLDecodeError:
+        return None
+    others = {key: value for key, value in before.items() if key.lower() != name}
+    return edited if after == {**others, **wanted} else None
+
+
+def written_entry(text: str, name: str) -> Entry | None:
+    """The entry as it stands in the file now; None when there is none or it cannot be read."""
+    try:
+        document = tomllib.loads(text)
+        return next(
+            (read_entry(key, one) for key, one in document.items() if key.lower() == name), None
+        )
+    except (tomllib.TOMLDecodeError, AddressBookError):
+        return None
+
+
+def line_of(text: str, name: str) -> int:
+    heads = (f"[{name}]", f'["{name}"]', f"['{name}']")
+    for number, line in enumerate(text.splitlines(), start=1):
+        bare = line.strip()
+        if bare.startswith(heads) or re.match(rf"[\"']?{re.escape(name)}[\"']?\s*[=.]", bare):
+            return number
+    return 1
+
+
+def read_book(path: Path) -> str:
+    with path.open("rb") as file:
+        data = file.read(_FILE_LIMIT + 1)
+    if len(data) > _FILE_LIMIT:
+        raise OSError(0, f"it has more than {_FILE_LIMIT} bytes")
+    return data.decode("utf-8")
+
+
+def write_book(path: Path, text: str) -> None:
+    """The whole file at once, readable by its owner alone."""
+    make_directories(path.parent)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+_NAMED: tuple[tuple[str, str, str | None, str], ...] = (
+    ("bob", "evm", None, "a friend with an Ethereum wallet"),
+    ("cold", "bitcoin", None, "a wallet in the drawer"),
+    ("sol", "sol", None, "a friend with a Solana wallet"),
+    ("mona", "xmr", None, "a friend with a Monero wallet"),
+    ("rita", "xrp", "20117", "an account at an exchange, with its tag"),
+    ("lars", "ltc", None, "a friend with a Litecoin wallet"),
+    ("stella", "xlm", "7741", "an account at an exchange, with its memo"),
+    ("timur", "ton", None, "a friend with a TON wallet"),
+    ("tran", "tron", None, "a friend with a Tron wallet"),
+    ("suki", "sui", None, "a friend with a Sui wallet"),
+    ("kabo", "doge", None, "a friend with a Dogecoin wallet"),
+    ("ada", "ada", None, "a friend with a Cardano wallet"),
+    ("dora", "dot", None, "a friend with a Polkadot wallet"),
+    ("cosima", "cosmos", "31415", "an account at an exchange, with its memo"),
+    ("cash", "bch", None, "a friend with a Bitcoin Cash wallet"),
+    ("dasha", "dash", None, "a friend with a Dash wallet"),
+    ("algie", "algo", None, "a friend with an Algorand wallet"),
 )
-from swapdesk.flows.payees.book_starters import write_starters
+"""Name, kind, memo and note."""
+
+
+def _starters() -> Iterator[tuple[str, str, str | None, str]]:
+    """An entry for each kind; a kind without a row is called by its own name."""
+    yield from _NAMED
+    named = {kind for _, kind, _, _ in _NAMED}
+    for kind in ADDRESS_KINDS.values():
+        if kind.name not in named:
+            memo = "31415" if kind.memo is not None and kind.memo.per_client else None
+            yield kind.name, kind.name, memo, f"a friend with {with_article(kind.chain)} wallet"
+
+
+STARTERS = tuple(_starters())
+"""The sandbox's first entries."""
+
+
+def write_starters(path: Path) -> bool:
+    """Entries to try the sandbox with, one for each kind of chain; False when a file exists.
+
+    Their addresses have the right form and belong to nobody.
+    """
+    if path.exists():
+        return False
+    head = "# Names for addresses: write @bob where a recipient is asked for.\n"
+    tables = [
+        entry_toml(Entry(name, _starter_address(name, kind), kind, None, memo, note))
+        for name, kind, memo, note in STARTERS
+    ]
+    write_book(path, "\n".join([head, *tables]))
+    return True
+
+
+def _starter_address(name: str, kind: str) -> str:
+    return derive_address(kind, hashlib.sha256(f"address book {name}".encode()).digest())
+
 
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
@@ -177,3 +393,71 @@ class AddressBook:
 def _normalized(kind: str, address: str) -> str:
     """As :func:`check_address` writes it: names are looked for with every row of a file."""
     return check_address(kind, address).normalized
+
+
+@dataclass(frozen=True)
+class EntryCheck:
+    """``entry`` is what would be written; None while something refuses it. ``kinds`` are the
+    kinds of chains the address may be of, ``kind`` the one it is taken for; empty where the
+    text proves too little to be taken for any."""
+
+    entry: Entry | None
+    kinds: tuple[str, ...]
+    kind: str
+    name: tuple[CheckLine, ...]
+    address: tuple[CheckLine, ...]
+    memo: tuple[CheckLine, ...]
+
+    @property
+    def problem(self) -> str | None:
+        lines = (*self.name, *self.address, *self.memo)
+        return next((line.text for line in lines if line.level == "refuse"), None)
+
+
+def check_entry(
+    book: AddressBook, name: str, address: str, memo: str, kind: str = ""
+) -> EntryCheck:
+    """``kind`` chooses among those the address may be of; the first one without it.
+
+    A form that nearly any word has is never taken unless ``kind`` asks for it.
+    """
+    named = _check_name(book, name)
+    found = {known: check_address(known, address) for known in KINDS}
+    kinds = tuple(known for known in KINDS if found[known].ok)
+    proven = [known for known in kinds if found[known].proves is not Proof.ANY_WORD]
+    chosen = kind if kind in kinds else proven[0] if proven else ""
+    placed = _check_address(book, address, chosen)
+    tagged: tuple[CheckLine, ...] = ()
+    if memo and chosen:
+        verdict = check_memo(chosen, memo, None)
+        tagged = (CheckLine("ok" if verdict.ok else "refuse", verdict.reason),)
+    entry = None
+    if not refused((*named, *placed, *tagged)):
+        wanted = name.removeprefix("@").lower()
+        normal = found[chosen].normalized
+        entry = Entry(wanted, normal, chosen, memo=memo or None)
+    return EntryCheck(entry, kinds, chosen, named, placed, tagged)
+
+
+def _check_name(book: AddressBook, name: str) -> tuple[CheckLine, ...]:
+    wanted = name.removeprefix("@").lower()
+    if NAME.fullmatch(wanted) is None:
+        return (CheckLine("refuse", "A name has up to 32 letters, digits, - and _."),)
+    if book.entry(wanted) is not None:
+        return (CheckLine("refuse", f"@{wanted} is in the address book already."),)
+    return (CheckLine("ok", f"Written @{wanted} where a recipient is asked for."),)
+
+
+def _check_address(book: AddressBook, address: str, kind: str) -> tuple[CheckLine, ...]:
+    if not kind:
+        return (CheckLine("refuse", "This is no address of a chain the desk knows."),)
+    verdict = check_address(kind, address)
+    known = book.name_of(kind, verdict.normalized)
+    if known is not None:
+        return (CheckLine("refuse", f"This address has a name already: @{known}."),)
+    for entry in book.entries():
+        if looks_like(verdict.normalized, entry.address):
+            said = f"This address looks like {entry.label} and is not."
+            return (CheckLine("refuse", said),)
+    lines = [CheckLine("ok", verdict.reason)]
+    return (*lines, *(CheckLine("warn", warning) for warning in verdict.warnings))

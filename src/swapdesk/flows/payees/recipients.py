@@ -2,25 +2,178 @@
 
 The local decoder decides, the service's pattern may only narrow. An address that is drawn
 like a known one and is not is refused: that is how address poisoning works.
+
+What was found out about an address that is to be paid.
+
+The memo or tag beside an address, checked without a call (contract 5.4).
+
+The question before an address is paid for the first time.
+
+A program that watches the clipboard puts its own address into a paste, and what a person sees
+on the screen is then the wrong one throughout. So one group from the middle is hidden and asked
+for: whoever types it reads it where the address came from. Ends are not asked for, because
+look-alikes are made to have them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from swapdesk.chain.addresses.checking import check_recipient as check_by_pattern
 from swapdesk.chain.addresses.checking import same_address
-from swapdesk.chain.addresses.display import differing_characters, looks_like
-from swapdesk.chain.addresses.memos import memo_label
+from swapdesk.chain.addresses.display import (
+    SIZE,
+    differing_characters,
+    groups,
+    looks_like,
+    prefix_of,
+)
+from swapdesk.chain.addresses.memos import WAIVER, memo_label, uses_memo
+from swapdesk.chain.addresses.memos import check_memo as memo_verdict
 from swapdesk.flows.catalog.token_safety import token_refusal
-from swapdesk.flows.check_line import CheckLine, refused
+from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.flows.notation import short_address
-from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.book_file import Entry
-from swapdesk.flows.payees.memo_check import another_memo, check_memo
-from swapdesk.flows.payees.recipient_check import RecipientCheck
+from swapdesk.flows.payees.address_book import AddressBook, Entry
 from swapdesk.wire.tokens import Token
+
+
+@dataclass(frozen=True)
+class RecipientCheck:
+    """One address, checked. ``address`` is the spelling to send, empty unless it is one.
+
+    ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
+    short address) and the whole known address it imitates. ``account`` is what all spellings of
+    the address share. ``memo`` is the one the address
+    book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
+    ``position`` is the place of the character at fault in ``text``, from 1. ``differs`` is the
+    warning that the address book keeps another memo with a refund address than it comes with.
+    """
+
+    text: str
+    address: str
+    label: str | None
+    ok: bool
+    lines: tuple[CheckLine, ...]
+    first_use: bool = False
+    lookalike: tuple[str, str] | None = None
+    needs_memo: bool = False
+    memo_label: str = "memo"
+    account: str = ""
+    memo: str | None = None
+    position: int | None = None
+    differs: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """The first refusal as a sentence."""
+        return next((line.text for line in self.lines if line.level == "refuse"), None)
+
+
+_FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
+
+
+@dataclass(frozen=True)
+class MemoCheck:
+    """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos.
+
+    ``differs`` is the warning that the address book keeps another one with the recipient;
+    ``fault`` what is wrong in a few words, empty for nothing.
+    """
+
+    memo: str | None
+    waived: bool
+    ok: bool
+    label: str
+    used: bool
+    lines: tuple[CheckLine, ...] = field(default=())
+    differs: str | None = None
+    fault: str = ""
+
+    @property
+    def problem(self) -> str | None:
+        """The first refusal as a sentence."""
+        return next((line.text for line in self.lines if line.level == "refuse"), None)
+
+
+NO_MEMO = "A swap on chains carries no memo."
+TO_YOURSELF = "Have it sent to your own wallet, and send it on from there."
+
+
+def check_memo(
+    text: str | None, waived: bool, token: Token, *, on_chain: bool = False
+) -> MemoCheck:
+    """The memo or destination tag for a payout of ``token``.
+
+    ``waived`` (``--memo ""`` in a command) or the typed phrase ``NO MEMO`` sends none. A swap
+    ``on_chain`` carries none, whatever its chain has.
+    """
+    chain = token.chain_data
+    label = memo_label(chain.kind)
+    typed = text or ""
+    if on_chain and uses_memo(chain.kind):
+        if not typed and not chain.memo_needed:
+            return MemoCheck(None, False, True, label, False, (CheckLine("ok", NO_MEMO),))
+        line = CheckLine("refuse", f"{NO_MEMO} {TO_YOURSELF}")
+        return MemoCheck(None, False, False, label, False, (line,), fault="not used")
+    used = uses_memo(chain.kind) or bool(chain.memo_needed)
+    if not used:
+        if not typed:
+            line = CheckLine("ok", f"Not used on {chain.name}.")
+            return MemoCheck(None, False, True, label, False, (line,))
+        line = CheckLine("refuse", f"{chain.name} has no memos. Leave it empty.")
+        return MemoCheck(None, False, False, label, False, (line,), fault="not used")
+    verdict = memo_verdict(
+        chain.kind,
+        typed or (WAIVER if waived and chain.memo_needed else ""),
+        chain.memo_needed,
+        chain_name=chain.name,
+        symbol=token.symbol,
+    )
+    level: CheckLevel = "refuse" if not verdict.ok else "warn" if verdict.code == "waived" else "ok"
+    return MemoCheck(
+        memo=verdict.normalized or None,
+        waived=verdict.code == "waived",
+        ok=verdict.ok,
+        label=label,
+        used=True,
+        lines=(CheckLine(level, verdict.reason),),
+        fault="" if verdict.ok else _FAULTS.get(verdict.code, "not valid yet"),
+    )
+
+
+def check_memo_of(
+    recipient: RecipientCheck,
+    text: str | None,
+    waived: bool,
+    token: Token,
+    *,
+    on_chain: bool = False,
+) -> MemoCheck:
+    """:func:`check_memo`, compared with the memo that the address book keeps with ``recipient``.
+
+    Another memo, or none, credits somebody else at an exchange: it is agreed to first, and where
+    none can be sent refused.
+    """
+    if on_chain:
+        return check_memo(text or recipient.memo, False, token, on_chain=True)
+    check = check_memo(text, waived, token)
+    if not (check.ok and check.used and recipient.ok):
+        return check
+    said = another_memo(recipient.label, recipient.memo, check.memo, token)
+    if said is None:
+        return check
+    return replace(check, lines=(*check.lines, CheckLine("warn", said)), differs=said)
+
+
+def another_memo(name: str | None, kept: str | None, memo: str | None, token: Token) -> str | None:
+    """The warning that ``memo``, as it is sent, is not the one the address book keeps with
+    ``name``; None where it keeps none."""
+    if not name or not kept or check_memo(kept, False, token).memo == memo:
+        return None
+    word = memo_label(token.chain_data.kind).removeprefix("destination ")
+    return f"This is not the {word} of {name}: {kept}."
+
 
 NEVER_PAID = "Never paid before."
 NEVER_DEPOSIT = (
@@ -215,3 +368,65 @@ def _known(book: AddressBook, paid: Mapping[str, int]) -> Iterator[tuple[str, st
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+_FOLDED = ("0x", "bc1", "ltc1")
+"""Addresses whose letters mean the same in either case."""
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """``group`` counts from 1 without ``0x``; ``hidden`` are its places in the address."""
+
+    group: int
+    of: int
+    hidden: frozenset[int]
+    answer: str
+    folds: bool
+    prefixed: bool
+
+    @property
+    def question(self) -> tuple[str, ...]:
+        """The sentences above the field."""
+        without = ", not counting 0x" if self.prefixed else ""
+        return (
+            "This address was never paid before.",
+            f"The desk hides group {self.group} of {self.of}{without}: type its four characters"
+            " as they stand where you have the address from.",
+        )
+
+    def passed(self, typed: str) -> bool:
+        said = typed.strip()
+        return said.lower() == self.answer.lower() if self.folds else said == self.answer
+
+
+def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
+    """What to ask before paying ``check``; None for an address that was paid before, or that
+    the user's own address book names. ``seed`` (the intent's id, hexadecimal) picks the group,
+    so that nobody knows it beforehand and a redraw does not change it.
+    """
+    if not check.ok or not check.address or not check.first_use or check.label is not None:
+        return None
+    prefix = prefix_of(check.address)
+    body = groups(check.address)[1 if prefix else 0 :]
+    # Neither end, and no last group that is only a part of one.
+    middle = [at for at in range(1, len(body) - 1) if len(body[at]) == SIZE]
+    if len(body[-1]) < SIZE and len(middle) > 1:
+        middle.pop()
+    if not middle:
+        return None
+    at = middle[int(seed[:8], 16) % len(middle)]
+    begin = len(prefix) + at * SIZE
+    return Challenge(
+        group=at + 1,
+        of=len(body),
+        hidden=frozenset(range(begin, begin + SIZE)),
+        answer=body[at],
+        folds=check.address.lower().startswith(_FOLDED),
+        prefixed=bool(prefix),
+    )
+
+
+def without(address: str, hidden: frozenset[int]) -> str:
+    """The address with these places as dots."""
+    return "".join("•" if at in hidden else char for at, char in enumerate(address))

@@ -16,8 +16,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal
-from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.book_file import Entry
+from swapdesk.flows.payees.address_book import AddressBook, Entry
 from swapdesk.flows.quotes.picked import BOUGHT_KEY, SOLD_KEY, Picked
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token

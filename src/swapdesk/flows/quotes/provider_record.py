@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from statistics import median
 
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import duration, expected, percent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus

@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
+from swapdesk.flows.failure_messages import UNREACHABLE, Failure, failure_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
-from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wire.orders import Order
 
 if TYPE_CHECKING:

@@ -2,6 +2,9 @@
 
 Pure of any network: the journal is read, states are folded forward only, and what must not
 be paid is refused. What follows from a sighting is for the caller to do (:class:`Sighted`).
+
+Whether the address of a followed order may be shown, once a sighting says something against it:
+the journal decides, since another desk of this home may have decided meanwhile.
 """
 
 from __future__ import annotations
@@ -16,23 +19,75 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE
+from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now
+from swapdesk.flows.intents.deposit_release import FOREIGN, Standing, contradiction
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import FOREIGN, Standing, contradiction
-from swapdesk.flows.journal.figures import only_figures
-from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold, other_objects
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
-from swapdesk.flows.orders.order_sorting import Group, group_of
+from swapdesk.flows.journal.order_merge import (
+    contradicts,
+    display_of,
+    ended,
+    fold,
+    only_figures,
+    other_objects,
+)
+from swapdesk.flows.orders.order_listing import Group, group_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.batched_orders import BatchedOrders, BatchPayments
-from swapdesk.flows.tracking.order_standings import OrderStandings
-from swapdesk.flows.tracking.own_payments import OwnPayments
-from swapdesk.flows.tracking.swap_payments import read_swap_payment
+from swapdesk.flows.tracking.self_paid_orders import (
+    BatchedOrders,
+    BatchPayments,
+    OwnPayments,
+    read_swap_payment,
+)
 from swapdesk.wire.orders import Order
 
 log = logging.getLogger(__name__)
+
+
+class OrderStandings:
+    """``lower_tolerance``: percent of the agreed output that may be missing unasked. Where the
+    journal takes nothing, an order is hidden all the same and none is released."""
+
+    def __init__(self, journal: Journal, lower_tolerance: Decimal) -> None:
+        self._journal = journal
+        self._lower_tolerance = lower_tolerance
+
+    def refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
+        """``before`` as it stands once a sighting contradicted what is known of it."""
+        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
+        verdict = contradiction(reason)
+        try:
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take a warning: %s", error)
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
+        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
+        if output_now(before, seen, self._lower_tolerance) is None:
+            return before
+        try:
+            # Another desk of this home may have asked, or been answered, meanwhile.
+            entry = self._journal.orders.get(before.service_id)
+            if entry is not None:
+                standing, withheld = entry.verdict.standing, entry.withheld
+                before = replace(
+                    before, standing=standing, withheld=withheld, accepted=entry.accepted
+                )
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None:
+                return before
+            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take the output of an order: %s", error)
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None or verdict.payable:
+                return before
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
 
 _NEW = timedelta(minutes=2)
 """For so long an order may still be written down by whoever created it."""

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from swapdesk.flows.creation.create_outcome import NotCreated, Unknown
+from swapdesk.flows.creation.order_verification import NotCreated, Unknown
 from swapdesk.flows.creation.resume import ResumeReport
+from swapdesk.flows.failure_messages import NOT_CREATED, OUTCOME_UNKNOWN
+from swapdesk.flows.intents.deposit_release import Standing
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import found_again
-from swapdesk.flows.wording import NOT_CREATED, OUTCOME_UNKNOWN
 from swapdesk.wire.orders import DisplayStatus
 
 

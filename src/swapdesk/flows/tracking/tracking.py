@@ -5,12 +5,17 @@ to the journal and then announced; an end is not shown before that. Figures alon
 as soon and committed later (``journal.figures``). A terminal state seen on the stream counts as
 confirmed only after REST repeats it. An order is never given up because of a fault of our own
 network.
+
+Who wants to know of changes, and what changed since each looked last.
+
+What is asked of the service beside the stream, for one order at a time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
 from datetime import datetime
 
 from swapdesk.background import BackgroundTasks, Defect
@@ -28,21 +33,77 @@ from swapdesk.client.stream_events import (
 )
 from swapdesk.client.stream_events import Source as Sighting
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.orders.order_sorting import Group
+from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.batched_orders import BatchPayments
 from swapdesk.flows.tracking.known_orders import KnownOrders
-from swapdesk.flows.tracking.order_changes import OrderChanges
-from swapdesk.flows.tracking.order_errands import OrderErrands
+from swapdesk.flows.tracking.self_paid_orders import BatchPayments
 from swapdesk.wire.orders import Order, OrderQuery
+
+
+class OrderChanges:
+    """Orders by their ids, and the state of the stream."""
+
+    def __init__(self) -> None:
+        self._listeners: list[asyncio.Queue[str | None]] = []
+
+    def tell(self, service_id: str | None) -> None:
+        """An order moved; None: the stream did."""
+        for queue in self._listeners:
+            queue.put_nowait(service_id)
+
+    async def each(self) -> AsyncGenerator[frozenset[str], None]:
+        """Ids that changed since the last look, coalesced; an empty set means the stream state."""
+        queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._listeners.append(queue)
+        try:
+            while True:
+                changed = {await queue.get()}
+                while not queue.empty():
+                    changed.add(queue.get_nowait())
+                yield frozenset(name for name in changed if name is not None)
+        finally:
+            self._listeners.remove(queue)
+
+
+class OrderErrands:
+    """At most one errand an order; :meth:`end` cancels all."""
+
+    def __init__(self, background: BackgroundTasks) -> None:
+        self._background = background
+        self._for: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def run(self, service_id: str, work: Coroutine[None, None, None]) -> None:
+        """Run ``work`` unless something is under way for the order already."""
+        if service_id in self._for:
+            work.close()
+            return
+        self._for.add(service_id)
+        name = f"looking after order {short_id(service_id)}"
+        task = asyncio.create_task(self._background.once(name, work), name=name)
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            self._for.discard(service_id)
+
+        task.add_done_callback(done)
+
+    def __len__(self) -> int:
+        return len(self._for)
+
+    def end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.wording import Failure
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.wallet.review import Finding
 from swapdesk.wire.orders import Order
 

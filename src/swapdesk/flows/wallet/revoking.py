@@ -7,13 +7,13 @@ from the allowance; one that an earlier run left open is finished instead of sig
 from __future__ import annotations
 
 from swapdesk.clock import Clock
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions.delivery import OWN
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.flows.transactions.same_nonce import under_way
 from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.own_promise import own_promise
-from swapdesk.flows.wording import Failure
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import Allowance

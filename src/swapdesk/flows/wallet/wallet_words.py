@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.flows.wording import NOTHING_SENT, Failure
+from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity

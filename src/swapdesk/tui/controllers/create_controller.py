@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from swapdesk.tui.messages import CreateEnded, CreateWaiting, DepositPaid
 
 if TYPE_CHECKING:
-    from swapdesk.flows.creation.create_outcome import Created
+    from swapdesk.flows.creation.order_verification import Created
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.controllers.host import DeskHost
@@ -68,7 +68,7 @@ class CreateController:
         self._told_anew()
 
     async def create_ended(self, event: CreateEnded) -> None:
-        from swapdesk.flows.creation.create_outcome import Created
+        from swapdesk.flows.creation.order_verification import Created
         from swapdesk.flows.tracking.open_business import create_ended
         from swapdesk.tui.screens.create import CreateScreen
 

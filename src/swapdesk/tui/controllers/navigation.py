@@ -74,7 +74,7 @@ class Navigation:
 
     def open_orders(self, filter_line: str) -> None:
         """The tracker, which begins with this filter line."""
-        from swapdesk.flows.orders.order_filter import read_filter
+        from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
         self.push(OrdersScreen(self._session, read_filter(filter_line)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from swapdesk.tui.messages import BusinessSettled, OrdersChanged, PastKnown
 
 if TYPE_CHECKING:
+    from swapdesk.flows.connected_desk import Link
     from swapdesk.flows.creation.resume import ResumeReport
-    from swapdesk.flows.link import Link
     from swapdesk.tui.controllers.host import DeskHost
     from swapdesk.tui.controllers.navigation import Navigation
     from swapdesk.tui.end_bell import EndBell

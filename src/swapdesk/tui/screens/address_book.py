@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.notation import day, short_address
-from swapdesk.flows.payees.book_file import AddressBookError, Entry
+from swapdesk.flows.payees.address_book import AddressBookError, Entry
 from swapdesk.flows.payees.payees import last_paid, paid_addresses
 from swapdesk.tui.commands.address_book import (
     AddEntry,

@@ -12,10 +12,10 @@ from swapdesk.flows.batch.reopening import left_open, sheet_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.batch.template import NAME, template
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import export_directory, write_export
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands.batch import (
     BackToBatch,
     Batch,

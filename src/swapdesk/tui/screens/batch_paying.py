@@ -8,9 +8,9 @@ from swapdesk.flows.batch.group_account import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands.batch import BuildBundle, SignBundle, SubmitBundle
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.screens.batch_editing import BatchEditing

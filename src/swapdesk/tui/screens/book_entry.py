@@ -10,11 +10,9 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.creation.exchange import new_intent_id
-from swapdesk.flows.payees.book_entry import EntryCheck, check_entry
-from swapdesk.flows.payees.book_file import AddressBookError, Entry
-from swapdesk.flows.payees.first_use import challenge_for
+from swapdesk.flows.payees.address_book import AddressBookError, Entry, EntryCheck, check_entry
 from swapdesk.flows.payees.payees import paid_addresses
-from swapdesk.flows.payees.recipient_check import RecipientCheck
+from swapdesk.flows.payees.recipients import RecipientCheck, challenge_for
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.address_book import NextKind, SaveEntry
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing

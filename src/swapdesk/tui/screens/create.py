@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
-from swapdesk.flows.creation.freezing import NotFreezable, freeze, still_stands
+from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze, still_stands
 from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.quotes.requote import follow_route, lost_percent

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from swapdesk.flows.dex.swap_account import SwapAccount
-    from swapdesk.flows.intents.dex_terms import DexTerms
-    from swapdesk.flows.intents.intent import Intent
+    from swapdesk.flows.intents.intent import DexTerms, Intent
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
     from swapdesk.wallet.accounts import Account
@@ -176,7 +175,7 @@ class PaidFromWallet(Sending):
         if not self.on_chain or self.account is None:
             return None
         from swapdesk.flows.catalog.coin_price import coin_price
-        from swapdesk.flows.intents.dex_terms import SLIPPAGE, terms_of
+        from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
         chain, asked = self.board.token_in.chain_data, self.board.wish.on_chain.slippage
         return terms_of(

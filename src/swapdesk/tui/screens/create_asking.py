@@ -7,8 +7,8 @@ from typing import Any
 
 from textual.app import App
 
-from swapdesk.flows.creation.consent import Consent
-from swapdesk.flows.payees.first_use import Challenge
+from swapdesk.flows.creation.confirm_intent import Consent
+from swapdesk.flows.payees.recipients import Challenge
 from swapdesk.tui.live_guard import LiveGuard
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from math import ceil
 
-from swapdesk.flows.creation.guarantee import Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.minimum_received import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
@@ -18,9 +18,7 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.payees.first_use import without
-from swapdesk.flows.payees.memo_check import MemoCheck
-from swapdesk.flows.payees.recipient_check import RecipientCheck
+from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, without
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.amount_text import trimmed

@@ -13,8 +13,7 @@ from textual.message import Message
 from swapdesk.chain.addresses.memos import uses_memo
 from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.notation import grouped_address
-from swapdesk.flows.payees.memo_check import MemoCheck, check_memo
-from swapdesk.flows.payees.recipient_check import RecipientCheck
+from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, check_memo
 from swapdesk.tui.widgets.address_input import AddressInput, Alike
 from swapdesk.tui.widgets.book_list import BookRows
 from swapdesk.tui.widgets.check_line import Check, Verdict, checks_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from swapdesk.flows.creation.consent import Consent
+from swapdesk.flows.creation.confirm_intent import Consent
 from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.create import (

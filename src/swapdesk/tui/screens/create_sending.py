@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.creation.consent import Consent
-from swapdesk.flows.creation.create_outcome import NotCreated, Unknown
+from swapdesk.flows.creation.confirm_intent import Consent
+from swapdesk.flows.creation.order_verification import NotCreated, Unknown
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.payees.first_use import challenge_for
-from swapdesk.flows.payees.recipient_check import RecipientCheck
-from swapdesk.flows.wording import Failure
+from swapdesk.flows.payees.recipients import RecipientCheck, challenge_for
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_asking import ask_before_sending
 from swapdesk.tui.screens.create_words import Step, said_ended, said_looking, said_sent

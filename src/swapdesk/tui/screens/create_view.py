@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from swapdesk.flows.creation.consent import Consent, consent_for
+from swapdesk.flows.creation.confirm_intent import Consent, consent_for
 from swapdesk.flows.creation.create_checks import Checked, TypedBefore
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.quotes.asking_again import AskingAgain
@@ -32,7 +32,7 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from swapdesk.flows.payees.recipient_check import RecipientCheck
+    from swapdesk.flows.payees.recipients import RecipientCheck
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
 

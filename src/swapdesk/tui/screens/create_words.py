@@ -6,9 +6,10 @@ from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 
-from swapdesk.flows.creation.consent import Consent
+from swapdesk.flows.creation.confirm_intent import Consent
 from swapdesk.flows.creation.create_checks import Checked
-from swapdesk.flows.creation.create_outcome import NotCreated, Unknown
+from swapdesk.flows.creation.order_verification import NotCreated, Unknown
+from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
 from swapdesk.flows.notation import clock_time, countdown, table_amount
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
@@ -18,7 +19,6 @@ from swapdesk.flows.tracking.announcements import (
     rate_worse,
     refused_fields,
 )
-from swapdesk.flows.wording import OUTCOME_UNKNOWN, Failure
 from swapdesk.tui.commands.create import NewQuote
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.money_line import MoneyState

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from swapdesk.flows.creation.agreed_output import lower_output
+from swapdesk.flows.creation.minimum_received import lower_output
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
+from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.deposit import (
     AcceptLower,

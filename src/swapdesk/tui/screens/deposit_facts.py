@@ -7,11 +7,11 @@ from datetime import datetime
 from textual.geometry import Size
 
 from swapdesk.chain.addresses.memos import memo_label
-from swapdesk.flows.creation.agreed_output import moved_output
+from swapdesk.flows.creation.minimum_received import moved_output
 from swapdesk.flows.deposits.deposit_code import DepositCode
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
-from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.journal.order_hashes import payout_hash
+from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.journal.order_merge import payout_hash
 from swapdesk.flows.notation import (
     clock_time,
     countdown,

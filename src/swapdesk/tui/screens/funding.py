@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from swapdesk.tui.commands.command import HIDDEN, READY, Standing
 
 if TYPE_CHECKING:
+    from swapdesk.flows.connected_desk import Link
     from swapdesk.flows.deposits.deposit_ways import DepositWays
-    from swapdesk.flows.link import Link
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.page import Page
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 from textual import on
 
 from swapdesk.flows.orders.diagnosis import diagnose
+from swapdesk.flows.orders.order_history import seen_since
 from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.orders.order_updates import seen_since
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order import (

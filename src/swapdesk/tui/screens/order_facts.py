@@ -7,12 +7,12 @@ from datetime import datetime
 from decimal import Decimal
 
 from swapdesk.chain.addresses.memos import memo_label
+from swapdesk.flows.intents.deposit_release import NO_ADDRESS_TEXT, Standing
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import NO_ADDRESS_TEXT, Standing
-from swapdesk.flows.journal.folding import display_of
-from swapdesk.flows.journal.order_hashes import payout_hash
+from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
+from swapdesk.flows.orders.deposit_destination import PaidPlace, paid_place
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     deposit_arrived,
@@ -24,7 +24,6 @@ from swapdesk.flows.orders.order_fields import (
     send_label,
 )
 from swapdesk.flows.orders.order_status import OrderStatus
-from swapdesk.flows.orders.paid_place import PaidPlace, paid_place
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder

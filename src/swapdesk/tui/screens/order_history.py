@@ -9,8 +9,8 @@ from textual.widget import Widget
 
 from swapdesk.flows.notation import clock_time, date, iso
 from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.orders.order_history import Update, updates_of
 from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.orders.order_updates import Update, updates_of
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order_history import Back, CopyUpdate

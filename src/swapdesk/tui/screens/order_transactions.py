@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swapdesk.chain.addresses.explorers import transaction_link
-from swapdesk.flows.journal.order_hashes import linked_deposit
+from swapdesk.flows.journal.order_merge import linked_deposit
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
-from swapdesk.flows.orders.deposit_hash import named_deposit, other_deposit, own_payment
+from swapdesk.flows.orders.deposit_destination import named_deposit, other_deposit, own_payment
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.wire.orders import Order

@@ -7,11 +7,16 @@ from typing import ClassVar
 from textual import on
 
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.data_age import left_out_words
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.orders.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
+from swapdesk.flows.orders.order_listing import (
+    EVERYTHING,
+    FilterProblem,
+    OrderFilter,
+    Sorting,
+    read_filter,
+)
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_sorting import Sorting
-from swapdesk.flows.stream_words import left_out_words
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing

@@ -10,11 +10,10 @@ from textual import on
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
+from swapdesk.flows.data_age import stale_words
+from swapdesk.flows.orders.order_listing import EVERYTHING, OrderFilter, Sorting, sort_orders
 from swapdesk.flows.orders.order_sentence import created_words
-from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.stream_words import stale_words
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.tui.session import Session

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.flows.intents.dex_terms import COIN_DECIMALS
+from swapdesk.flows.intents.intent import COIN_DECIMALS
 from swapdesk.flows.notation import countdown, exact_amount, grouped_address
 from swapdesk.flows.signing.review_words import (
     NOTHING_SIGNED,

@@ -10,8 +10,8 @@ from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from swapdesk.flows.connected_desk import Link
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.link import Link
     from swapdesk.flows.quotes.intent_line import IntentLine
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token

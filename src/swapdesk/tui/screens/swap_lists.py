@@ -92,7 +92,7 @@ class SwapLists(Vertical):
         column for them."""
         if self.app.size.width < NEWS_FROM:
             return
-        from swapdesk.flows.tracking.latest import latest_events, markets_of
+        from swapdesk.flows.tracking.recent_activity import latest_events, markets_of
 
         events = latest_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
         self._news.show(events, markets_of(self._asked, desk.catalog, MOST_MARKETS), now)

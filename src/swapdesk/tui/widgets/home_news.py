@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from swapdesk.flows.catalog.token_row import TokenRow
-    from swapdesk.flows.tracking.latest import LatestEvent
+    from swapdesk.flows.tracking.recent_activity import LatestEvent
 
 MOST_EVENTS = 6
 MOST_MARKETS = 4

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
-from swapdesk.flows.orders.order_sorting import Group, group_of
+from swapdesk.flows.data_age import left_out_words
+from swapdesk.flows.orders.order_listing import EVERYTHING, Group, OrderFilter, group_of
 from swapdesk.flows.orders.order_status import RowTime, order_status, time_at
-from swapdesk.flows.stream_words import left_out_words
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.line_table import LineTable

@@ -2,20 +2,38 @@
 
 The service says only that they wait. How far their payment is stands in the journal, where another
 desk may write it too, and is asked for a whole group at once.
+
+Orders that wait for a deposit which this desk may have sent by hand.
+
+The service says only that they wait. What was sent stands in the journal, where another desk or a
+command may write it too, and is asked for all of them at once.
+
+What the journal says of the payment of one order that is a swap on chains.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from swapdesk.flows.intents.standing import IN_BATCH_TEXT, Standing
+from swapdesk.flows.creation.dex_transaction import NotThisSwap, settled_by_venue, told_by
+from swapdesk.flows.intents.deposit_release import IN_BATCH_TEXT, Standing
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.batch_log import BatchLog
-from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.orders.batch_payment import BatchPayment
+from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.journal.transaction_log import OrderTransaction, TransactionLog
+from swapdesk.flows.orders.deposit_destination import own_payment
+from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.payment_progress import (
+    BatchPayment,
+    SwapPayment,
+    SwapStage,
+    swap_payment,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 
@@ -110,3 +128,68 @@ def _awaits_batch(tracked: TrackedOrder) -> bool:
     """Whether the service has not seen the deposit of an order that no intent stands for."""
     waits = display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
     return waits and tracked.standing is Standing.FOREIGN
+
+
+class OwnPayments:
+    def __init__(self, transactions: TransactionLog) -> None:
+        self._transactions = transactions
+        self._waiting: set[str] = set()
+
+    def put(self, tracked: TrackedOrder) -> None:
+        """An order of this desk as it stands now."""
+        if _awaits_deposit(tracked):
+            self._waiting.add(tracked.service_id)
+        else:
+            self._waiting.discard(tracked.service_id)
+
+    def now(self) -> dict[str, OrderTransaction | None]:
+        """Of every order that waits what pays its deposit."""
+        return self._read(self._waiting) if self._waiting else {}
+
+    def with_payment(self, tracked: TrackedOrder) -> TrackedOrder:
+        """The same, with what the journal says now."""
+        if not _awaits_deposit(tracked):
+            return tracked
+        found = self._read((tracked.service_id,))
+        return replace(tracked, own_payment=found.get(tracked.service_id, tracked.own_payment))
+
+    def _read(self, service_ids: Collection[str]) -> dict[str, OrderTransaction | None]:
+        try:
+            found = self._transactions.deposits(service_ids)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return {}
+        return {name: own_payment(found.get(name, ())) for name in service_ids}
+
+
+def _awaits_deposit(tracked: TrackedOrder) -> bool:
+    if tracked.intent is None or tracked.order.is_dex:
+        return False
+    return display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
+
+
+_CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.DELETED})
+
+
+def read_swap_payment(swaps: DexLog, intent: Intent | None, order: Order) -> SwapPayment | None:
+    """None for an order that is no such swap of this desk, or whose transaction the service has
+    seen; of one that the service closed only whether it was never signed. Raises
+    JournalUnavailable."""
+    if intent is None or not order.is_dex or deposit_arrived(order):
+        return None
+    closed = display_of(order) in _CLOSED
+    if not closed and display_of(order) not in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
+        return None
+    steps = swaps.steps(intent.id)
+    if not steps:
+        return None
+    found = swap_payment(intent, steps, settles=_settles(order), closed=closed)
+    unsigned = found is not None and found.at is SwapStage.NOT_SIGNED
+    return found if unsigned or not closed else None
+
+
+def _settles(order: Order) -> bool:
+    try:
+        return settled_by_venue(told_by(order))
+    except NotThisSwap:
+        return False

@@ -1,4 +1,9 @@
-"""How the payment of a swap on chains stands at this desk, as long as the service saw none of it.
+"""How an order of a batch is paid: by the bundle of its group, as far as the journal has that.
+
+The batch works this out (``flows.batch.order_payments``); what is said of the order follows it
+until the service has seen the deposit.
+
+How the payment of a swap on chains stands at this desk, as long as the service saw none of it.
 
 The service says only that it waits. Whether its transaction was signed, refused or executed
 stands in the steps of the journal, and decides where the money is and who acts next.
@@ -16,6 +21,39 @@ from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
 from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
+
+
+class PaidTo(StrEnum):
+    """How far the money of the order is."""
+
+    WALLET = "wallet"
+    """Nothing left the wallet for it."""
+    ACCOUNT = "account"
+    """It is in the owner's smart account, or goes there; the bundle has still to pay, or ended."""
+    WAY = "way"
+    """The bundle pays now."""
+    ADDRESS = "address"
+    """The deposit address has it."""
+    LEFT_OUT = "left out"
+    """Its group was paid without it."""
+
+
+@dataclass(frozen=True)
+class BatchPayment:
+    """``money`` is a sentence that follows the word Funds, ``place`` its short form, both with
+    their point; ``actor`` does ``due``."""
+
+    at: PaidTo
+    money: str
+    place: str
+    actor: str
+    due: str
+
+    @property
+    def begun(self) -> bool:
+        """Whether nobody may pay the order once more."""
+        return self.at in (PaidTo.WAY, PaidTo.ADDRESS)
+
 
 QUOTE_AGAIN = "ask for new quotes"
 

@@ -3,6 +3,18 @@
 Source: contract 8.5 to 8.7. A state that would go back is kept
 in the event log and not shown. An ended state gives way to another only where the
 transitions allow it (expired or failed orders may be refunded or deleted later).
+
+The transactions of an order, as the service names them.
+
+An order has no field for that of its deposit, only ``hashUrl``, a transaction link that does not
+say of which transaction (contract 8.1). By the template of the deposit's chain
+(contract 5.1) it is that of the deposit, unless a payout on the same chain may be meant.
+
+Figures that the service states anew with every sighting of an order.
+
+A restart needs none of them: the desk asks the service for every open order when it starts and
+judges the answer as it judges any other. What a restart does need (states, hashes, ids,
+addresses, what is to be paid, what came back) is not among them.
 """
 
 from __future__ import annotations
@@ -11,8 +23,10 @@ import re
 from collections.abc import Collection
 from decimal import Context, Decimal
 from typing import Any
+from urllib.parse import unquote
 
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus
+from swapdesk.wire.tokens import Token
 
 PROGRESS: tuple[DisplayStatus, ...] = (
     DisplayStatus.WAITING_FOR_DEPOSIT,
@@ -238,3 +252,59 @@ def _same(before: object, after: object) -> bool:
         return before == after
     caseless = before.startswith("0x") or _HEX_ID.fullmatch(before) is not None
     return caseless and before.lower() == after.lower()
+
+
+_HASH = re.compile(r"[0-9A-Za-z_+/=-]{16,120}")
+_PLACE = "{txHash}"
+_PAID_OUT = (DisplayStatus.SENDING_TO_RECEIVER, DisplayStatus.SWAP_COMPLETED)
+
+
+def payout_hash(order: Order) -> str | None:
+    """Of the transaction that pays the recipient: a private order tells that of its second leg,
+    any other one that of its only leg (contract 8.1)."""
+    return order.out_transaction_out_hash or order.in_transaction_out_hash
+
+
+def linked_deposit(order: Order) -> str | None:
+    """The hash in the order's link; None where it is no link of the deposit's chain, or is or may
+    be that of a payout or a refund."""
+    template = _template(order.in_token)
+    if display_of(order) in _PAID_OUT and _template(order.out_token) in ("", template):
+        return None
+    before, found, after = template.partition(_PLACE)
+    link = order.hash_url or ""
+    if not found or not link.startswith(before) or not link.endswith(after):
+        return None
+    named = unquote(link[len(before) : len(link) - len(after)])
+    others = (payout_hash(order), order.refund_hash)
+    return named if _HASH.fullmatch(named) and named not in others else None
+
+
+def newly_linked_deposit(known: Order | None, seen: Order) -> str | None:
+    """The same where ``seen`` has another link than ``known``: of most sightings one comparison."""
+    if known is not None and known.hash_url == seen.hash_url and known.in_token is not None:
+        return None
+    return linked_deposit(seen)
+
+
+def _template(token: Token | None) -> str:
+    chain = token.chain_data if token is not None else None
+    return (chain.hash_url or chain.explorer_url or "") if chain is not None else ""
+
+
+FIGURES = frozenset({"modified", "out_amount", "in_amount_usd", "out_amount_usd", "eta"})
+_UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
+
+
+def only_figures(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
+    """Whether two states of an order under way differ in :data:`FIGURES` alone. ``others`` is
+    what ``other_objects`` says of the two, where the caller knows.
+
+    Never of an order that waits for its deposit, whose output decides whether its address may
+    be shown, and never of one that ended, whose output is what was paid.
+    """
+    if display_of(seen) not in _UNDER_WAY:
+        return False
+    were, are = known.__dict__, seen.__dict__
+    others = other_objects(known, seen) if others is None else others
+    return all(name in FIGURES or were[name] == are[name] for name in others)

@@ -4,6 +4,11 @@ Calls made by hand have nothing confirmed to compare the answer with, so nothing
 by itself when the outcome is unknown; the call stands in the journal for a person to settle.
 A payment of a deposit stands here as well, from the faucet, from the profile's wallet or by a
 bundle: one for an order, whatever became of it, unless it was refused.
+
+The request that created an order, by the service's name for it: support finds it by that.
+
+Nothing is written here. It stands where the create is journaled: with the step of an intent
+(``intent_log``), with the group of a batch (``batch_log``), or with a call by hand (``call_log``).
 """
 
 from __future__ import annotations
@@ -240,3 +245,27 @@ def _call_of(row: sqlite3.Row) -> JournaledCall:
         service_id=row["service_id"],
         hash=row["hash"],
     )
+
+
+_OF_ORDER = """
+SELECT step.request_id FROM known_order JOIN step USING (intent_id)
+    WHERE known_order.service_id = ?1 AND step.name = 'create'
+UNION ALL
+SELECT batch_group.request_id FROM batch_row JOIN batch_group
+    ON batch_group.batch_id = batch_row.batch_id AND batch_group.number = batch_row.group_number
+    WHERE batch_row.service_id = ?1
+UNION ALL
+SELECT request_id FROM call WHERE service_id = ?1 AND path NOT IN (?2, ?3, ?4)
+"""
+
+
+class CreateRequests:
+    """Reading raises JournalUnavailable."""
+
+    def __init__(self, file: JournalFile) -> None:
+        self._file = file
+
+    def of(self, service_id: str) -> str | None:
+        """None for an order that was not created here, or where the service told none."""
+        rows = self._file.read(_OF_ORDER, (service_id, *PAYMENTS))
+        return next((str(row["request_id"]) for row in rows if row["request_id"]), None)

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_status import reported_status
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.wording import Level
 
 
 @dataclass(frozen=True)
