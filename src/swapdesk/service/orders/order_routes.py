@@ -7,7 +7,6 @@ deposited, the next best route is tried. A key always means one venue (contract 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -376,6 +375,3 @@ def _only(choice: RouteChoice, quote: StoredQuote) -> RouteChoice:
     if quote.route == "standard":
         return replace(choice, swaps=quote.legs)
     return replace(choice, in_included=quote.legs[:1], out_included=quote.legs[1:])
-
-
-log = logging.getLogger(__name__)
