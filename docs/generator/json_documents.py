@@ -37,7 +37,7 @@ PRINTED: dict[str, str] = {
     "cli/wallet_chains.py:show_allowances": "wallet allowances",
     "cli/wallet_chains.py:_told": "wallet revoke",
     "cli/wallet_transactions.py:list_transactions": "wallet transactions",
-    "cli/wallet_replacing.py:_ended": "wallet cancel, wallet bump",
+    "cli/wallet_replacing.py:replace_transaction": "wallet cancel, wallet bump",
     "cli/wallet_withdrawing.py:_told": "wallet withdraw",
     "cli/config_command.py:show": "config show",
 }
@@ -46,6 +46,7 @@ PRINTED: dict[str, str] = {
 NAMED = {"tracked_json": "TrackedOrder", "account_json": "Account", "token_json": "TokenName"}
 """Objects that several documents hold, told once."""
 OF_API = {"order_json": "Order", "_wire": "Quote"}
+COLUMNS = "flows/quotes/quote_columns.py"
 """What the service answered, under the names of the API."""
 EXPORT = "flows/orders/order_export.py"
 WIDE = 96
@@ -62,8 +63,10 @@ class Shape:
 
 def json_page() -> str:
     found = printers()
-    other = sorted(found.keys() ^ PRINTED.keys())
-    assert not other, f"documents without a command in generator/json_documents.py: {other}"
+    missing = sorted(found.keys() - PRINTED.keys())
+    assert not missing, f"PRINTED in generator/json_documents.py needs: {missing[0]!r}: its command"
+    gone = sorted(PRINTED.keys() - found.keys())
+    assert not gone, f"PRINTED in generator/json_documents.py: {gone[0]!r} prints nothing"
     flat = defined(EXPORT, "_row")
     assert flat is not None
     return page(
@@ -149,6 +152,8 @@ def _shape(node: ast.expr, path: str, within: ast.AST) -> Shape | None:
     """None for what is no object: a text, a number, or something that the source does not say."""
     if isinstance(node, ast.Dict):
         return _object(node, path, within)
+    if isinstance(node, ast.Lambda):
+        return _shape(node.body, path, within)
     if isinstance(node, ast.IfExp):
         return _shape(node.body, path, within) or _shape(node.orelse, path, within)
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
@@ -194,15 +199,17 @@ def _key(node: ast.expr, path: str) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.Attribute):
-        # The name of what was done: the first argument of each row of a table of the module.
-        rows = [one.value for one in module(path).body if isinstance(one, ast.Assign)]
+        # A field of a table of the flows: what its rows give it.
         names = [
-            str(ast.literal_eval(one.args[0]))
-            for one in rows
-            if isinstance(one, ast.Call) and ast.unparse(one.func) == "Told"
+            str(row.value.value)
+            for _, tree in modules("flows")
+            for row in ast.walk(tree)
+            if isinstance(row, ast.keyword)
+            and row.arg == node.attr
+            and isinstance(row.value, ast.Constant)
         ]
         assert names, f"{path}: {ast.unparse(node)} is unknown"
-        return " or ".join(names)
+        return " or ".join(sorted(set(names)))
     return f"{{{ast.unparse(node)}}}"
 
 
@@ -218,11 +225,28 @@ def _assigned(name: str, path: str, within: ast.AST) -> Shape | None:
 def _called(name: str, path: str) -> Shape | None:
     if name in NAMED or name in OF_API:
         return Shape(name=NAMED.get(name) or OF_API[name])
+    if name == "quote_json":
+        return _quote()
     found = defined(path, name)
     if found is None and name in imports(path):
         path, name = imports(path)[name]
         found = defined(path, name)
     return _returned(path, found) if isinstance(found, ast.FunctionDef) else None
+
+
+def _quote() -> Shape:
+    """The members of the columns, and those of the quote itself."""
+    shape = Shape()
+    table = module(COLUMNS)
+    members = [
+        node
+        for node in ast.walk(table)
+        if isinstance(node, ast.Dict) and node.keys and isinstance(node.values[0], ast.Lambda)
+    ]
+    for node in sorted(members, key=lambda node: node.lineno):
+        shape.fields |= _object(node, COLUMNS, table).fields
+    shape.fields["**Quote"] = None
+    return shape
 
 
 def _block(shape: Shape | None) -> str:

@@ -136,6 +136,25 @@ def test_a_test_or_a_case_that_does_not_exist_is_seen(collected: dict[str, pytes
     assert missing(rows, set(collected)) == set(wrong)
 
 
+# Success
+
+
+def test_every_operation_succeeds_in_some_test() -> None:
+    """By its method of the client, or by its path."""
+    sources = [path.read_text() for path in sorted((TESTS / "client").glob("test_*.py"))]
+    sources += [path.read_text() for path in sorted((TESTS / "service").rglob("*.py"))]
+    unproven = [
+        operation.name
+        for operation in OPERATIONS
+        if not any(
+            f"api.{operation.name}(" in source
+            or ("{" not in operation.path and f'{operation.path}"' in source)
+            for source in sources
+        )
+    ]
+    assert not unproven, f"tests/client/test_against_service.py needs: await api.{unproven[0]}(...)"
+
+
 # What the table says by hand
 
 

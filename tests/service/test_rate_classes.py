@@ -15,7 +15,7 @@ from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
-from swapdesk.wire.operation import Operation, RateClass
+from swapdesk.wire.operation import Access, Operation, RateClass
 from swapdesk.wire.operations import BY_NAME, OPERATIONS
 
 
@@ -53,37 +53,20 @@ async def call(api: httpx.AsyncClient, operation: Operation) -> httpx.Response:
     return await api.request(operation.method, path_of(operation))
 
 
-def test_the_class_of_every_operation() -> None:
-    assert {each.name: each.rate_class for each in OPERATIONS} == {
-        "health": RateClass.NONE,
-        "get_quotes": RateClass.QUOTE,
-        "get_private_send_quotes": RateClass.QUOTE,
-        "create_exchange": RateClass.EXCHANGE,
-        "create_private_send": RateClass.EXCHANGE,
-        "create_multi_exchange": RateClass.EXCHANGE,
-        **dict.fromkeys(
-            (
-                "openapi",
-                "list_chains",
-                "list_tokens",
-                "get_token",
-                "list_swaps",
-                "get_pair_limits",
-                "get_order",
-                "get_multi_exchange",
-                "get_multi_transactions",
-                "build_multi_transactions",
-                "submit_multi_transactions",
-                "list_orders",
-                "get_rate_limits",
-                "dex_approve",
-                "dex_allowance",
-                "dex_chain_signatures",
-                "dex_confirm_transaction",
-            ),
-            RateClass.READ,
-        ),
-    }
+def class_by_rule(operation: Operation) -> RateClass:
+    """Contract 2.9: what is open is not counted, what asks for quotes is a quote, and what begins
+    an exchange is one; anything else reads."""
+    if operation.access is Access.OPEN:
+        return RateClass.NONE
+    if operation.path.startswith("/quotes"):
+        return RateClass.QUOTE
+    begins = operation.path.startswith("/exchanges") and "{" not in operation.path
+    return RateClass.EXCHANGE if operation.writes and begins else RateClass.READ
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_the_class_of_every_operation(operation: Operation) -> None:
+    assert operation.rate_class is class_by_rule(operation)
 
 
 COUNTED_AT_THE_DOOR = [each for each in OPERATIONS if each.rate_class is not RateClass.EXCHANGE]

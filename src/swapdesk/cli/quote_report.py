@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
@@ -19,15 +18,12 @@ from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
     expected_minutes,
-    percent,
-    table_amount,
 )
+from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, quote_json, value_text
 from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_tags import note_of
 from swapdesk.flows.quotes.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
-from swapdesk.flows.quotes.value_difference import ValueDifference
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -35,10 +31,7 @@ from swapdesk.flows.tracking.announcements import (
     quotes_arrived,
     without_route_next,
 )
-from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.tokens import Token
-
-_MILLIONTH = Decimal("0.000001")
 
 
 async def report_quotes(session: Session, request: QuoteRequest) -> int:
@@ -145,18 +138,9 @@ def board_json(board: QuoteBoard, name_of: Any, *, explain: bool = False) -> dic
         "cost": board.cost,
         "quotes": [
             {
-                "place": row.place,
-                "net": row.key,
-                "sends": board.amount_in(row),
-                "vsBestPercent": share(row.vs_best_percent),
-                "vsBestAmount": row.vs_best_amount,
-                "valueDifference": difference_json(board.value_difference(row)),
-                "expiresAt": row.expires_at,
-                "fees": row.fees_text_kind,
-                "badges": list(row.badges),
                 "provider": name_of(row.quote.swap),
                 **({"waterfall": waterfall_json(board, row)} if explain else {}),
-                **_wire(row.quote),
+                **quote_json(board, row),
             }
             for row in board.ranking.rows
         ],
@@ -181,16 +165,6 @@ def token_json(token: Token) -> dict[str, Any]:
     }
 
 
-def difference_json(difference: ValueDifference) -> dict[str, Any]:
-    """Percent of value lost or gained, fees included; null when a price is missing."""
-    return {"percent": share(difference.percent), "level": difference.level}
-
-
-def share(percent: Decimal | None) -> Decimal | None:
-    """A derived percentage with six decimals; amounts alone are exact."""
-    return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
-
-
 def _wire(quote: Any) -> dict[str, Any]:
     written: dict[str, Any] = quote.model_dump(by_alias=True)
     return written
@@ -198,25 +172,12 @@ def _wire(quote: Any) -> dict[str, Any]:
 
 def _table(session: Session, board: QuoteBoard) -> None:
     output = session.call.output
-    reverse = board.wish.receive
-    figure = f"send {board.token_in.symbol}" if reverse else f"net {board.token_out.symbol}"
-    heads = ("", "route", "provider", figure, "to best", "value", "eta")
-    rows = [
-        (
-            str(row.place),
-            row.quote.type,
-            row.quote.swap_name or "—",
-            table_amount(row.figure, "pay" if reverse else "receive"),
-            "best" if row.place == 1 else percent(row.vs_best_percent),
-            _value(board, row),
-            expected_minutes(row.quote.duration),
-            clock_time(row.expires_at),
-            note_of(row.badges) or "—",
-            row.quote_id,
-        )
-        for row in board.ranking.rows
-    ]
-    output.table((*heads, "ends", "note", "quote"), rows, numbers=(3,))
+    columns = [column for column in QUOTE_COLUMNS if column.head is not None]
+    output.table(
+        [column.head_of(board.wish) for column in columns],
+        [[column.text(board, row) for column in columns] for row in board.ranking.rows],
+        numbers=[place for place, column in enumerate(columns) if column.name == "net"],
+    )
     for entry in board.ranking.unusable:
         output.talk(f"{_route(entry)}: {_reason(entry)}")
     output.talk(quotes_arrived(board))
@@ -228,7 +189,7 @@ def _sentences(board: QuoteBoard) -> list[str]:
         f"{row.place}. {_route(row)}: {exact_amount(board.amount_in(row))} {pay.symbol} on"
         f" {pay.chain_data.name} gives {exact_amount(row.key)} {get.symbol} on"
         f" {get.chain_data.name}, {expected_minutes(row.quote.duration)},"
-        f" {'fixed, ' if row.quote.fixed else ''}value {_value(board, row)},"
+        f" {'fixed, ' if row.quote.fixed else ''}value {value_text(board, row)},"
         f" until {clock_time(row.expires_at, zone=True)},"
         f" quote {row.quote_id}."
         for row in board.ranking.rows
@@ -245,8 +206,3 @@ def _route(row: RankedQuote | UnusableQuote) -> str:
 
 def _reason(entry: UnusableQuote) -> str:
     return f'the service says "{entry.reason}"' if entry.server_says else entry.reason
-
-
-def _value(board: QuoteBoard, row: RankedQuote) -> str:
-    difference = board.value_difference(row)
-    return "not known" if difference.percent is None else percent(difference.percent)

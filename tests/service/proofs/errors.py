@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.operations import OPERATIONS
+
 _BODIES = "service/test_http_bodies.py::"
 _CREATE = "service/test_creation.py::"
 _HTTP = "service/test_http.py::"
@@ -67,56 +70,14 @@ CODES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_INSIDE = "METHOD_NOT_ALLOWED INTERNAL_SERVER_ERROR SERVICE_UNAVAILABLE"
-_OPEN = f"VALIDATION_ERROR {_INSIDE}"
-_READ = f"INVALID_API_CREDENTIALS ACCESS_DENIED RATE_LIMIT_EXCEEDED {_OPEN}"
-_BY_KEY = f"PARTNER_ID_NOT_SUPPORTED {_READ}"
-_TOKENS = "TOKEN_NOT_FOUND TOKEN_DISABLED"
-_QUOTES = f"FIXED_RATE_NOT_ALLOWED AMOUNT_TOO_LOW QUOTE_OVER_LIMIT {_TOKENS} {_READ}"
-_CREATES = (
-    "BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE INVALID_SWAP FIXED_RATE_NOT_ALLOWED "
-    "FIXED_RATE_QUOTE_EXPIRED STATIC_DEPOSIT_IN_USE TOKEN_DISABLED PROVIDER_EXCHANGE_FAILED "
-    f"{_BY_KEY}"
-)
-
-_ABOUT_BUNDLES = f"BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE NOT_FOUND {_BY_KEY}"
-_DEX = f"BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE INVALID_SWAP {_BY_KEY}"
-
-BY_OPERATION: dict[str, str] = {
-    "health": _OPEN,
-    "openapi": _READ,
-    "list_chains": _READ,
-    "list_tokens": _READ,
-    "get_token": f"{_TOKENS} {_READ}",
-    "list_swaps": _READ,
-    "get_pair_limits": f"{_TOKENS} {_READ}",
-    "get_quotes": _QUOTES,
-    "get_private_send_quotes": _QUOTES,
-    "create_exchange": _CREATES,
-    "create_private_send": _CREATES,
-    "create_multi_exchange": (
-        "BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE FIXED_RATE_NOT_ALLOWED "
-        f"{_TOKENS} {_BY_KEY}"
-    ),
-    "get_multi_exchange": f"NOT_FOUND {_BY_KEY}",
-    "get_multi_transactions": f"NOT_FOUND {_BY_KEY}",
-    "build_multi_transactions": f"ALREADY_SUBMITTED {_ABOUT_BUNDLES}",
-    "submit_multi_transactions": f"INVALID_SWAP {_ABOUT_BUNDLES}",
-    "get_order": f"NOT_FOUND {_READ}",
-    "list_orders": _BY_KEY,
-    "get_rate_limits": _BY_KEY,
-    "dex_approve": _DEX,
-    "dex_allowance": _DEX,
-    "dex_chain_signatures": _DEX,
-    "dex_confirm_transaction": f"NOT_FOUND ALREADY_SUBMITTED {_DEX}",
-}
-"""Codes by operation; each pair is a case of one test that reads the whole answer."""
-
 
 def answers() -> dict[str, tuple[str, ...]]:
-    """``operation CODE`` and its test."""
+    """``operation CODE`` and its test: each pair is a case of one test that reads the whole
+    answer."""
     return {
-        f"{operation} {code}": (f"service/test_errors.py::test_error[{operation}-{code}]",)
-        for operation, codes in BY_OPERATION.items()
-        for code in codes.split()
+        f"{operation.name} {code}": (
+            f"service/test_errors.py::test_error[{operation.name}-{code}]",
+        )
+        for operation in OPERATIONS
+        for code in (*operation.errors, ErrorCode.METHOD_NOT_ALLOWED)
     }

@@ -19,6 +19,7 @@ from swapdesk.flows.notation import (
     usd,
 )
 from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, without
+from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.amount_text import trimmed
@@ -29,7 +30,7 @@ from swapdesk.tui.widgets.check_line import Check
 from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.intent_panel import IntentState
-from swapdesk.tui.widgets.quote_table import provider_word, route_word
+from swapdesk.tui.widgets.quote_table import route_word
 
 BAR = 12
 SIDES = ("You send", "You get", "They get")
@@ -97,7 +98,7 @@ def intent_facts(draft: Draft) -> list[Fact]:
         ),
         _least(draft),
         Fact(),
-        Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_word(row))]),
+        Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_name(row))]),
         *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(board) else []),
         Fact("Fees", _fees(row)),
         *_markup(board, row),
@@ -167,7 +168,7 @@ def summary(draft: Draft, now: datetime) -> list[LineLike]:
         first.append(Span(f"  was {table_amount(draft.was)}", "muted"))
     second: Line = [
         route_word(row.quote.type),
-        Span(f"  {provider_word(row)}  "),
+        Span(f"  {provider_name(row)}  "),
         Span(f"{expected_minutes(row.quote.duration)}  valid ", "muted"),
         *countdown_spans(CountdownState(left)),
     ]

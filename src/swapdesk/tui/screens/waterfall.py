@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 from textual.widget import Widget
 
 from swapdesk.flows.notation import countdown, expected_minutes, table_amount
+from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span
-from swapdesk.tui.widgets.quote_table import provider_word, route_word
+from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.text_rows import HeadLine
 from swapdesk.tui.widgets.waterfall_view import WaterfallView
 
@@ -92,7 +93,7 @@ class WaterfallScreen(Page):
         line: Line = [
             Span(f"{row.place}   "),
             route_word(row.quote.type),
-            Span(f"  {provider_word(row)}  "),
+            Span(f"  {provider_name(row)}  "),
             Span(table_amount(row.key), bold=True),
             Span(f" {board.token_out.symbol}", "muted"),
         ]

@@ -14,11 +14,10 @@ from swapdesk.flows.notation import (
     NOTHING,
     countdown,
     difference,
-    expected_minutes,
     percent,
     table_amount,
-    usd,
 )
+from swapdesk.flows.quotes.quote_columns import NOTE_WIDTH, QUOTE_COLUMNS, provider_name
 from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
 from swapdesk.flows.quotes.quote_tags import (
     MEANINGS,
@@ -62,8 +61,8 @@ def compared_symbol(wish: QuoteWish) -> str:
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
-NOTE, MOST_NOTE = 6, 13
-"""Cells of the notes at least, and as many as every screen has room for."""
+MOST_NOTE = 13
+"""Cells of the notes: as many as every screen has room for."""
 
 
 def note_width(placed: Sequence[PlacedQuote]) -> int:
@@ -72,31 +71,36 @@ def note_width(placed: Sequence[PlacedQuote]) -> int:
     common = _common(placed)
     rows = [one.row.badges for one in placed]
     notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
-    return min(MOST_NOTE, max([NOTE, *(cell_len(one) for one in notes)]))
+    return min(MOST_NOTE, max([NOTE_WIDTH, *(cell_len(one) for one in notes)]))
 
 
 def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
     return common_badges([one.row.badges for one in placed])
 
 
-def quote_columns(wish: QuoteWish, *, all_in: bool = False, note: int = NOTE) -> list[Column]:
+def quote_columns(wish: QuoteWish, *, all_in: bool = False, note: int = NOTE_WIDTH) -> list[Column]:
     """Columns in the token compared; the difference, gas, fees and notes go first. Notes that
     need more than usual stay."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
-    return [
-        Column("place", "#", 2),
-        Column("route", "Route", 8),
-        Column("provider", "Provider", 10),
-        Column("net", head, 11, "point"),
-        Column("best", "vs best", 8, "right", role="muted", gap=1),
-        Column("difference", f"in {short}", 9, "point", priority=1, role="muted"),
-        Column("fees", "Fees", 8, "right", priority=3, role="muted"),
-        Column("gas", "Gas", 6, "right", priority=2, role="muted", gap=1),
-        Column("eta", "ETA", 5, "right", gap=1),
-        Column("valid", "Valid", 7, "right", gap=1),
-        Column("note", "Note", note, priority=4 if note == NOTE else KEEP, role="muted", grow=1),
-    ]
+    columns = []
+    for column in QUOTE_COLUMNS:
+        if (seen := column.screen) is None:
+            continue
+        widened = column.name == "note" and note != NOTE_WIDTH
+        columns.append(
+            Column(
+                column.name,
+                head if column.name == "net" else seen.head.format(token=short),
+                note if widened else seen.width,
+                seen.align,
+                KEEP if widened or not seen.priority else seen.priority,
+                seen.role or "foreground",
+                2 if seen.gap is None else seen.gap,
+                seen.grow,
+            )
+        )
+    return columns
 
 
 def quote_rows(
@@ -118,7 +122,7 @@ def quote_rows(
     rows: list[TableRow] = []
     for one in placed:
         if one.row.quote_id not in hidden:
-            rows.append(_row(one, now, former or {}, arrangement, common))
+            rows.append(_row(board, one, now, former or {}, arrangement, common))
         elif one is left_out[0]:
             rows.append(_left_out(left_out))
     refused = [
@@ -148,12 +152,6 @@ def route_word(kind: str, *, muted: bool = False) -> Span:
     return Span(kind, f"route-{kind}" if known and not muted else "muted")
 
 
-def provider_word(row: RankedQuote) -> str:
-    """The provider, or that there are two that are not named."""
-    quote = row.quote
-    return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
-
-
 def _left_out(rows: Sequence[PlacedQuote]) -> Row:
     """How many routes like those above stand here, what they pay, and the key that shows them."""
     down = not rows[0].row.reverse
@@ -173,6 +171,7 @@ def _left_out(rows: Sequence[PlacedQuote]) -> Row:
 
 
 def _row(
+    board: QuoteBoard,
     one: PlacedQuote,
     now: datetime,
     former: Mapping[str, int],
@@ -190,18 +189,19 @@ def _row(
     best_word: LineLike = Span("best", "best-quote", bold=True)
     was = former.get(row.quote_id) if not arrangement.all_in else None
     away = one.vs_best_amount
+    cells: dict[str, Cell] = {
+        column.name: column.text(board, row) for column in QUOTE_COLUMNS if column.screen
+    }
     return Row(
         row.quote_id,
         {
+            **cells,
             "place": Span(str(one.place), bold=was is not None),
             "route": route_word(quote.type, muted=expired),
-            "provider": provider_word(row),
+            "provider": provider_name(row),
             "net": shown,
             "best": best_word if one.best else _percent(one, expired),
             "difference": "" if not away else difference(away),
-            "fees": _fees(row),
-            "gas": usd(quote.gas_usd),
-            "eta": expected_minutes(quote.duration),
             "valid": _validity(row, now),
             "note": Span(f"was {was}", bold=True)
             if was is not None
@@ -231,12 +231,6 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
     if len(text) > WIDEST_PERCENT:
         text = "<−999%" if percentage is not None and percentage < 0 else ">+999%"
     return Span(text, "amount-down" if deep and not expired else "muted")
-
-
-def _fees(row: RankedQuote) -> str:
-    if row.fees_text_kind == "in price":
-        return "in price"
-    return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else NOTHING
 
 
 def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:

@@ -1,0 +1,185 @@
+"""What a quote is shown by: the columns of the quotes screen, of ``quote`` and of its JSON.
+
+A column is added here alone. The screen colours some cells; it takes heads, widths, sequence and
+the text of all others from this table, and so does the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from swapdesk.flows.notation import (
+    NOTHING,
+    clock_time,
+    difference,
+    expected_minutes,
+    percent,
+    table_amount,
+    usd,
+)
+from swapdesk.flows.quotes.quote_tags import note_of
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.value_difference import ValueDifference
+from swapdesk.wire.encoding.numbers import ROUGH
+
+_MILLIONTH = Decimal("0.000001")
+
+NOTE_WIDTH = 6
+"""Cells of the notes at least."""
+
+
+@dataclass(frozen=True)
+class ScreenColumn:
+    """``head`` may name the ``{token}`` that routes are compared in. ``width`` is in cells; a
+    ``point`` column is aligned at the decimal point. The lowest ``priority`` above 0 leaves a
+    narrow screen first; 0 stays."""
+
+    head: str
+    width: int
+    align: Literal["left", "right", "point"] = "left"
+    priority: int = 0
+    role: str = ""
+    gap: int | None = None
+    grow: int = 0
+
+
+@dataclass(frozen=True)
+class QuoteColumn:
+    """``text`` is its cell. ``screen`` and ``head`` are its place on the quotes screen and in the
+    table of ``quote``; None leaves it out there. ``json`` are its members of a quote."""
+
+    name: str
+    text: Callable[[QuoteBoard, RankedQuote], str]
+    screen: ScreenColumn | None = None
+    head: str | Callable[[QuoteWish], str] | None = None
+    json: dict[str, Callable[[QuoteBoard, RankedQuote], Any]] | None = None
+
+    def head_of(self, wish: QuoteWish) -> str:
+        """Its head in the table of ``quote``."""
+        head = self.head or ""
+        return head if isinstance(head, str) else head(wish)
+
+
+def share(percent: Decimal | None) -> Decimal | None:
+    """A derived percentage with six decimals; amounts alone are exact."""
+    return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
+
+
+def difference_json(difference: ValueDifference) -> dict[str, Any]:
+    """Percent of value lost or gained, fees included; null when a price is missing."""
+    return {"percent": share(difference.percent), "level": difference.level}
+
+
+def value_text(board: QuoteBoard, row: RankedQuote) -> str:
+    """``−0.4 %`` of the value sent, fees included."""
+    difference = board.value_difference(row)
+    return "not known" if difference.percent is None else percent(difference.percent)
+
+
+def provider_name(row: RankedQuote) -> str:
+    """The provider, or that there are two that are not named."""
+    quote = row.quote
+    return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
+
+
+def _net_head(wish: QuoteWish) -> str:
+    return f"send {wish.token_in.symbol}" if wish.receive else f"net {wish.token_out.symbol}"
+
+
+def _fees(row: RankedQuote) -> str:
+    if row.fees_text_kind == "in price":
+        return "in price"
+    return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else NOTHING
+
+
+QUOTE_COLUMNS = (
+    QuoteColumn(
+        "place",
+        lambda _, row: str(row.place),
+        ScreenColumn("#", 2),
+        "",
+        {"place": lambda _, row: row.place},
+    ),
+    QuoteColumn("route", lambda _, row: row.quote.type, ScreenColumn("Route", 8), "route"),
+    QuoteColumn(
+        "provider",
+        lambda _, row: row.quote.swap_name or NOTHING,
+        ScreenColumn("Provider", 10),
+        "provider",
+    ),
+    QuoteColumn(
+        "net",
+        lambda _, row: table_amount(row.figure, "pay" if row.reverse else "receive"),
+        ScreenColumn("Net {token}", 11, "point"),
+        _net_head,
+        {"net": lambda _, row: row.key, "sends": lambda board, row: board.amount_in(row)},
+    ),
+    QuoteColumn(
+        "best",
+        lambda _, row: "best" if row.place == 1 else percent(row.vs_best_percent),
+        ScreenColumn("vs best", 8, "right", role="muted", gap=1),
+        "to best",
+        {"vsBestPercent": lambda _, row: share(row.vs_best_percent)},
+    ),
+    QuoteColumn(
+        "difference",
+        lambda _, row: difference(row.vs_best_amount) if row.vs_best_amount else "",
+        ScreenColumn("in {token}", 9, "point", priority=1, role="muted"),
+        json={"vsBestAmount": lambda _, row: row.vs_best_amount},
+    ),
+    QuoteColumn(
+        "value",
+        value_text,
+        head="value",
+        json={"valueDifference": lambda board, row: difference_json(board.value_difference(row))},
+    ),
+    QuoteColumn(
+        "fees",
+        lambda _, row: _fees(row),
+        ScreenColumn("Fees", 8, "right", priority=3, role="muted"),
+        json={"fees": lambda _, row: row.fees_text_kind},
+    ),
+    QuoteColumn(
+        "gas",
+        lambda _, row: usd(row.quote.gas_usd),
+        ScreenColumn("Gas", 6, "right", priority=2, role="muted", gap=1),
+    ),
+    QuoteColumn(
+        "eta",
+        lambda _, row: expected_minutes(row.quote.duration),
+        ScreenColumn("ETA", 5, "right", gap=1),
+        "eta",
+    ),
+    QuoteColumn(
+        "valid",
+        lambda _, row: clock_time(row.expires_at),
+        ScreenColumn("Valid", 7, "right", gap=1),
+        "ends",
+        {"expiresAt": lambda _, row: row.expires_at},
+    ),
+    QuoteColumn(
+        "note",
+        lambda _, row: note_of(row.badges) or NOTHING,
+        ScreenColumn("Note", NOTE_WIDTH, priority=4, role="muted", grow=1),
+        "note",
+        {"badges": lambda _, row: list(row.badges)},
+    ),
+    QuoteColumn("quote", lambda _, row: row.quote_id, head="quote"),
+)
+"""From left to right."""
+
+
+def quote_json(board: QuoteBoard, row: RankedQuote) -> dict[str, Any]:
+    """What the desk derived of a quote, and the quote as the service told it, which wins where
+    both have a name."""
+    derived = {
+        name: value(board, row)
+        for column in QUOTE_COLUMNS
+        for name, value in (column.json or {}).items()
+    }
+    return {**derived, **row.quote.model_dump(by_alias=True)}
