@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import select
@@ -24,6 +25,7 @@ from corpus import Case, load
 from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
+from swapdesk.agent.keys.derivation import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase
@@ -45,11 +47,14 @@ from swapdesk.wallet.protocol import (
 from wallet.agents import PASSPHRASE, Start
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def fresh() -> Iterator[None]:
-    """Agents as a desk starts them, from nothing."""
+    """Agents as a desk starts them, from nothing: for what belongs to a process of its own."""
     with in_fresh_interpreters():
         yield
+
+
+FRESH = pytest.mark.usefixtures("fresh")
 
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -59,6 +64,7 @@ def proc(pid: int, name: str) -> bytes:
     return Path(f"/proc/{pid}/{name}").read_bytes()
 
 
+@FRESH
 @LINUX
 async def test_memory_is_closed_and_nobody_is_told_a_secret(
     start: Start, keys: Path, caplog: pytest.LogCaptureFixture
@@ -105,6 +111,7 @@ async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> Non
     assert agent.gone is not None
 
 
+@FRESH
 @LINUX
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_an_agent_that_ends_is_noticed(start: Start, number: signal.Signals) -> None:
@@ -122,6 +129,16 @@ async def test_an_agent_that_ends_is_noticed(start: Start, number: signal.Signal
     fresh = await start()
     assert not fresh.accounts.read_only
     assert len(fresh.accounts.accounts) == 1
+
+
+@FRESH
+async def test_a_new_key_is_as_dear_to_guess_as_a_file_may_be(keys: Path) -> None:
+    """Of the agent itself: that of other tests makes cheap files."""
+    agent = await WalletClient.start(WalletPlace(str(keys), "sandbox"))
+    await agent.create(Kind.EVM, "", PASSPHRASE)
+    await agent.close()
+    files = [json.loads((keys / name).read_bytes()) for name in os.listdir(keys) if "json" in name]
+    assert [one["crypto"]["kdfparams"]["n"] for one in files if "crypto" in one] == [MAX_N]
 
 
 @LINUX
@@ -166,6 +183,7 @@ asyncio.run(main())
 """
 
 
+@FRESH
 @LINUX
 def test_no_agent_outlives_its_desk(keys: Path) -> None:
     desk = subprocess.Popen(
@@ -246,6 +264,7 @@ def test_a_hostile_frame_ends_the_agent_or_is_answered(case: Case) -> None:
     assert answer["id"] == (1 if '"id": 1,' in case.text else None)
 
 
+@FRESH
 def test_an_agent_is_started_by_its_desk_alone() -> None:
     code, out, _ = Raw("1").end(b"")
     assert (code, out) == (4, b"")
@@ -355,6 +374,7 @@ async def test_a_wallet_of_many_transactions_tells_them_in_pages(start: Start, k
         assert large.value.code is RefusalCode.BAD_REQUEST
 
 
+@FRESH
 def test_a_desk_that_reads_nothing_is_not_heard_for_ever() -> None:
     """Its requests wait in its own pipe, and each is answered once it reads."""
     raw = Raw()
@@ -387,6 +407,7 @@ async def test_a_directory_that_others_can_read_is_not_opened(keys: Path) -> Non
         await WalletClient.start(WalletPlace(str(keys), "sandbox"))
 
 
+@FRESH
 async def test_an_agent_is_started_from_the_main_thread_only(keys: Path) -> None:
     raised: list[BaseException] = []
 
@@ -402,12 +423,14 @@ async def test_an_agent_is_started_from_the_main_thread_only(keys: Path) -> None
     assert "main thread" in str(raised[0])
 
 
+@FRESH
 async def test_an_agent_that_cannot_start_says_so(keys: Path) -> None:
     place = WalletPlace(str(keys), "sandbox")
     with pytest.raises(AgentMissing):
         await WalletClient.start(place, program=("-I", "-c", "raise SystemExit(7)"))
 
 
+@FRESH
 async def test_the_agent_works_without_the_working_directory_and_path(
     start: Start, keys: Path
 ) -> None:
