@@ -177,22 +177,26 @@ def start_sandbox(
     ``wallet`` the home has accounts with money, too."""
     if furnished and not (home / "sandbox").exists():
         furnish(home, wallet=wallet)
-    process = start_command(
-        *("serve", "--sandbox", "--lifeline", "--data", str(home / "sandbox")),
-        *("--speed", str(speed)),
-        home=home,
-        # The pipe ends the sandbox also when the test process is killed.
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    said = home / "sandbox.stderr"
+    home.mkdir(parents=True, exist_ok=True)
+    with said.open("wb") as stderr:
+        process = start_command(
+            *("serve", "--sandbox", "--lifeline", "--data", str(home / "sandbox")),
+            *("--speed", str(speed)),
+            home=home,
+            # The pipe ends the sandbox also when the test process is killed.
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+        )
     assert process.stdout is not None
     readable, _, _ = select.select([process.stdout], [], [], PATIENCE)
     line = process.stdout.readline() if readable else b""
     if not line:
         process.kill()
-        raise AssertionError(f"the sandbox did not become ready: {process.wait()}")
+        ended = process.wait()
+        raise AssertionError(f"the sandbox did not become ready ({ended}): {said.read_text()}")
     return Sandbox(home, json.loads(line), process)
 
 
@@ -207,14 +211,18 @@ def running_sandbox(home: Path, **options: Any) -> Iterator[Sandbox]:
 
 
 def wait_for(condition: Callable[[], T | None], *, what: str = "it") -> T:
-    """The first true value of ``condition``, asked again and again until the time is over."""
-    until = time.monotonic() + PATIENCE
+    """The first true value of ``condition``, asked again and again until the time is over.
+
+    What takes longer is asked for less often, and costs whom it waits for less.
+    """
+    begun = time.monotonic()
     while True:
         found = condition()
         if found:
             return found
-        assert time.monotonic() < until, f"waited for {what}"
-        select.select([], [], [], 0.05)
+        waited = time.monotonic() - begun
+        assert waited < PATIENCE, f"waited for {what}"
+        select.select([], [], [], min(max(0.05, waited / 8), 0.25))
 
 
 def children(pid: int) -> list[int]:

@@ -16,8 +16,10 @@ from swapdesk.sandbox.node.node import Node
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A sandbox at speed 600, shared by the tests of a module."""
-    with Running(tmp_path_factory.mktemp("sandbox")) as sandbox:
+    """A furnished sandbox at speed 600, shared by the tests of a module."""
+    home = tmp_path_factory.mktemp("running")
+    furnish(home, wallet=False)
+    with Running(home / "sandbox", seed=None) as sandbox:
         yield sandbox
 
 

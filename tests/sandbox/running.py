@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import httpx
 
@@ -39,23 +39,36 @@ sys.exit(serve(ServeOptions(
 
 
 def until(condition: Callable[[], T], what: str = "condition") -> T:
-    """The first true value of a condition, or an AssertionError."""
-    end = time.monotonic() + PATIENCE
+    """The first true value of a condition, or an AssertionError.
+
+    What takes longer is looked at less often, and costs whom it waits for less.
+    """
+    begun = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"{what} did not come true"
-        time.sleep(0.02)  # between two looks at a condition
+        waited = time.monotonic() - begun
+        assert waited < PATIENCE, f"{what} did not come true"
+        time.sleep(min(max(0.02, waited / 8), 0.25))  # between two looks at a condition
+
+
+def asked(api: httpx.Client, path: str, **reading: Any) -> Any:
+    """What the service answers; None while it says that it was asked too often.
+
+    ``reading`` is for ``json.loads``.
+    """
+    answer = api.get(path)
+    if answer.status_code == 429:
+        return None
+    assert answer.status_code == 200, answer.text
+    return json.loads(answer.text, **reading)
 
 
 def status_of(api: httpx.Client, order: str) -> int | None:
     """The status of an order; None while the service answers that it was asked too often."""
-    answer = api.get(f"/orders/{order}")
-    if answer.status_code == 429:
-        return None
-    status: int = answer.raise_for_status().json()["status"]
-    return status
+    found = asked(api, f"/orders/{order}")
+    return None if found is None else int(found["status"])
 
 
 def alive(pid: int) -> bool:
@@ -92,7 +105,17 @@ class Running:
     ready: ReadyLine = field(init=False)
     first_line: str = field(init=False)
 
+    @property
+    def said(self) -> Path:
+        """Where its standard error goes."""
+        return self.data.with_name(f"{self.data.name}.stderr")
+
     def spawn(self) -> subprocess.Popen[str]:
+        self.said.parent.mkdir(parents=True, exist_ok=True)
+        with self.said.open("wb") as stderr:
+            return self._spawn(stderr)
+
+    def _spawn(self, stderr: IO[bytes]) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [
                 sys.executable,
@@ -105,7 +128,7 @@ class Running:
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
             text=True,
         )
 
@@ -113,8 +136,10 @@ class Running:
         self.process = self.spawn()
         assert self.process.stdout is not None
         seen, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        assert seen, "no ready line"
-        self.first_line = self.process.stdout.readline()
+        self.first_line = self.process.stdout.readline() if seen else ""
+        if not self.first_line:
+            self.kill()
+            raise AssertionError(f"the sandbox did not become ready: {self.said.read_text()}")
         self.ready = ReadyLine.from_line(self.first_line)
         return self
 
@@ -193,9 +218,7 @@ def ended(api: httpx.Client, service_id: str) -> dict[str, Any]:
     """The order once it has ended."""
 
     def look() -> dict[str, Any] | None:
-        answer = api.get(f"/orders/{service_id}")
-        assert answer.status_code == 200, answer.text
-        order: dict[str, Any] = answer.json()
-        return order if order["status"] >= 4 else None
+        order: dict[str, Any] | None = asked(api, f"/orders/{service_id}")
+        return order if order is not None and order["status"] >= 4 else None
 
     return until(look, f"order {service_id} ended") or {}

@@ -15,7 +15,7 @@ import pytest
 
 from sandbox.chain_money import chain_of, paid_once, sums
 from sandbox.chain_money import wallet as wallet_of
-from sandbox.running import Running, status_of, until
+from sandbox.running import Running, asked, status_of, until
 from sandbox.test_node import address
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.reserves import hot_wallet_name
@@ -76,8 +76,8 @@ STORIES = {
 
 
 def best(api: httpx.Client, story: Story) -> dict[str, Any]:
-    asked = {"from": BTC, "to": ETH, "amount": "0.1", "types": story.types, **story.query}
-    answer = api.get("/quotes", params=asked)
+    pair = {"from": BTC, "to": ETH, "amount": "0.1", "types": story.types, **story.query}
+    answer = api.get("/quotes", params=pair)
     assert answer.status_code == 200, answer.text
     quote: dict[str, Any] = next(
         quote
@@ -142,8 +142,10 @@ def played(api: httpx.Client, control: httpx.Client) -> dict[str, Played]:
     found: dict[str, Played] = {}
 
     def all_over() -> bool:
-        orders = json.loads(api.get("/orders").text, parse_float=Decimal)["orders"]
-        now = {order["serviceId"]: order for order in orders}
+        listed = asked(api, "/orders", parse_float=Decimal)
+        if listed is None:
+            return False
+        now = {order["serviceId"]: order for order in listed["orders"]}
         for name, (quote, created) in begun.items():
             order = now[created["serviceId"]]
             if name not in found and over(STORIES[name], order):
@@ -324,14 +326,14 @@ def test_a_late_deposit_is_told(api: httpx.Client, control: httpx.Client) -> Non
     orders = {}
     for name, body in (("back", REFUND), ("stuck", {})):
         quote = best(api, Story(provider="cb"))  # one without bad moments
-        asked = {"quoteId": quote["quoteId"], "addressTo": ALICE, **body}
-        created = api.post("/exchanges", json=asked)
+        wanted = {"quoteId": quote["quoteId"], "addressTo": ALICE, **body}
+        created = api.post("/exchanges", json=wanted)
         assert created.status_code == 200, (name, created.text)
         orders[name] = created.json()["serviceId"]
         control.post("/faults", json={"serviceId": orders[name], "fault": "expire"})
 
     def look(name: str) -> dict[str, Any]:
-        found: dict[str, Any] = api.get(f"/orders/{orders[name]}").json()
+        found: dict[str, Any] = until(lambda: asked(api, f"/orders/{orders[name]}"))
         return found
 
     for name in orders:
@@ -351,12 +353,12 @@ def test_deletion(api: httpx.Client, control: httpx.Client) -> None:
     made = []
     for _ in range(2):
         quote = best(api, Story(provider="cb"))
-        asked = {"quoteId": quote["quoteId"], "addressTo": ALICE}
-        created = api.post("/exchanges", json=asked)
+        wanted = {"quoteId": quote["quoteId"], "addressTo": ALICE}
+        created = api.post("/exchanges", json=wanted)
         assert created.status_code == 200, created.text
         made.append(created.json()["serviceId"])
     control.post("/deposits", json={"serviceId": made[1]})
-    until(lambda: api.get(f"/orders/{made[1]}").json()["status"] > 0, what="the deposit")
+    until(lambda: status_of(api, made[1]), what="the deposit")
     late = control.post("/faults", json={"serviceId": made[1], "fault": "delete"})
     assert (late.status_code, list(late.json()["fields"])) == (422, ["serviceId"])
     assert (
