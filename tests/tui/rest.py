@@ -7,6 +7,9 @@ frame, and no thread of the process works. Keys, pauses and resizes of every pil
 A pause also sends every widget a message of its own and waits for each, which is a tenth of what
 a test costs. A widget that waits for its next message has handled all there were, so this is done
 only while one of them does not.
+
+Layouts and frames are half of what a test costs. The toolkit makes one every 16 ms as long as
+something changes; here one is made when nothing else is left to do, or after ``SLOW_FRAME``.
 """
 
 from __future__ import annotations
@@ -14,9 +17,12 @@ from __future__ import annotations
 import asyncio
 import time
 from typing import Any
+from weakref import WeakSet
 
 import textual.app
 import textual.pilot
+import textual.screen
+from textual.app import App
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 
@@ -28,9 +34,12 @@ MOST_STARVED = 10
 """A second of looks ends after so many seconds, whatever the machine does meanwhile."""
 FRAME = 0.02
 """Seconds ahead in which no timer may fall due: more than the toolkit takes for a frame."""
-
+SLOW_FRAME = 0.25
+"""Seconds until a frame is drawn while a test does not wait for rest."""
 
 _wait_for_screen = Pilot._wait_for_screen
+_begin_pilot = Pilot.__init__
+_piloted: WeakSet[App[Any]] = WeakSet()
 
 
 def _is_due(loop: Any, ahead: float) -> bool:
@@ -58,8 +67,22 @@ async def at_rest(min_sleep: float = 0.0, max_sleep: float = 1.0, ahead: float =
         if waited >= max_sleep * MOST_STARVED:
             return
         quiet = waited >= min_sleep and time.process_time() - worked < BUSY
-        if quiet and not _is_due(loop, ahead):
+        if quiet and not _is_due(loop, ahead) and not _drawn():
             return
+
+
+def _drawn() -> bool:
+    """Draw what waits for the next frame; whether there was something to draw."""
+    drawn = False
+    for app in list(_piloted):
+        if app._exit or not app._running or not app.screen_stack:
+            continue
+        screen = app.screen
+        if screen._update_timer._active.is_set():
+            with screen._context():
+                screen._on_timer_update()
+            drawn = True
+    return drawn
 
 
 def _waits(pump: MessagePump) -> bool:
@@ -78,9 +101,16 @@ async def _all_handled(pilot: Pilot[Any], timeout: float = 30.0) -> bool:
     return await _wait_for_screen(pilot, timeout)
 
 
+def _begin(pilot: Pilot[Any], app: App[Any]) -> None:
+    _begin_pilot(pilot, app)
+    _piloted.add(app)
+
+
 def use() -> None:
     """Let every pilot wait this way."""
     for module in (textual.app, textual.pilot):
         vars(module)["wait_for_idle"] = at_rest
+    textual.screen.UPDATE_PERIOD = SLOW_FRAME  # type: ignore[misc]
     pilots: Any = Pilot
+    pilots.__init__ = _begin
     pilots._wait_for_screen = _all_handled
