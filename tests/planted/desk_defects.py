@@ -171,7 +171,7 @@ PAYING = (
         "swapdesk/tui/screens/deposit_facts.py",
         "        memo=order.deposit_tag or None,",
         "        memo=order.receiver_tag or None,",
-        ("tests/tui/test_deposit.py::test_the_card_of_a_chain_with_tags[size0]",),
+        ("tests/tui/test_scenes.py::test_scene[deposit-tag]",),
     ),
     Defect(
         "memo-not-in-the-code",

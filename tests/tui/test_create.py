@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -25,36 +24,15 @@ from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from swapdesk.wallet.accounts import Account, Kind, Origin
-from tui.desk_run import SIZES, Market
+from tui.desk_run import Market
 from tui.quote_rows import FIXED, fixed_are
 from wallet.agents import CHEAP
-
-Golden = Callable[[str, str], None]
 
 ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
 def posts(market: Market) -> int:
     return market.network.posts()
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_form_with_a_name_typed(
-    market: Market, golden: Golden, size: tuple[int, int]
-) -> None:
-    async with market.desk(size) as run:
-        await run.to_form()
-        await run.type("@bob")
-        golden(f"create-{size[0]}", run.body)
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_frozen_intent(market: Market, golden: Golden, size: tuple[int, int]) -> None:
-    async with market.desk(size) as run:
-        await run.to_frozen()
-        golden(f"frozen-{size[0]}", run.body)
-        assert "valid" in run.text.lower()
-        assert "c creates the order" in run.text
 
 
 async def test_keys_that_are_no_letters_work_in_a_field(market: Market) -> None:

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
-
-import pytest
 
 from flows.faulty_network import another_address, another_output
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.tui.screens.deposit_facts import payment_of
 from swapdesk.wire.orders import LegStatus
-from tui.desk_run import SIZES, DeskRun, Market, without_code, without_ids
-
-Golden = Callable[[str, str], None]
+from tui.desk_run import DeskRun, Market
 
 
 async def from_xrp(run: DeskRun) -> DepositScreen:
     await run.to_deposit("2500 xrp eth")
     return run.screen(DepositScreen)
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_card_of_a_chain_with_tags(
-    market: Market, golden: Golden, size: tuple[int, int]
-) -> None:
-    async with market.desk(size) as run:
-        screen = await from_xrp(run)
-        screen.clear_notice()
-        await run.pilot.pause()
-        shown = without_code(run.body)
-        assert shown.index("Destination tag") < shown.index("Amount") < shown.index("Address")
-        payment = screen.tracked and payment_of(screen.tracked, screen.now())
-        assert payment is not None
-        assert payment.memo is not None
-        # Ids are drawn at random, and with them tag and address.
-        golden(f"deposit-{size[0]}", masked(without_ids(shown), payment.memo, payment.address))
-
-
-def masked(text: str, memo: str, address: str) -> str:
-    groups = [address[at : at + 4] for at in range(0, len(address), 4)]
-    text = text.replace(memo.ljust(10), "0123456789").replace(memo, "0123456789")
-    for group in groups:
-        text = text.replace(f" {group}", " " + "r" * len(group))
-    return text
 
 
 async def test_copying_gives_exact_values_and_says_so(market: Market) -> None:

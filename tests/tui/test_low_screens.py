@@ -5,6 +5,7 @@ from __future__ import annotations
 from flows.orders import NOW
 from swapdesk.clock import ManualClock
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.tui.breakpoints import classes_at
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.deposit_facts import deposit_state
 from swapdesk.tui.screens.order import OrderScreen
@@ -144,3 +145,23 @@ async def test_the_state_of_an_order_is_never_cut(market: Market) -> None:
         await run.settle(lambda: "XRP" in run.text, "the order in the list")
         row = next(row for row in run.text.split("\n") if known.id[:6] in row and "XRP" in row)
         assert row.rstrip().endswith("Waiting for you")
+
+
+async def test_a_covered_screen_fits_the_terminal_when_it_comes_back(market: Market) -> None:
+    """What another screen covers is not laid out: a resize reaches it with the way back."""
+    async with market.desk((120, 40)) as run:
+        await run.ready()
+        below = run.app.screen
+        await run.pilot.pause()
+        wide = run.body
+        for size in ((80, 24), (120, 40)):
+            await run.press("at")
+            await run.see("@cold")
+            await run.pilot.resize_terminal(*size)
+            await run.pilot.pause()
+            assert below.region.size != size
+            await run.press("escape")
+            await run.settle(lambda: run.app.screen is below, "the screen that was covered")
+            assert below.region.size == size
+            assert below.classes >= {name for name, has in classes_at(*size).items() if has}
+        assert run.body == wide

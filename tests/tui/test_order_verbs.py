@@ -35,7 +35,6 @@ from tui.known_orders import (
     REFUND,
     Known,
     ended,
-    every_state,
     exchanging,
     held,
     prepare,
@@ -113,16 +112,6 @@ async def test_every_unhappy_order_is_told_on_one_screen(
             shown.append(run.body)
             await run.press("escape")
     golden(f"unhappy-{size[0]}", "\n\n".join(shown))
-
-
-async def test_the_wide_tracker_has_the_order_at_its_right(market: Market, golden: Golden) -> None:
-    prepare(market, every_state(market.clock))
-    async with market.desk(WIDE) as run:
-        await tracker(run)
-        golden("orders-200", run.body)
-        await run.press("down", "enter")
-        await run.see("Order id")
-        golden("order-200", run.body)
 
 
 def test_the_goldens_have_ascii_forms() -> None:

@@ -36,6 +36,7 @@ from tui.known_orders import (
     waiting,
 )
 from tui.known_orders import withheld as differing
+from tui.scenes.orders import ONES as IN_SCENES
 
 Golden = Callable[[str, str], None]
 HIDDEN = "rDp9 pZz6"
@@ -73,34 +74,24 @@ def checked(text: str, width: int) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}")
-async def test_the_tracker_in_every_state(
-    market: Market, golden: Golden, size: tuple[int, int]
-) -> None:
-    prepare(market, every_state(market.clock))
-    async with market.desk(size) as run:
-        await tracker(run)
-        golden(f"orders-{size[0]}", checked(run.body, size[0]))
-
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}")
 async def test_every_state_of_one_order(
     market: Market, golden: Golden, size: tuple[int, int]
 ) -> None:
+    """Those that have no scene of their own."""
     known = every_state(market.clock)
     prepare(market, known)
     shown = []
     async with market.desk(size) as run:
-        for one in known:
+        for one in known[len(IN_SCENES) :]:
             await opened(run, one.id)
             shown.append(checked(run.body, size[0]))
             await run.press("escape")
     golden(f"order-{size[0]}", "\n\n".join(shown))
 
 
-async def test_without_orders_it_says_what_starts_one(market: Market, golden: Golden) -> None:
+async def test_without_orders_it_says_what_starts_one(market: Market) -> None:
     async with market.desk() as run:
         await tracker(run, "No orders yet.")
-        golden("orders-empty", run.body)
         await run.press("enter", "y", "f")
         assert "n starts a swap." in run.text
 

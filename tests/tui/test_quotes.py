@@ -30,19 +30,9 @@ from tui.quote_rows import (
     quotes_with,
 )
 
-Golden = Callable[[str, str], None]
-
 
 def quotes_asked(market: Market) -> int:
     return market.network.seen.count("GET /v2/quotes")
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_routes_and_reasons(market: Market, golden: Golden, size: tuple[int, int]) -> None:
-    async with market.desk(size) as run:
-        await run.to_quotes()
-        run.screen(QuotesScreen).clear_notice()
-        golden(f"quotes-{size[0]}", run.body)
 
 
 async def test_the_best_usable_row_is_chosen_at_once(market: Market) -> None:

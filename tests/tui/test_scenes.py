@@ -13,7 +13,7 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
 from tui.desk_run import DeskRun, Market
-from tui.picture import ALL_SIZES, Picture, faults_of, take_all
+from tui.picture import ALL_SIZES, Picture, faults_of, take, take_all
 from tui.scenes import Scene, all_scenes
 
 Golden = Callable[[str, str], None]
@@ -34,6 +34,28 @@ async def test_scene(market: Market, golden: Golden, one: Scene) -> None:
             assert not found, "\n".join([picture.label, *found, *picture.rows])
             golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
         assert footer_faults(run) == []
+
+
+@pytest.mark.parametrize("size", [(100, 30), (120, 40)])
+async def test_a_desk_opened_at_a_size_looks_like_one_resized_to_it(
+    market: Market, golden: Golden, size: tuple[int, int]
+) -> None:
+    """From the quotes to the frozen intent: each equals the picture of its scene."""
+    async with market.desk(size) as run:
+
+        async def compare(name: str) -> None:
+            picture = await take(run, size)
+            golden(f"scenes/{name}-{picture.label}", picture.text)
+
+        await run.to_quotes()
+        run.screen(DeskScreen).clear_notice()
+        await compare("quotes")
+        await run.press("enter")
+        await run.type("@bob")
+        await compare("create-form")
+        await run.press("enter")
+        await run.still()
+        await compare("create-frozen")
 
 
 def footer_faults(run: DeskRun) -> list[str]:

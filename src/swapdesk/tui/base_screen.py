@@ -213,6 +213,11 @@ class DeskScreen(VerbScreen, bare=True):
         self.guard.changed(self.guard.step)
 
     @on(ScreenResume)
+    def _follow_size(self) -> None:
+        """The terminal may have got another size while another screen covered this one."""
+        self.update_classes(classes_at(*self.app.size))
+
+    @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
         """A screen that comes into view is filled, and painted twice by the toolkit, the second

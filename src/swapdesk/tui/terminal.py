@@ -17,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome
+from textual.screen import Screen
 
 from swapdesk.toml_document import ConfigProblem
 from swapdesk.tui.clipboard import Way, copied_notice, no_clipboard_notice, way_of, wrapped_copy
@@ -112,6 +113,16 @@ class SafeApp(App[ReturnType]):
     def _end_without_terminal(self) -> None:
         if sys.__stdin__ is not None and has_hung_up(sys.__stdin__.fileno()):
             self.exit(return_code=EXIT_CODE)
+
+    @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """The screens that show through the one in view: none through an opaque one.
+
+        The toolkit always counts the next one below, so that it is laid out twice at each resize
+        and once for everything that changes on it, which nobody sees.
+        """
+        opaque = self.screen.styles.background.a == 1
+        return [] if opaque else super()._background_screens
 
     def get_driver_class(self) -> type[Driver]:
         return thrifty_driver(guarded_driver(super().get_driver_class()))
