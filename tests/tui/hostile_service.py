@@ -10,6 +10,7 @@ import json
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -28,6 +29,7 @@ MARK = "Q7"
 """Stands before every text, so that what follows it on a screen can be compared."""
 
 
+@cache
 def text_fields() -> frozenset[str]:
     """The names on the wire of all fields that hold text for people."""
     names = set()

@@ -116,7 +116,7 @@ async def test_every_unhappy_order_is_told_on_one_screen(
 
 def test_the_goldens_have_ascii_forms() -> None:
     folder = Path(__file__).parent / "goldens"
-    for name in ("orders-100", "order-100", "unhappy-100", "orders-200"):
+    for name in ("scenes/orders-100x30", "order-100", "unhappy-100", "scenes/orders-200x60"):
         for row in (folder / f"{name}.txt").read_text(encoding="utf-8").splitlines():
             shown = plain_text(ascii_line(line_of(row)))
             assert shown.isascii(), row
