@@ -6,7 +6,7 @@ from flows.marketplace import traded
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.wallet.chain_tokens import MOST_TOKENS, ChainTokens
+from swapdesk.flows.wallet.chain_holdings import MOST_TOKENS, ChainTokens
 
 
 async def test_the_coin_of_a_chain_comes_first_and_no_contract_twice(catalog: Catalog) -> None:

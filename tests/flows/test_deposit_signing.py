@@ -21,11 +21,9 @@ from flows.deposits import (
 from flows.orders import NOW, order
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_account import lack_of
 from swapdesk.flows.deposits.deposit_money import deposit_money
-from swapdesk.flows.deposits.deposit_signing import DepositSigning
+from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
 from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
-from swapdesk.flows.deposits.deposit_words import FAUCET, LOOK, UNPAID
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
 from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
@@ -33,8 +31,7 @@ from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.flow_step import Mark
-from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.signing.signing_session import Mark, Stage
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.secret import Secret

@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import running
 from swapdesk.clock import SystemClock
-from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
+from swapdesk.flows.deposits.wallet_funding import DepositTransfer
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, NotSignable, Watch
 from swapdesk.wallet.accounts import Kind

@@ -9,7 +9,7 @@ import pytest
 
 from flows.orders import NOW, intent, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.funds import AT_HOME, NOT_READ, funds_now, funds_of
+from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now, funds_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, LegStatus

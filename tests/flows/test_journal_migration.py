@@ -16,8 +16,7 @@ import sampling
 from flows import old_journals
 from flows.orders import NOW
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.reopening import sheet_of
-from swapdesk.flows.batch.results import result_rows
+from swapdesk.flows.batch.results import result_rows, sheet_of
 from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal import Journal

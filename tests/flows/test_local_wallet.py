@@ -22,12 +22,11 @@ from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
-from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader
+from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader, ChainTokens
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
-from swapdesk.flows.wallet.chain_tokens import ChainTokens
+from swapdesk.flows.wallet.faucet_topup import Gifts, fill_wallet
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.flows.wallet.sandbox_gifts import Gifts, fill_wallet
 from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
 from swapdesk.paths import Home
 from swapdesk.secret import Secret

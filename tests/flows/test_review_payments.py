@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.flows.signing.review_payments import PAID_BELOW, PaymentRow, folded
-from swapdesk.flows.signing.review_words import SAME, MatchRow
+from swapdesk.flows.signing.review_words import PAID_BELOW, SAME, MatchRow, PaymentRow, folded
 from swapdesk.wallet.review import Match
 
 PAYEES = ("0x d502 5181", "0x 440b 2dcf", "0x D51A 6783")

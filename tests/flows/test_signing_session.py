@@ -15,14 +15,12 @@ from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
-from swapdesk.flows.dex.signing_steps import flow_steps
-from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.dex.swap_signing import SwapSigning, flow_steps
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.flow_step import FlowStep, Mark
-from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
 from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed
 from swapdesk.secret import Secret

@@ -248,7 +248,7 @@ PAYING = (
     Defect(
         "row-matched-to-another-recipient",
         "An order that pays somebody else is taken for a row of the batch.",
-        "swapdesk/flows/batch/comparing.py",
+        "swapdesk/flows/batch/order_match.py",
         "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
         "order.receiver_address is None",
         ("tests/flows/batch/test_comparing.py::test_what_differs_from_the_row_is_named",),

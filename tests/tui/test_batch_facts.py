@@ -5,10 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from service.world import USDC
-from swapdesk.flows.batch.finding import look, problem
 from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, Total
-from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planned import PlannedRow, look, problem
 from swapdesk.flows.batch.reading import read_sheet
 from swapdesk.tui.screens.batch_facts import PlanState, plan_lines
 from swapdesk.tui.screens.batch_rows import batch_columns, row_detail

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from flows.orders import NOW
-from swapdesk.flows.batch.running_bundles import RunningBundles
-from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.batch.group_signing import RunningBundles
+from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.bundle_log import BundleLog
 from tui.desk_run import DeskRun, Market

@@ -6,8 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from flows.signing import GROUPED, line, review
-from swapdesk.flows.signing.review_payments import PaymentRow
-from swapdesk.flows.signing.review_words import Names, match_rows
+from swapdesk.flows.signing.review_words import Names, PaymentRow, match_rows
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.widgets.match_lines import match_table
 from swapdesk.tui.widgets.payment_lines import payment_lines

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from swapdesk.clock import SystemClock
 from swapdesk.flows.transactions.transactor import Proposal
-from swapdesk.flows.wallet.bumping import bumping
-from swapdesk.flows.wallet.cancelling import cancelling
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import Replacement
+from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account

@@ -12,13 +12,13 @@ import pytest
 from flows.signing import swap_intent
 from patience import PATIENCE
 from swapdesk.clock import SystemClock
-from swapdesk.flows.dex.replacing import replace
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.replacing import replace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
-from swapdesk.flows.wallet.bumping import WORDS
-from swapdesk.flows.wallet.cancelling import WORDS as OF_CANCELLING
+from swapdesk.flows.wallet.replacement import CANCELLATION as OF_CANCELLING
+from swapdesk.flows.wallet.replacement import HIGHER_FEE
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review
@@ -139,7 +139,7 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> 
     # What is being cancelled gets no higher fee; its cancellation does.
     refused = await owner.bumping.propose(dear.hash)
     assert isinstance(refused, Outcome)
-    assert refused.code == WORDS.kept_code
+    assert refused.code == HIGHER_FEE.kept_code
     assert cancellation.hash in refused.cause
     faster = await owner.bumping.propose(cancellation.hash)
     assert isinstance(faster, Proposal)
@@ -148,7 +148,7 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> 
     assert await owner.cancelling.propose(first.hash) == Outcome(hash=ended.hash)
     done = await owner.bumping.propose(first.hash)
     assert isinstance(done, Outcome)
-    assert done.code == WORDS.kept_code
+    assert done.code == HIGHER_FEE.kept_code
     assert "cancelled" in done.cause
     assert set((await owner.states("both")).values()) == {State.REPLACED, State.SUCCEEDED}
     assert await owner.trader.paid() == before
@@ -159,13 +159,13 @@ async def test_nothing_else_gets_a_higher_fee(owner: Owner) -> None:
     client, first = await owner.signed("unsent")
     told = await owner.bumping.propose(first.hash)
     assert isinstance(told, Outcome)
-    assert told.code == WORDS.kept_code
+    assert told.code == HIGHER_FEE.kept_code
     assert told.cause == "It was never sent, so it waits for no fee."
     await client.abandon(first.hash)
     told = await owner.bumping.propose(first.hash)
     assert isinstance(told, Outcome)
-    assert told.code == WORDS.kept_code
-    assert WORDS.over[State.ABANDONED] in told.cause
+    assert told.code == HIGHER_FEE.kept_code
+    assert HIGHER_FEE.over[State.ABANDONED] in told.cause
     with pytest.raises(Refused) as refused:
         await owner.bumping.propose("0x" + "00" * 32)
     assert refused.value.code is Code.NO_TRANSACTION

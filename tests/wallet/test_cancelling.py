@@ -14,7 +14,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
-from swapdesk.flows.wallet.cancelling import WORDS
+from swapdesk.flows.wallet.replacement import CANCELLATION
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
@@ -104,8 +104,11 @@ async def test_what_was_executed_cannot_be_taken_back(owner: Owner) -> None:
     await owner.mined(first.hash)
     ended = await owner.cancelling.propose(first.hash)
     assert isinstance(ended, Outcome)
-    assert ended.code == WORDS.kept_code
-    assert ended.cause.rstrip(".") in (WORDS.over[State.MINED], WORDS.over[State.SUCCEEDED])
+    assert ended.code == CANCELLATION.kept_code
+    assert ended.cause.rstrip(".") in (
+        CANCELLATION.over[State.MINED],
+        CANCELLATION.over[State.SUCCEEDED],
+    )
     assert await owner.trader.paid() == before + PAID
     await owner.executed(first.hash)
 

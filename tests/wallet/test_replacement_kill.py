@@ -13,9 +13,8 @@ import pytest_asyncio
 
 from swapdesk.clock import SystemClock
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.flows.wallet.bumping import bumping
-from swapdesk.flows.wallet.cancelling import cancelling
 from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.replacement import bumping, cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.client import WalletClient

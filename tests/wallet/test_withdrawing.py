@@ -24,7 +24,7 @@ from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import UnderWay
-from swapdesk.flows.wallet.cancelling import cancelling
+from swapdesk.flows.wallet.replacement import cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.errors import AgentGone, Refused

@@ -131,7 +131,7 @@ def build(call: Call, name: str | None, group: int | None, account: str) -> int:
     """
     from swapdesk.cli.batch_paying import PayRequest, pay_group
     from swapdesk.cli.session import run_session
-    from swapdesk.flows.batch.standing import Until
+    from swapdesk.flows.batch.group_status import Until
 
     request = PayRequest(account, group)
     return run_session(
@@ -160,7 +160,7 @@ def sign(
     """
     from swapdesk.cli.batch_paying import PayRequest, pay_group
     from swapdesk.cli.session import run_session
-    from swapdesk.flows.batch.standing import Until
+    from swapdesk.flows.batch.group_status import Until
 
     request = PayRequest(account, group, yes, descriptor)
     return run_session(
@@ -180,7 +180,7 @@ def submit(call: Call, name: str | None, group: int | None) -> int:
     """
     from swapdesk.cli.batch_paying import PayRequest, pay_group
     from swapdesk.cli.session import run_session
-    from swapdesk.flows.batch.standing import Until
+    from swapdesk.flows.batch.group_status import Until
 
     request = PayRequest(group=group)
     return run_session(

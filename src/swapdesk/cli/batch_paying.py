@@ -26,10 +26,10 @@ from swapdesk.flows.batch.group_account import (
     require_payers,
     settling_of,
 )
-from swapdesk.flows.batch.group_watch import GroupWatch, Turn
+from swapdesk.flows.batch.group_outcomes import outcome_of
+from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.settle_words import outcome_of
-from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, signs, standings
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL
 from swapdesk.flows.journal.batch_records import JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable

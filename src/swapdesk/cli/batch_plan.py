@@ -14,9 +14,8 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
-from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, with_decimal_commas
+from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
 from swapdesk.flows.batch.sheet import Sheet
-from swapdesk.flows.batch.template import template
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.operation import RateClass

@@ -5,9 +5,8 @@ from __future__ import annotations
 from swapdesk.cli.output import Output
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.document import plan_document
-from swapdesk.flows.batch.finding import UNLESS_MEANT
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
-from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planned import UNLESS_MEANT, PlannedRow
 from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.notation import about_amount, exact_amount
 from swapdesk.wire.tokens import Token

@@ -14,9 +14,9 @@ from swapdesk.cli.group_document import group_document, group_facts
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError, NotFound
+from swapdesk.flows.batch.group_status import GroupStanding, standings
 from swapdesk.flows.batch.payouts import payouts_of
 from swapdesk.flows.batch.results import result_rows, results_csv
-from swapdesk.flows.batch.standing import GroupStanding, standings
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import Order

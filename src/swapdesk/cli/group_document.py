@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from swapdesk.flows.batch.group_outcomes import or_take_back
+from swapdesk.flows.batch.group_status import GroupStanding, Until
 from swapdesk.flows.batch.payouts import PAY_OUT, payouts_of
-from swapdesk.flows.batch.settle_words import or_take_back
-from swapdesk.flows.batch.standing import GroupStanding, Until
 from swapdesk.flows.journal.batch_records import WalletPayment
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount

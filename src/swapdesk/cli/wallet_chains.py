@@ -13,8 +13,8 @@ from swapdesk.cli.held_table import HeldTable, unread_words
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_named
+from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.batch.smart_accounts import smart_accounts
-from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.notation import exact_amount, grouped_address, iso
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings

@@ -246,7 +246,7 @@ def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
     from swapdesk.cli.wallet_replacing import replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.flows.wallet.cancelling import cancelling
+    from swapdesk.flows.wallet.replacement import cancelling
 
     return run_on_chains(
         call,
@@ -279,8 +279,7 @@ def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | N
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
     from swapdesk.cli.wallet_replacing import replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.flows.wallet.bumping import bumping
-    from swapdesk.flows.wallet.replacement import GAS_UNITS
+    from swapdesk.flows.wallet.replacement import GAS_UNITS, bumping
 
     units = GAS_UNITS if gas is None else gas
     return run_on_chains(

@@ -99,7 +99,7 @@ async def make_ready(session: Session, wallet: LocalWallet, *, fill: bool) -> No
                 field="rpc",
             )
         return
-    from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
+    from swapdesk.flows.wallet.faucet_topup import fill_wallet
 
     made = await wallet.prepare_sandbox()
     for account in made:

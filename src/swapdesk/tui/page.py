@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from swapdesk.flows.deposits.funds import Funds, funds_now
+from swapdesk.flows.deposits.funds_location import Funds, funds_now
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen

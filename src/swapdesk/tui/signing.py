@@ -15,12 +15,11 @@ from swapdesk.tui.messages import (
 )
 
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.group_signing import GroupSigning
-    from swapdesk.flows.batch.running_bundles import RunningBundles
-    from swapdesk.flows.batch.standing import Until
-    from swapdesk.flows.deposits.running_deposits import RunningDeposits
+    from swapdesk.flows.batch.group_signing import GroupSigning, RunningBundles
+    from swapdesk.flows.batch.group_status import Until
+    from swapdesk.flows.deposits.deposit_signing import RunningDeposits
     from swapdesk.flows.dex.dex_plan import SwapPlan
-    from swapdesk.flows.dex.running_swaps import RunningSwaps
+    from swapdesk.flows.dex.swap_signing import RunningSwaps
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
@@ -69,21 +68,21 @@ class SigningController:
         return [*deposits, *(group for group in groups if not group.rests)]
 
     def _begun_swaps(self) -> RunningSwaps:
-        from swapdesk.flows.dex.running_swaps import RunningSwaps
+        from swapdesk.flows.dex.swap_signing import RunningSwaps
 
         if self._swaps is None:
             self._swaps = RunningSwaps(self._session.desk, self._moved)
         return self._swaps
 
     def _begun_deposits(self) -> RunningDeposits:
-        from swapdesk.flows.deposits.running_deposits import RunningDeposits
+        from swapdesk.flows.deposits.deposit_signing import RunningDeposits
 
         if self._deposits is None:
             self._deposits = RunningDeposits(self._session.desk, self._moved)
         return self._deposits
 
     def _begun_bundles(self) -> RunningBundles:
-        from swapdesk.flows.batch.running_bundles import RunningBundles
+        from swapdesk.flows.batch.group_signing import RunningBundles
 
         if self._bundles is None:
             self._bundles = RunningBundles(self._session.desk, self._moved)
@@ -142,7 +141,7 @@ class SigningController:
 
     def bump(self, signing: SigningSession) -> None:
         """Ask for more gas for what the session waits for; the session goes on meanwhile."""
-        from swapdesk.flows.wallet.bumping import bumping
+        from swapdesk.flows.wallet.replacement import bumping
 
         desk = self._session.desk
         asked = self._replace(signing, bumping(desk.wallet, desk.clock))
@@ -150,14 +149,14 @@ class SigningController:
 
     def cancel(self, signing: SigningSession) -> None:
         """Ask for the cancellation of what the session waits for."""
-        from swapdesk.flows.wallet.cancelling import cancelling
+        from swapdesk.flows.wallet.replacement import cancelling
 
         desk = self._session.desk
         asked = self._replace(signing, cancelling(desk.wallet, desk.clock))
         self._host.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
-        from swapdesk.flows.dex.replacing import replace
+        from swapdesk.flows.signing.replacing import replace
 
         said = await replace(self._session.desk.wallet, replacement, signing)
         if said is not None:
@@ -200,7 +199,7 @@ class SigningController:
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
         from swapdesk.flows.batch.group_account import NotSettled
-        from swapdesk.flows.batch.standing import Until
+        from swapdesk.flows.batch.group_status import Until
 
         try:
             found = self._begun_bundles().left_open()

@@ -14,8 +14,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.settling import GroupChain, GroupSettling
-from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
+from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.world import build_chains, build_tokens

@@ -25,8 +25,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.settling import GroupChain, GroupSettling
-from swapdesk.flows.batch.standing import GroupStanding, standings
+from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
+from swapdesk.flows.batch.group_status import GroupStanding, standings
 from swapdesk.flows.journal.batch_records import (
     BundleDeposit,
     BundleState,

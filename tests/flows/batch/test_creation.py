@@ -21,12 +21,18 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
-from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
+from swapdesk.flows.batch.group_status import standings
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
-from swapdesk.flows.batch.results import ENDS, HEADS, result_rows, results_csv
+from swapdesk.flows.batch.results import (
+    ENDS,
+    HEADS,
+    NoFailedRows,
+    failed_sheet,
+    result_rows,
+    results_csv,
+)
 from swapdesk.flows.batch.sheet import Column
-from swapdesk.flows.batch.standing import standings
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal

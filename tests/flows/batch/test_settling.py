@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_otherwise
 from flows.faulty_network import changed, lose_answer
-from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import BundleState, RowState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.outgoing_writes import PaidBefore

@@ -12,7 +12,7 @@ import pytest_asyncio
 from flows.batch.killed_payer import BATCH
 from flows.batch.killing import killed_at
 from flows.batch.paying import Payer, PayingPlace, paying
-from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState

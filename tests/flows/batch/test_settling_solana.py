@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from flows.batch.paying import Payer
 from flows.batch.paying_on_solana import CHAIN, SolanaPayingPlace, paying_on_solana
-from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import Paying
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.sandbox.faults import ActiveFault

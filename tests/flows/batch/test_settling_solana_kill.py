@@ -11,7 +11,7 @@ import pytest_asyncio
 from flows.batch.killed_payer import BATCH, ROWS
 from flows.batch.killing import killed_at
 from flows.batch.paying_on_solana import CHAIN, SolanaPayingPlace, paying_on_solana
-from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.batch.group_status import Until
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 

@@ -17,7 +17,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.creation.dex_transaction import told_by
 from swapdesk.flows.dex.dex_promise import promise_of
-from swapdesk.flows.dex.solana_half import half_of
+from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.tampering import CREATE, SERVICE_FAULTS

@@ -14,9 +14,7 @@ from flows.deposits import (
     signed,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_account import lack_of
-from swapdesk.flows.deposits.deposit_signing import DepositSigning
-from swapdesk.flows.deposits.running_deposits import RunningDeposits
+from swapdesk.flows.deposits.deposit_signing import DepositSigning, RunningDeposits, lack_of
 from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.messages import SigningMoved

@@ -8,10 +8,9 @@ from typing import Any
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
-from swapdesk.flows.dex.dex_words import ended, goes_on
-from swapdesk.flows.dex.running_swaps import RunningSwaps
-from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.dex.swap_signing import RunningSwaps, SwapSigning
 from swapdesk.flows.transactions.outcome import End, Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.tui.messages import SigningMoved

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from swapdesk.client.budget import Allowance
-from swapdesk.flows.batch.finding import Finding
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
-from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planned import Finding, PlannedRow
 
 
 def plan_document(plan: BatchPlan, left: Allowance | None) -> dict[str, Any]:

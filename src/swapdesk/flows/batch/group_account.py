@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.batch.group_watch import GroupWatch
+from swapdesk.flows.batch.group_payment import GroupChain, GroupSettling
+from swapdesk.flows.batch.group_status import GroupStanding
+from swapdesk.flows.batch.group_transactions import GroupWatch
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.settling import GroupChain, GroupSettling
-from swapdesk.flows.batch.standing import GroupStanding
 from swapdesk.flows.catalog.coin_price import native_coin
 from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.transactions.delivery import Pace

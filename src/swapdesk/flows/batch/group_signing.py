@@ -1,21 +1,36 @@
-"""One group while its deposits are paid: build, fund, sign, submit, paid."""
+"""Groups of batches while their deposits are paid: new ones, and those left open.
+
+The steps are build, fund, sign, submit, paid. How far a group went is read from the journal and
+the wallet's records.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.group_watch import GroupWatch, Turn
-from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
+from swapdesk.flows.batch.group_account import NotSettled, first_token, group_account, settling_of
+from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
+from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.batch_records import BundleState, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.flow_step import FlowStep, Mark
-from swapdesk.flows.signing.signing_session import SigningSession
-from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.signing.running_signings import RunningSignings, open_keys
+from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession
+from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.outcome import Outcome, still_open
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+
 
 _BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 _AT = {
@@ -194,3 +209,90 @@ class GroupSigning(SigningSession, GroupWatch):
 def group_id(batch_id: str, group: int) -> str:
     """``BATCH:1``."""
     return f"{batch_id}:{group}"
+
+
+class RunningBundles(RunningSignings[GroupSigning]):
+    """By batch and number of the group."""
+
+    FAILURES = (WalletError, NotSettled, JournalUnavailable)
+
+    def __init__(
+        self,
+        desk: Desk,
+        changed: Callable[[str], None],
+        *,
+        pace: Pace = Pace(),  # noqa: B008 - it is frozen
+    ) -> None:
+        super().__init__(desk, changed)
+        self._pace = pace
+
+    def get(self, batch_id: str, group: int) -> GroupSigning | None:
+        return self.known(group_id(batch_id, group))
+
+    def begin(self, batch_id: str, group: int, account: str = "") -> GroupSigning:
+        """The session of a group that was created, the one there is where there is one;
+        :meth:`run` does the work. ``account`` is a name or an address, empty for the first of the
+        chain. Raises NotSettled, KeyError for no such group, and JournalUnavailable."""
+        known = self.get(batch_id, group)
+        if known is not None:
+            return known
+        batch = self._desk.journal.batches.get(batch_id)
+        found = batch.groups[group - 1] if batch and 0 < group <= len(batch.groups) else None
+        if batch is None or found is None:
+            raise KeyError(group_id(batch_id, group))
+        return self._session(batch.id, found, account)
+
+    def left_open(self) -> list[GroupSigning]:
+        """Sessions for groups of which something was signed and that nobody here works on. Raises
+        JournalUnavailable."""
+        found = []
+        for bundle in self._desk.journal.bundles.open():
+            if self.get(bundle.batch_id, bundle.group) is not None:
+                continue
+            standing = standings(self._desk.journal, bundle.batch_id)[bundle.group - 1]
+            if standing.begun:
+                found.append(self._session(bundle.batch_id, standing.group, bundle.built.account))
+        return found
+
+    def _session(self, batch_id: str, group: JournaledGroup, account: str) -> GroupSigning:
+        token = first_token(self._desk, group)
+        link = self._desk.wallet.link(group.chain)
+        id_ = group_id(batch_id, group.number)
+        session = GroupSigning(
+            batch_id,
+            group,
+            TokenFacts.of(token),
+            self._desk.journal,
+            self._desk.clock,
+            lambda: self._changed(id_),
+            account=account,
+            coin=self._coin(group.chain),
+            confirmations=link.confirmations if link is not None else 0,
+        )
+        return self._kept(session)
+
+    async def _work(self, session: GroupSigning) -> Outcome | None:
+        """Up to ``session.until``. An outcome without a failure says that the group stands
+        there."""
+        desk = self._desk
+        if not desk.journal.batches.adopt(session.batch_id):
+            return None
+        standing = session.standing
+        account = await group_account(desk, standing, session.account)
+        session.wallet = account.name or account.address
+        if signs(standing, session.until):
+            await open_keys(desk.wallet, account.address, session)
+        settling = await settling_of(
+            desk, standing, account, session.look, pace=self._pace, watch=session
+        )
+        return await settling.advance(session.until)
+
+    def _failed(self, session: GroupSigning, error: Exception) -> Outcome:
+        if isinstance(error, JournalUnavailable):
+            return still_open("NO_JOURNAL", NO_JOURNAL)
+        if isinstance(error, NotSettled):
+            failure = Failure(str(error), session.whereabouts, error.next)
+            return still_open(error.code, failure)
+        assert isinstance(error, WalletError)
+        told = failure_of_wallet(error)
+        return still_open(told.code, Failure(told.cause, session.whereabouts, told.next))

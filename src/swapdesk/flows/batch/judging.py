@@ -1,23 +1,36 @@
 """One row of a sheet, judged: every cell by the rules the desk has for one swap.
 
-Tokens by ``sheet_tokens``, amounts by ``amount_check``, addresses by ``recipients``, memos by
-``memo_check``. All cells are judged, so that a person corrects a row once. Nothing is asked of
-the service here; limits of pairs are given (``limits``).
+Tokens are found and judged once for all rows; amounts go by ``amount_check``, addresses by
+``recipients``, memos by ``memo_check``. All cells are judged, so that a person corrects a row
+once. Nothing is asked of the service here: the limits of pairs (contract 6.1) are given, and so
+is about what an amount buys, since no quote is asked for before a group is created.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Context, Decimal
 
 from swapdesk.chain.addresses.memos import WAIVER
-from swapdesk.flows.batch.finding import WRITE, Finding, look, problem
-from swapdesk.flows.batch.pair import pair_findings
-from swapdesk.flows.batch.planned import BatchRoute, PlannedOrder, PlannedRow
+from swapdesk.flows.batch.planned import (
+    WRITE,
+    BatchRoute,
+    Finding,
+    PlannedOrder,
+    PlannedRow,
+    look,
+    pair_findings,
+    problem,
+)
 from swapdesk.flows.batch.reading import split_amount
 from swapdesk.flows.batch.sheet import Column, InputRow
-from swapdesk.flows.batch.sheet_tokens import SheetTokens
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.search import imitated_by
+from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
+from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.recipients import (
@@ -27,9 +40,100 @@ from swapdesk.flows.payees.recipients import (
     check_recipient,
     check_refund,
 )
-from swapdesk.flows.quotes.amount_check import check_amount
-from swapdesk.wire.encoding.numbers import AmountError, parse_amount
+from swapdesk.flows.quotes.amount_check import bounds_of, check_amount, outside_limits
+from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
+from swapdesk.wire.pair_limits import Limits, PairLimits
+from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
+
+_MOST_NAMED = 8
+
+
+@dataclass
+class SheetTokens:
+    """``sell`` is the token of rows that name none."""
+
+    catalog: Catalog
+    now: datetime
+    sell: str = ""
+    _tokens: dict[tuple[str, str, Column], Token | Finding] = field(default_factory=dict)
+    _checks: dict[str, TokenCheck] = field(default_factory=dict)
+    _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def named(self, row: InputRow, column: Column) -> tuple[Token | None, tuple[Finding, ...]]:
+        """The token that a row names in this column, and what is to be said of it; None where it
+        names none."""
+        spec = row.cell(column)
+        chain = row.cell(Column.CHAIN) if column is Column.BUY else ""
+        if column is Column.SELL and not spec:
+            spec = self.sell
+        known = self._tokens.get((spec, chain, column))
+        if known is None:
+            known = self._find(spec, chain, column)
+            self._tokens[spec, chain, column] = known
+        if isinstance(known, Finding):
+            return None, (known,)
+        check = self._check(known)
+        if not check.ok:
+            said = next(line.text for line in check.lines if line.level == "refuse")
+            return known, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
+        if check.needs_consent:
+            warned = " ".join(line.text for line in check.lines if line.level == "warn")
+            return known, (look("TOKEN_WARNING", column, warned),)
+        return known, ()
+
+    def refused(self, token: Token) -> bool:
+        """Whether this token is never swapped."""
+        return not self._check(token).ok
+
+    def contracts_on_chain_of(self, token: Token) -> frozenset[str]:
+        """Of every token there: nobody is paid at one."""
+        chain = token.chain_data.short_name
+        if chain not in self._contracts:
+            self._contracts[chain] = self.catalog.rows.contracts_on(chain)
+        return self._contracts[chain]
+
+    def _find(self, spec: str, chain: str, column: Column) -> Token | Finding:
+        if not spec:
+            word = "to sell" if column is Column.SELL else "for the recipient"
+            return problem("NO_TOKEN", column, f"No token {word} is named.", WRITE[column])
+        named = spec
+        if chain:
+            known = self.catalog.chain(chain) or next(
+                (one for one in self.catalog.chains() if one.name.lower() == chain.lower()), None
+            )
+            if known is None:
+                reason = f'No chain is called "{chain[:40]}".'
+                return problem("NO_CHAIN", Column.CHAIN, reason, WRITE[Column.CHAIN])
+            chain_key = known.short_name.lower()
+            alone = resolve(spec, self.catalog)
+            there = [one for one in alone.candidates if one.chain.lower() == chain_key]
+            if "." in spec and alone.token is not None and not there:
+                reason = f"{spec[:40]} is not on {known.name}."
+                return problem("OTHER_CHAIN", Column.CHAIN, reason, "Make the two cells agree.")
+            named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
+        found = resolve(named, self.catalog)
+        if found.token is None:
+            reason = found.problem or "There is no such token."
+            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
+            return problem(code, column, reason, WRITE[column])
+        if found.ambiguous:
+            names = ", ".join(found.specs[:_MOST_NAMED])
+            reason = f'"{spec[:40]}" is several tokens: {names}.'
+            brief = f"{spec[:12]} is on {len(found.specs)} chains"
+            do = "Write one of them" + (" or fill in the chain." if column is Column.BUY else ".")
+            return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
+        return found.token
+
+    def _check(self, token: Token) -> TokenCheck:
+        check = self._checks.get(token.id)
+        if check is None:
+            row = self.catalog.row(token.id)
+            imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
+            check = check_token(token, now=self.now, imitates=imitates)
+            self._checks[token.id] = check
+        return check
+
 
 LONGEST_CELL = 500
 """No address, memo or amount is longer."""
@@ -251,3 +355,73 @@ def _memo(
 def _brief(reason: str) -> str:
     """The reason of a wrong address in few words, where there are some."""
     return "the checksum is wrong" if reason.startswith("The checksum") else ""
+
+
+Pair = tuple[str, str]
+"""Ids of what is sold and what is bought."""
+
+CODE = "LIMITS"
+_SIX = Context(prec=6)
+
+
+def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Finding | None:
+    """Why no exchange takes the amount of this order; None also where limits are not known."""
+    limits = known.get(order.pair)
+    types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
+    reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
+    bounds = bounds_of(limits, types) if limits is not None else None
+    if reason is None or bounds is None:
+        return None
+    low = order.amount < bounds.smallest
+    bound = bounds.smallest if low or bounds.largest is None else bounds.largest
+    do = f"Write {exact_amount(bound)} or {'more' if low else 'less'}."
+    return problem(
+        CODE,
+        Column.SELL_AMOUNT,
+        reason,
+        do,
+        f"at {'least' if low else 'most'} {exact_amount(bound)}",
+    )
+
+
+def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
+    """About what the recipient gets, in units of the token that is bought, to six digits; None
+    when unknown.
+
+    By the prices of the token list, else between what the two limits buy; of an amount within the
+    limits never outside of what they state as received (``minOut``, ``maxOut``). Fees beyond that
+    are not in it.
+    """
+    limits = known.get(order.pair)
+    bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
+    about = _by_price(order)
+    if about is None and bucket is not None:
+        about = _between(order.amount, bucket)
+    if about is not None and bucket is not None:
+        if order.amount >= bucket.min:
+            about = max(about, bucket.min_out or about)
+        # A service may write 0 for "no bound" (contract 6.2).
+        if order.amount <= bucket.max or not bucket.max:
+            about = min(about, bucket.max_out or about)
+    return None if about is None else _SIX.plus(about)
+
+
+def _by_price(order: PlannedOrder) -> Decimal | None:
+    sold, bought = order.token_in, order.token_out
+    if sold.id == bought.id:
+        return order.amount
+    if sold.price is None or bought.price is None or sold.price <= 0 or bought.price <= 0:
+        return None
+    return ROUGH.divide(ROUGH.multiply(order.amount, sold.price), bought.price)
+
+
+def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
+    """On the line between what the smallest and what the largest amount buy."""
+    if bucket.min_out is None or bucket.max_out is None or not bucket.min <= amount <= bucket.max:
+        return None
+    span = ROUGH.subtract(bucket.max, bucket.min)
+    if span <= 0:
+        return bucket.min_out
+    share = ROUGH.divide(ROUGH.subtract(amount, bucket.min), span)
+    gained = ROUGH.multiply(share, ROUGH.subtract(bucket.max_out, bucket.min_out))
+    return ROUGH.add(bucket.min_out, gained)

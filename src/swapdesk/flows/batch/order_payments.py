@@ -16,7 +16,7 @@ from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo
 from swapdesk.flows.orders.situations import PAY_BATCH
 
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.standing import GroupStanding
+    from swapdesk.flows.batch.group_status import GroupStanding
 
 CONFIRMS = "it confirms the deposit, then pays out"
 
@@ -46,7 +46,7 @@ class OrderPayments:
             found = self._journal.batches.group(multi_id)
             if found is None:
                 return None
-            from swapdesk.flows.batch.standing import group_standing
+            from swapdesk.flows.batch.group_status import group_standing
 
             standing = group_standing(self._journal, *found)
             self._read[multi_id] = (mark, standing)
@@ -95,7 +95,7 @@ def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
 
 def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
     place = f"{standing.brief or IN_WALLET}."
-    from swapdesk.flows.batch.settle_words import or_take_back
+    from swapdesk.flows.batch.group_outcomes import or_take_back
 
     return BatchPayment(
         at, f"{standing.whereabouts}.", place, "you", or_take_back(PAY_BATCH, standing)

@@ -1,7 +1,8 @@
 """Which rows of a group await a deposit, and what each deposit is: compared with what was asked.
 
 The service sets orders up after it answered the create, so the first addresses come with a later
-look, and every look has to repeat the ones before.
+look. Every look has to repeat the ones before, and each step holds the orders against what was
+built.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from swapdesk.chain.addresses.checking import check_address, same_address
-from swapdesk.flows.batch.comparing import differing
-from swapdesk.flows.journal.batch_records import BundleDeposit, JournaledGroup, RowState
+from swapdesk.client.api import PartnerApi
+from swapdesk.clock import Clock
+from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, Stopped
+from swapdesk.flows.batch.group_status import group_standing
+from swapdesk.flows.batch.order_match import differing
+from swapdesk.flows.journal.batch_records import Built, BundleDeposit, JournaledGroup, RowState
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.situations import awaits_deposit
+from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest
@@ -157,3 +164,58 @@ def _row(
         raise _NotNow("its amount is no whole number of units", wrong=True) from None
     deposit = BundleDeposit(number, order.service_id, address.normalized, units, order.expires)
     return PayableRow(token, confirmed, deposit)
+
+
+SET_UP_SECONDS = 60.0
+"""How long orders may take until they say where to pay."""
+
+
+class GroupOrders:
+    """``token_of`` finds a token of the desk's list. Methods raise ClientError."""
+
+    def __init__(
+        self,
+        api: PartnerApi,
+        journal: Journal,
+        clock: Clock,
+        token_of: Callable[[str], Token | None],
+        batch_id: str,
+        group: JournaledGroup,
+        multi_id: str,
+        pace: Pace,
+    ) -> None:
+        self._api = api
+        self._journal = journal
+        self._clock = clock
+        self._token_of = token_of
+        self._batch_id = batch_id
+        self._group = group
+        self._multi_id = multi_id
+        self._pace = pace
+
+    async def to_pay(self) -> Payables:
+        """The rows to pay, once no order is being set up any more."""
+        ends = self._clock.monotonic() + SET_UP_SECONDS
+        while True:
+            found = self._read(await self._api.get_multi_exchange(self._multi_id))
+            if not found.pending or self._clock.monotonic() >= ends:
+                return found
+            await self._clock.sleep(self._pace.look)
+
+    async def require_same(self, built: Built) -> None:
+        """Raises Stopped where the orders say otherwise than when they were first looked at: what
+        is paid has to be told twice."""
+        now = self._read(await self._api.get_multi_exchange(self._multi_id))
+        differs = changed(built.deposits, now)
+        if differs is not None:
+            said = f"The group is not what it was when it was built: {differs}."
+            raise Stopped("GROUP_CHANGED", said, BUILD_AGAIN)
+
+    def _read(self, status: MultiExchangeStatus) -> Payables:
+        """Without orders that were paid otherwise, or may have been."""
+        paid = set(group_standing(self._journal, self._batch_id, self._group).paid)
+        for row in self._group.rows:
+            before = row.service_id and self._journal.calls.payment_of(row.service_id)
+            if row.service_id is not None and before and not before.by_bundle:
+                paid.add(row.service_id)
+        return payables(self._group, status, self._token_of, self._clock.now(), paid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from swapdesk.flows.batch.standing import GroupStanding
+from swapdesk.flows.batch.group_status import GroupStanding
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.wire.orders import Order

@@ -9,9 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.batch.finding import look
-from swapdesk.flows.batch.pair import Paid, paid_by
-from swapdesk.flows.batch.planned import PlannedOrder, PlannedRow
+from swapdesk.flows.batch.planned import Paid, PlannedOrder, PlannedRow, look, paid_by
 from swapdesk.flows.batch.reading import has_decimal_comma
 from swapdesk.flows.batch.sheet import Column, Sheet
 from swapdesk.flows.notation import exact_amount

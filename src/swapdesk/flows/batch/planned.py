@@ -1,15 +1,67 @@
-"""One row of a plan: the order it asks for, or why it asks for none."""
+"""One row of a plan: the order it asks for, or why it asks for none.
+
+A finding says what is wrong with a row or worth a look: where, why, and what to do about it. The
+tokens of a row go by exchanges and by one payment, or the row is in no batch.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from enum import StrEnum
 from typing import Literal
 
-from swapdesk.flows.batch.finding import Finding, Level
-from swapdesk.flows.batch.sheet import InputRow
+from swapdesk.flows.batch.sheet import Column, InputRow
 from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.tokens import Token
+
+UNLESS_MEANT = "Nothing, if you mean it."
+"""What to do about most of what is only worth a look."""
+
+WRITE = {
+    Column.TO: "Write an address of that chain, or a @name of the address book.",
+    Column.SELL_AMOUNT: "Write digits with a point, as 1200.50.",
+    Column.BUY: "Write what the recipient gets, as ETH.base.",
+    Column.CHAIN: "Write the short name of a chain, as ethereum.",
+    Column.MEMO: "Write the memo alone.",
+    Column.ROUTE: "Write standard or private.",
+    Column.SELL: "Write the token that is sold, as USDC.ethereum.",
+    Column.REFUND: "Write an address on the chain that is sold on, or nothing.",
+}
+"""What to do about a cell that says nothing usable, by its column."""
+
+
+class Level(StrEnum):
+    """``problem`` keeps the row from being created, ``look`` never does."""
+
+    LOOK = "look"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``column`` is None for a row as a whole. ``reason`` and ``do`` are sentences; ``brief``
+    says the reason where there is room for a few words."""
+
+    code: str
+    level: Level
+    column: Column | None
+    reason: str
+    do: str
+    brief: str = ""
+
+    @property
+    def short(self) -> str:
+        return self.brief or self.reason.rstrip(".")
+
+
+def problem(code: str, column: Column | None, reason: str, do: str, brief: str = "") -> Finding:
+    return Finding(code, Level.PROBLEM, column, reason, do, brief)
+
+
+def look(code: str, column: Column | None, reason: str, do: str = "", brief: str = "") -> Finding:
+    return Finding(code, Level.LOOK, column, reason, do or UNLESS_MEANT, brief)
+
 
 BatchRoute = Literal["standard", "private"]
 """A group takes no routes on chains (contract 9.3)."""
@@ -77,3 +129,51 @@ class PlannedRow:
 
     def with_findings(self, *more: Finding) -> PlannedRow:
         return replace(self, findings=(*self.findings, *more)) if more else self
+
+
+Paid = Literal["bundle", "solana"]
+"""How the deposits of a group are paid: by operations of a smart account, or by ordinary
+transactions of several transfers."""
+
+NO_SMART_ACCOUNTS = "NO_SMART_ACCOUNTS"
+"""A bundle would pay the row, and this wallet signs none."""
+
+_PAID: dict[str, Paid] = {"evm": "bundle", "sol": "solana"}
+
+
+def paid_by(token: Token) -> Paid | None:
+    """How deposits of this token are paid together; None where that is not possible
+    (``hasBundler``, contract 5.5)."""
+    return _PAID.get(token.chain_data.kind) if token.has_bundler else None
+
+
+def pair_findings(
+    token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
+) -> list[Finding]:
+    """``smart_accounts``: whether this profile has one to pay bundles from."""
+    found: list[Finding] = []
+    for token, column in ((token_in, Column.SELL), (token_out, Column.BUY)):
+        if not token.has_cex:
+            reason = f"No exchange takes {_name(token)}, and a batch goes by exchanges."
+            found.append(problem("NO_EXCHANGE", column, reason, "Choose another token."))
+    if token_in.has_cex and paid_by(token_in) is None:
+        reason = f"Deposits of {_name(token_in)} cannot be paid together."
+        do = "Sell another token here, or swap this one by itself."
+        brief = f"{token_in.symbol[:12]} has no bundles"
+        found.append(problem("NO_BUNDLER", Column.SELL, reason, do, brief))
+    if token_in.has_cex and paid_by(token_in) == "bundle" and not smart_accounts:
+        chain = token_in.chain_data.name
+        reason = (
+            f"A live wallet pays no bundles on {chain}: who makes its smart account is known in"
+            " the sandbox alone."
+        )
+        do = "Swap or send this row by itself, or sell a token on Solana."
+        found.append(problem(NO_SMART_ACCOUNTS, Column.SELL, reason, do, f"no bundles on {chain}"))
+    if token_in.id == token_out.id and route == "standard":
+        reason = f"{token_in.symbol} is sold for itself, which only a private route does."
+        found.append(problem("SAME_TOKEN", Column.BUY, reason, "Write private as route."))
+    return found
+
+
+def _name(token: Token) -> str:
+    return f"{token.symbol} on {token.chain_data.name}"

@@ -15,14 +15,18 @@ from typing import TypeVar
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, RateLimited, ServiceFailed
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.finding import Finding, problem
-from swapdesk.flows.batch.judging import RowJudge
-from swapdesk.flows.batch.limits import CODE, Pair, arrives_about, limit_finding
+from swapdesk.flows.batch.judging import (
+    CODE,
+    Pair,
+    RowJudge,
+    SheetTokens,
+    arrives_about,
+    limit_finding,
+)
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planned import Finding, PlannedRow, problem
 from swapdesk.flows.batch.reading import reading
 from swapdesk.flows.batch.sheet import Column, Sheet
-from swapdesk.flows.batch.sheet_tokens import SheetTokens
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.payouts import Payouts, payouts_of
-from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, RowState
 from swapdesk.flows.journal.journal import Journal

@@ -2,7 +2,7 @@
 
 Commas, semicolons and tabs separate; cells may be quoted and then hold separators and line
 breaks. A file that cannot be read whole is not read at all: a row that is missing is worse
-than a file that has to be saved again.
+than a file that has to be saved again. :func:`template` is the file to begin with.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from swapdesk.flows.batch.sheet import (
     Separator,
     Sheet,
 )
+from swapdesk.flows.payees.address_book import AddressBook
 
 MOST_BYTES = 10 * 1024 * 1024
 MOST_ROWS = 10_000
@@ -313,3 +314,21 @@ def split_amount(cells: Mapping[Column, str]) -> tuple[str, str] | None:
         return None
     first, second = (cells[places[one]].strip() for one in (at, at + 1))
     return (first, second) if _HEAD.fullmatch(first) and _REST.fullmatch(second) else None
+
+
+NAME = "batch-template.csv"
+
+_ROWS: tuple[tuple[str, ...], ...] = (
+    ("@bob", "0.5", "ETH.ethereum", "ETH", "base", "", "standard"),
+    ("@cold", "0.25", "ETH.ethereum", "BTC", "bitcoin", "", "private"),
+    ("@rita", "250", "USDC.ethereum", "XRP", "xrp", "20117", "standard"),
+)
+
+
+def template(book: AddressBook) -> str:
+    """CSV with the heads, and example rows as far as the address book has their names."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.value for column in TEMPLATE])
+    writer.writerows(row for row in _ROWS if book.entry(row[0]) is not None)
+    return out.getvalue()

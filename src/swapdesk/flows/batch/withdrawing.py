@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.shared_account import relying
-from swapdesk.flows.batch.smart_accounts import bundle_assets
-from swapdesk.flows.batch.standing import way_out
+from swapdesk.flows.batch.group_status import way_out
+from swapdesk.flows.batch.smart_accounts import bundle_assets, relying
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.batch_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal

@@ -3,29 +3,46 @@
 The payment is journaled before anything is signed, and signed into the wallet's records before a
 byte leaves. Whoever comes back finds it there: what was signed is sent on as it is, what never
 left is given up when the order may no longer be paid, and nothing is signed a second time.
+
+A transfer on Solana names a block and can be executed for about a minute after it. What grew too
+old under the eyes of the trader is made over a newer block and shown once more: another
+transaction, another review, another signature.
+
+What cannot be written after the beginning is only logged: an entry that stays open pays nothing
+twice, and the wallet's own records say what became of it.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.clock import Clock
-from swapdesk.flows.deposits.deposit_promise import NotPayable, check_payable, deposit_promise
-from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
+from swapdesk.flows.deposits.deposit_promise import (
+    NotPayable,
+    check_payable,
+    deposit_payload,
+    deposit_promise,
+)
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, not_payable
-from swapdesk.flows.deposits.payment_entry import PaymentEntry, settled
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.outgoing_writes import JournaledCall, PaidBefore
+from swapdesk.flows.journal.outgoing_writes import (
+    WALLET_PAYMENT,
+    CallLog,
+    JournaledCall,
+    PaidBefore,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import (
     Agreed,
+    Entry,
     Look,
     NotAgreed,
     NotSignable,
@@ -35,9 +52,136 @@ from swapdesk.flows.transactions.transactor import (
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
+from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import EXECUTED, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import EXECUTED, Signature, SignedTransaction, TransactionState
+from swapdesk.wire.encoding.codec import encode_json
+
+TOO_OLD = "BLOCKHASH_OLD"
+"""The gate's word for a transaction of Solana that may not be executed in time."""
+MOST_UNSEEN = 3
+"""How often a transfer is made anew that was too old before anybody saw it."""
+
+
+class DepositTransfer:
+    """``look`` shows a review; ``refusal`` tells why the order must not be paid any more."""
+
+    def __init__(
+        self,
+        client: WalletClient,
+        clock: Clock,
+        promise: Promise,
+        look: Look,
+        refusal: Callable[[], str | None],
+        pace: Pace,
+        watch: Watch,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._promise = promise
+        self._look = look
+        self._refusal = refusal
+        self._transactor = Transactor(client, clock, pace, self._looked, watch)
+        self._pace = pace
+        self._seen = False
+        self._over = False
+
+    async def signed(self) -> Signature | SignedTransaction:
+        """Raises NotPayable, NotAgreed, NotSignable and WalletError; then nothing was signed."""
+        unseen = 0
+        while True:
+            self._seen = self._over = False
+            try:
+                signed = await self._transactor.agree(await self._payload(), self._promise)
+            except NotSignable as refused:
+                if refused.code != TOO_OLD:
+                    raise
+                unseen += not self._seen
+                if unseen > MOST_UNSEEN:
+                    raise
+                if not self._seen:
+                    await self._clock.sleep(self._pace.look)
+            except NotAgreed:
+                if not self._over:
+                    raise
+            else:
+                return signed
+            reason = self._refusal()
+            if reason is not None:
+                raise NotAgreed(reason, "NOT_PAYABLE")
+
+    async def _payload(self) -> TransactionPayload | SolanaPayload:
+        if self._promise.chain_id is not None:
+            return deposit_payload(self._promise)
+        made = await self._client.solana_deposit(self._promise)
+        return SolanaPayload(Purpose.DEPOSIT, made.transaction, made.last_valid_height)
+
+    async def _looked(self, review: Review) -> Agreed | None:
+        self._seen = True
+        try:
+            return await self._look(review)
+        except NotAgreed:
+            # It is the review that is over, and not the order.
+            deposit, now = self._promise.deposit, self._clock.now()
+            self._over = deposit is not None and review.valid_until <= now < deposit.expires
+            raise
+
+
+log = logging.getLogger(__name__)
+
+
+class PaymentEntry(Entry):
+    """The payment of an order from an account. ``earlier`` is the entry of an earlier run, which
+    is gone on with."""
+
+    def __init__(
+        self, calls: CallLog, service_id: str, account: str, earlier: JournaledCall | None
+    ) -> None:
+        self._calls = calls
+        self._service_id = service_id
+        self._account = account
+        self._id = None if earlier is None else earlier.id
+        self.fresh = earlier is None
+
+    def begin(self) -> None:
+        """Commit it where there is none. Raises PaidBefore and JournalUnavailable."""
+        if self._id is None:
+            body = encode_json({"serviceId": self._service_id, "account": self._account})
+            self._id = self._calls.add_payment(self._service_id, body, path=WALLET_PAYMENT)
+
+    def signed(self, hash_: str) -> None:
+        """Which transaction pays."""
+        assert self._id is not None  # begun before anything is signed
+        try:
+            self._calls.mark_signed(self._id, hash_)
+        except JournalUnavailable as unavailable:
+            log.warning("transaction %s is not in the journal: %s", hash_, unavailable)
+
+    def done(self, hash_: str) -> None:
+        assert self._id is not None
+        try:
+            self._calls.mark_done(self._id, status=200, request_id=None, hash_=hash_)
+        except JournalUnavailable as unavailable:
+            self._not_ended(unavailable)
+
+    def refused(self, code: str, hash_: str | None = None) -> None:
+        """Nothing was paid, and nothing will be by this payment."""
+        if self._id is None:
+            return
+        try:
+            self._calls.mark_refused(self._id, code=code, hash_=hash_)
+        except JournalUnavailable as unavailable:
+            self._not_ended(unavailable)
+
+    def _not_ended(self, unavailable: JournalUnavailable) -> None:
+        log.warning("the end of payment %s is not in the journal: %s", self._id, unavailable)
+
+
+def settled(call: JournaledCall) -> bool:
+    """Whether it is known how a payment ended."""
+    return call.state not in (StepState.SENT, StepState.UNKNOWN)
+
 
 LEAST_LEFT = timedelta(seconds=30)
 """Nothing leaves for an order that waits no longer than this."""

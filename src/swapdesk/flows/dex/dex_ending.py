@@ -1,7 +1,7 @@
 """How a swap on chains ends or stops: committed to the journal, then told in words.
 
-Every end says where the money is and who acts next; what may still come of a swap is left open
-in the journal, so that it is taken on later.
+Every end says the cause, where the money is and who acts next. What may still come of a swap is
+left open in the journal, so that it is taken on later.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import replace
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.flows.creation.dex_transaction import NotThisSwap
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken
-from swapdesk.flows.dex.dex_words import ended, goes_on, on_its_way, signed_away
 from swapdesk.flows.dex.signed_steps import AGAIN_LATER
 from swapdesk.flows.failure_messages import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
 from swapdesk.flows.intents.intent import Intent
@@ -22,6 +21,34 @@ from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.errors import Refused, WalletError
+
+AGAIN = f"you: {QUOTE_AGAIN}"
+GOES_ON = "the desk: it goes on where it stopped when it is started again"
+
+
+def ended(cause: str, money: str) -> Failure:
+    return Failure(cause, money, AGAIN)
+
+
+def goes_on(cause: str, money: str, who: str = GOES_ON) -> Failure:
+    return Failure(cause, money, who)
+
+
+def on_its_way(hash_: str) -> str:
+    return f"on its way: transaction {hash_}"
+
+
+def signed_away(hash_: str) -> str:
+    """Signed, and perhaps sent: the chain decides when it is asked again."""
+    return f"in your wallet until transaction {hash_}, which you signed, is executed"
+
+
+def reverted(hash_: str) -> Failure:
+    return Failure(
+        f"The transaction {hash_} was executed and failed.",
+        "in your wallet, but for the gas it cost",
+        AGAIN,
+    )
 
 
 class Stopped(Exception):

@@ -16,9 +16,15 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.dex_transaction import NotThisSwap, approval_of
-from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS, journaled_plan, plan_of
+from swapdesk.flows.dex.dex_plan import (
+    MOST_APPROVALS,
+    MOST_STEPS,
+    PERMIT,
+    journaled_plan,
+    plan_of,
+    signature_kind,
+)
 from swapdesk.flows.dex.dex_promise import promise_of
-from swapdesk.flows.dex.signature_kinds import PERMIT, signature_kind
 from swapdesk.flows.dex.signed_steps import SignedSteps
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, RESET

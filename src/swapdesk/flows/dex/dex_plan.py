@@ -1,20 +1,32 @@
 """What a swap on chains will take, asked of the service before it is confirmed.
 
-The same question opens the work itself (contract 10.3); asking it changes nothing.
-What a service says here is only shown: what is signed is judged when it comes.
+The same question opens the work itself (contract 10.3); asking it changes nothing. What the
+service says here is only shown: what is signed is judged when it comes. Two kinds of documents
+are signed (contract 10.5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown
-from swapdesk.flows.dex.signature_kinds import ORDER, PERMIT, signature_kind
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.wire.dex import ApproveAnswer, ApproveRequest
+
+PERMIT, ORDER = "permit", "order"
+"""A permit only lets somebody take a token; an order is what the venue settles by itself."""
+_WITH_ORDER = frozenset({"PermitWitnessTransferFrom", "PermitBatchWitnessTransferFrom"})
+"""A permit of Permit2 that carries the order with it."""
+
+
+def signature_kind(document: Mapping[str, Any]) -> str:
+    """:data:`PERMIT` or :data:`ORDER`, by the primary type of typed data as it came."""
+    name = str(document.get("primaryType") or "")
+    return PERMIT if name.startswith("Permit") and name not in _WITH_ORDER else ORDER
+
 
 MOST_APPROVALS = 4
 """A reset to nothing and the approval, for a token and for a contract between: no more."""

@@ -1,33 +1,43 @@
 """A swap on chains from its confirmation to the venue's turn: one intent, one order, one payment.
 
-approve or sign what is missing, create the order, send its transaction, tell the service. Every
+Approve or sign what is missing, create the order, send its transaction, tell the service. Every
 step is in the journal before it is done, so that :meth:`DexSwapFlow.take_on` goes on wherever an
-earlier run stopped. What was paid is decided by the wallet agent's records alone.
+earlier run stopped. The wallet agent's records alone decide what was paid.
+
+The order's transaction is the one that stands in those records, or it is signed once, sent and
+followed until it was executed. On Solana the venue's maker signed it first. The word to the
+service is repeated with the same hash (contract 10.10); a service that knows it is content.
 """
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.dex_transaction import (
     NotThisSwap,
+    deadline_of,
+    settled_by_venue,
+    told_by,
+    transaction_of,
 )
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, NotCreated, Unknown
-from swapdesk.flows.dex.dex_confirmation import DexConfirmation
-from swapdesk.flows.dex.dex_ending import DexEnding, Stopped
-from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission
+from swapdesk.flows.dex.dex_ending import DexEnding, Stopped, ended, goes_on, reverted
+from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission, asked
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_promise import promise_of
-from swapdesk.flows.dex.dex_words import ended, goes_on
 from swapdesk.flows.dex.signed_steps import SignedSteps
-from swapdesk.flows.dex.swap_transaction import SwapTransaction
 from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
     NO_JOURNAL,
@@ -36,18 +46,195 @@ from swapdesk.flows.failure_messages import (
     QUOTE_ENDED,
 )
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.dex_log import SWAP
 from swapdesk.flows.journal.intent_log import TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
+from swapdesk.flows.transactions.same_nonce import decisive
 from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import WalletError
-from swapdesk.wallet.promise import Purpose
-from swapdesk.wire.dex import GivenSignature
+from swapdesk.wallet.errors import Refused, WalletError
+from swapdesk.wallet.payload import SolanaPayload
+from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wire.dex import ConfirmTransactionRequest, GivenSignature
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
+
+CONFIRMATIONS_ASKED = 5
+"""How often a run tells the service of a transaction that it does not see yet."""
+
+
+class DexConfirmation:
+    """Of one run over one swap. Raises JournalUnavailable."""
+
+    def __init__(
+        self,
+        api: PartnerApi,
+        journal: Journal,
+        clock: Clock,
+        intent: Intent,
+        ending: DexEnding,
+        pace: Pace,
+    ) -> None:
+        self._api = api
+        self._journal = journal
+        self._clock = clock
+        self._intent = intent
+        self._ending = ending
+        self._pace = pace
+
+    async def told(self, order: Order, hash_: str | None) -> Outcome:
+        """Confirm, with the same hash however often; a service that knows it is content."""
+        swaps, intent_id = self._journal.swaps, self._intent.id
+        step = swaps.last(intent_id, "confirm")
+        seq = step.seq if step is not None else swaps.begin(intent_id, "confirm", hash_ or "")
+        swaps.sent(intent_id, seq)
+        request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
+        code, error = "NOT_SEEN_YET", None
+        for attempt in range(1, CONFIRMATIONS_ASKED + 1):
+            try:
+                known = await asked(
+                    self._clock, self._pace, lambda: self._api.dex_confirm_transaction(request)
+                )
+            except ApiError as refused:
+                if refused.code != ErrorCode.ALREADY_SUBMITTED:
+                    return self._not_confirmed(refused, seq, hash_)
+                known = True
+            except ClientError as lost:
+                code, error, known = "NO_ANSWER", lost, False
+            if known:
+                swaps.acked(intent_id, seq)
+                newest = await self._newest(order)
+                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
+            await self._clock.sleep(2 * attempt * self._pace.look)
+        swaps.unknown(intent_id, seq, code)
+        said = "The service has not taken note of the swap yet."
+        words = goes_on(said, self._ending.paid_money(hash_))
+        return replace(self._ending.open(code, words, hash_), error=error)
+
+    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> Outcome:
+        """A refusal is told and not final where money left: the service may see it later."""
+        code = refused.code or f"HTTP_{refused.status}"
+        said = f"The service does not take the swap's transaction: {refused.message}"
+        if hash_ is None:
+            self._journal.swaps.refused(self._intent.id, seq, code)
+            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
+        self._journal.swaps.unknown(self._intent.id, seq, code)
+        who = f"you: send the service the order id and transaction {hash_}"
+        words = goes_on(said, self._ending.paid_money(hash_), who)
+        return replace(self._ending.open(code, words, hash_), error=refused)
+
+    async def _newest(self, order: Order) -> Order:
+        try:
+            return await self._api.get_order(order.service_id)
+        except ClientError:
+            return order
+
+
+_HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)")
+_HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
+
+
+def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
+    """The transaction to sign, written in hexadecimal (contract 10.8) or in base64, as bundles
+    are. Raises NotThisSwap."""
+    data = told.get("data")
+    if not isinstance(data, str) or not data:
+        raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
+    sender = told.get("from")
+    if sender is not None and str(sender) != promise.account:
+        raise NotThisSwap("OWNER_DIFFERS", "it is to be sent by another account than yours")
+    if told.get("chainId") is not None:
+        raise NotThisSwap("CHAIN_ID_DIFFERS", "it is to be sent on another chain than Solana")
+    return SolanaPayload(Purpose.SWAP, b64encode(_octets(data)).decode(), _height(told))
+
+
+def _octets(data: str) -> bytes:
+    written = _HEX.fullmatch(data)
+    try:
+        return bytes.fromhex(written[1]) if written else b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise NotThisSwap("NOTHING_TO_SEND", "the order's transaction cannot be read") from None
+
+
+def _height(told: Mapping[str, Any]) -> int | None:
+    """The last block height that it can be executed at, where the service says it."""
+    text = str(told.get("lastValidBlockHeight", ""))
+    return int(text) if _HEIGHT.fullmatch(text) else None
+
+
+TOO_LATE = timedelta(seconds=5)
+"""A transaction that was never sent and ends this soon would be executed in vain."""
+
+
+class SwapTransaction:
+    """Of one swap. ``steps`` signs and sends, ``ending`` says what an end comes to."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        promise: Promise,
+        steps: SignedSteps,
+        ending: DexEnding,
+    ) -> None:
+        self._clock = clock
+        self._promise = promise
+        self._steps = steps
+        self._ending = ending
+
+    async def executed(self, order: Order) -> str | None:
+        """The hash of the order's transaction, executed; None where the venue settles."""
+        signed = await self._kept(order)
+        if signed is None:
+            told = told_by(order)
+            if settled_by_venue(told):
+                return None
+            self._steps.order_until(deadline_of(told))
+            digest = hashlib.sha256(encode_json(told)).hexdigest()
+            read = half_of if self._promise.chain_id is None else transaction_of
+            signed = await self._steps.sign_transaction(SWAP, digest, read(told, self._promise))
+        try:
+            found = await self._steps.settle(signed, SWAP)
+        except Refused as refused:
+            # The bytes are written down and are what may be sent once more.
+            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
+            raise Stopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
+        hash_ = found.hash
+        if found.state is TransactionState.SUCCEEDED:
+            return hash_
+        if found.state is TransactionState.FAILED:
+            raise Stopped(self._ending.over("REVERTED", reverted(hash_), hash_))
+        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
+        words = self._ending.words(said)
+        raise Stopped(self._ending.over(found.state.value.upper(), words, hash_))
+
+    async def _kept(self, order: Order) -> SignedTransaction | None:
+        """The transaction that stands in the wallet's records, whatever the service says by now;
+        None where there is none. One that nobody has seen and that would come too late is given
+        up."""
+        before = await self._steps.of(Purpose.SWAP)
+        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
+        pays = decisive(kept)
+        if pays is None:
+            return None
+        if pays.state is TransactionState.SIGNED and self._too_late(order):
+            await self._steps.give_up_unsent(pays)
+            raise Stopped(
+                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
+            )
+        return pays
+
+    def _too_late(self, order: Order) -> bool:
+        try:
+            ends = deadline_of(told_by(order))
+        except NotThisSwap:
+            return False
+        return ends - self._clock.now() <= TOO_LATE
 
 
 class DexSwapFlow:

@@ -149,7 +149,7 @@ async def _filled(
     desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 ) -> AsyncIterator[SwapAccount]:
     """Ask the faucet, and look until its money is there or is not coming."""
-    from swapdesk.flows.wallet.sandbox_gifts import GIVEN, fill_wallet
+    from swapdesk.flows.wallet.faucet_topup import GIVEN, fill_wallet
 
     given = sold.address is None or sold.symbol in GIVEN
     control = desk.link.control

@@ -1,20 +1,117 @@
-"""One swap on chains while it is signed: its documents, its transaction, its confirmation."""
+"""Swaps on chains while they are signed: new ones, and those an earlier run left open.
+
+The line of steps follows from the journal, so that a swap that is taken on shows where it stands.
+A swap whose payment is already signed needs no pass phrase.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from itertools import zip_longest
 
 from swapdesk.clock import Clock
-from swapdesk.flows.dex.dex_ending import DexEnding
-from swapdesk.flows.dex.dex_plan import SwapPlan
-from swapdesk.flows.dex.signing_steps import flow_steps
+from swapdesk.flows.dex.dex_ending import AGAIN, DexEnding, goes_on
+from swapdesk.flows.dex.dex_plan import RESET_FIRST, SwapPlan, journaled_plan
+from swapdesk.flows.dex.dex_promise import NoDexSwap
+from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.dex_log import RESET, SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.flow_step import FlowStep
-from swapdesk.flows.signing.signing_session import SigningSession
-from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.signing.running_signings import RunningSignings, is_shut, open_keys
+from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession
+from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.flows.wording import NOTHING_SENT, Failure
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wire.encoding.numbers import NumberError
+
+_OVER = frozenset({StepState.REFUSED, StepState.ABANDONED_BY_USER})
+
+
+def flow_steps(
+    steps: Sequence[SwapStep],
+    plan: SwapPlan | None = None,
+    *,
+    ended: bool = False,
+    allows: bool = True,
+) -> tuple[FlowStep, ...]:
+    """The line of a swap. ``plan`` counts until one is in the journal; ``ended``: nothing more is
+    done, so what is not done failed; ``allows`` as of a plan."""
+    plan = journaled_plan(steps) or plan
+    planned = plan.signatures if plan is not None else ()
+    signed = _signed(steps)
+    begun = {one.name.partition(" ")[0] for one in steps}
+    behind = bool(begun & {"create", "swap", "confirm"})
+    allowed = behind or "sign" in begun
+    line = _allowance(steps, plan, allowed) if allows else []
+    for at, (kind, one) in enumerate(zip_longest(planned, signed)):
+        kind = kind or ""
+        if one is not None:
+            kind = one.told.get("kind") or kind
+        done = behind or (one is not None and one.state is StepState.ACKED)
+        mark = Mark.DONE if done else Mark.AHEAD if one is None else Mark.NOW
+        line.append(FlowStep(f"sign {at + 1} {kind}".rstrip(), mark))
+    line.append(_payment(steps, plan, begun, allows))
+    confirm = _last(steps, "confirm")
+    told = Mark.AHEAD if confirm is None else Mark.NOW
+    line.append(
+        FlowStep("confirm", Mark.DONE if confirm and confirm.state is StepState.ACKED else told)
+    )
+    return tuple(_failed(line) if ended or _refused(steps) else line)
+
+
+def _allowance(steps: Sequence[SwapStep], plan: SwapPlan | None, allowed: bool) -> list[FlowStep]:
+    now = Mark.DONE if allowed else Mark.NOW
+    if plan is None or plan.approvals < len(RESET_FIRST):
+        return [FlowStep("allowance", now)]
+    reset = _last(steps, RESET)
+    done = allowed or (reset is not None and reset.state is StepState.ACKED)
+    first, second = RESET_FIRST
+    return [
+        FlowStep(first, Mark.DONE if done else Mark.NOW),
+        FlowStep(second, now if done else Mark.AHEAD),
+    ]
+
+
+def _signed(steps: Sequence[SwapStep]) -> list[SwapStep]:
+    """The newest of each signature, in the order they were begun; chains follow one another."""
+    return list({one.name: one for one in steps if one.name.startswith("sign ")}.values())
+
+
+def _payment(
+    steps: Sequence[SwapStep], plan: SwapPlan | None, begun: set[str], allows: bool
+) -> FlowStep:
+    swap = _last(steps, "swap")
+    settles = swap is None and ("confirm" in begun or (plan is not None and plan.settles))
+    name = "settle" if settles else "send"
+    if swap is not None:
+        return FlowStep(name, Mark.DONE if swap.state is StepState.ACKED else Mark.NOW)
+    if "confirm" in begun:
+        return FlowStep(name, Mark.DONE)
+    now = "create" in begun or not allows
+    return FlowStep(name, Mark.NOW if now else Mark.AHEAD)
+
+
+def _refused(steps: Sequence[SwapStep]) -> bool:
+    return bool(steps) and steps[-1].state in _OVER
+
+
+def _failed(line: list[FlowStep]) -> list[FlowStep]:
+    """The first step that is not done is where it ended."""
+    at = next((at for at, one in enumerate(line) if one.mark is not Mark.DONE), None)
+    return [
+        FlowStep(one.name, Mark.FAILED if place == at else one.mark)
+        if place == at
+        else FlowStep(one.name, Mark.AHEAD if one.mark is Mark.NOW else one.mark)
+        for place, one in enumerate(line)
+    ]
+
+
+def _last(steps: Sequence[SwapStep], name: str) -> SwapStep | None:
+    return next((one for one in reversed(steps) if one.name == name), None)
 
 
 class SwapSigning(SigningSession):
@@ -118,3 +215,101 @@ class SwapSigning(SigningSession):
     def finish(self, outcome: Outcome) -> None:
         self.fresh = False
         super().finish(outcome)
+
+
+class RunningSwaps(RunningSignings[SwapSigning]):
+    """By the ids of their intents."""
+
+    FAILURES = (WalletError, NoDexSwap, NumberError)
+
+    @property
+    def waiting(self) -> list[SwapSigning]:
+        """Those on which nothing goes on without the trader, oldest first."""
+        return [one for one in self.open if one.waits]
+
+    def begin(
+        self, intent: Intent, *, wallet: str = "", plan: SwapPlan | None = None
+    ) -> SwapSigning:
+        """The session of a swap that was just confirmed; :meth:`run` does the work."""
+        return self._session(intent, fresh=True, wallet=wallet, plan=plan)
+
+    def left_open(self) -> list[SwapSigning]:
+        """Sessions for what the journal has open and nobody here works on. Raises
+        JournalUnavailable."""
+        found = self._desk.journal.swaps.open_swaps()
+        return [self._session(one, fresh=False) for one in found if self.known(one.id) is None]
+
+    def _session(
+        self, intent: Intent, *, fresh: bool, wallet: str = "", plan: SwapPlan | None = None
+    ) -> SwapSigning:
+        link = self._desk.wallet.link(intent.token_in.chain)
+        session = SwapSigning(
+            intent,
+            self._desk.journal,
+            self._desk.clock,
+            lambda: self._changed(intent.id),
+            fresh=fresh,
+            wallet=wallet,
+            coin=self._coin(intent.token_in.chain),
+            plan=plan,
+            confirmations=link.confirmations if link is not None else 0,
+        )
+        return self._kept(session)
+
+    async def _work(self, session: SwapSigning) -> Outcome | None:
+        await self._name_account(session)
+        if session.fresh or not self._desk.wallet.live:
+            await self._open_keys(session)
+        outcome = await self._once(session)
+        while (
+            outcome is not None
+            and outcome.open
+            and self._desk.wallet.live
+            and await self._shut(session)
+        ):
+            await self._open_keys(session)
+            outcome = await self._once(session)
+        return outcome
+
+    async def _once(self, session: SwapSigning) -> Outcome | None:
+        desk, link = self._desk, self._desk.link
+        flow = DexSwapFlow(
+            link.api,
+            link.exchange,
+            desk.journal,
+            desk.clock,
+            await desk.wallet.client(),
+            session.look,
+            watch=session,
+        )
+        if not session.fresh:
+            return await flow.take_on(session.intent)
+        session.fresh = False
+        return await flow.swap(session.intent, session.plan)
+
+    def _failed(self, session: SwapSigning, error: Exception) -> Outcome:
+        """The wallet could not be asked before the flow began, or it is no swap on chains."""
+        if not isinstance(error, WalletError):
+            failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
+            return refused("NOT_CONFIRMABLE", failure)
+        told = failure_of_wallet(error)
+        if session.fresh:
+            return refused(told.code, told)
+        said = goes_on(told.cause, "as it was left", told.next)
+        return replace(still_open(told.code, said), order_id=session.order_id)
+
+    async def _name_account(self, session: SwapSigning) -> None:
+        terms = session.intent.dex
+        if session.wallet or terms is None:
+            return
+        accounts = (await self._desk.wallet.accounts()).accounts
+        found = next((one for one in accounts if one.address == terms.sender), None)
+        session.wallet = found.name if found is not None else ""
+
+    async def _shut(self, session: SwapSigning) -> bool:
+        terms = session.intent.dex
+        return terms is not None and await is_shut(self._desk.wallet, terms.sender)
+
+    async def _open_keys(self, session: SwapSigning) -> None:
+        if session.intent.dex is not None:
+            await open_keys(self._desk.wallet, session.intent.dex.sender, session)

@@ -1,7 +1,8 @@
 """Sessions of one kind that this run of the desk works on: one of each, and one run at a time.
 
 A session is shown by whoever likes to; the work goes on without anybody looking, up to the next
-question.
+question. Keys are opened when they are first needed: in the sandbox by itself, live by the pass
+phrase.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from swapdesk.flows.catalog.coin_price import native_coin
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.wallet.errors import WalletError
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.wallet.errors import WalletError, WrongPassphrase
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
+
 
 S = TypeVar("S", bound=SigningSession)
 
@@ -99,3 +102,30 @@ class RunningSignings(ABC, Generic[S]):
         """The symbol of a chain's coin; empty where it is not known."""
         coin = native_coin(self._desk.catalog, chain)
         return coin.symbol if coin is not None else ""
+
+
+WRONG = "No key opened with that pass phrase."
+
+
+async def is_shut(wallet: LocalWallet, address: str) -> bool:
+    """Whether this account cannot sign before the wallet is unlocked. Raises WalletError."""
+    return address not in (await wallet.accounts()).unlocked
+
+
+async def open_keys(wallet: LocalWallet, address: str, session: SigningSession) -> None:
+    """Unlock the wallet. In the sandbox once, whatever comes of it; live until the account is
+    open, asking the trader through the session. Raises WalletError."""
+    if not await is_shut(wallet, address):
+        return
+    if not wallet.live:
+        await wallet.unlock()
+        return
+    said = ""
+    while await is_shut(wallet, address):
+        phrase = await session.passphrase(said)
+        try:
+            closed = await wallet.unlock(phrase)
+        except WrongPassphrase:
+            said = WRONG
+        else:
+            said = " ".join(f"{one.file} stays closed: {one.reason}." for one in closed)

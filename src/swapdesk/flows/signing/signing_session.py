@@ -2,6 +2,7 @@
 
 The work asks through :meth:`SigningSession.look` and goes on with the answer; who shows the
 session may come and go meanwhile. Nothing here signs: the answer names the review it is for.
+A :class:`FlowStep` is one step in the line of steps that a session shows.
 """
 
 from __future__ import annotations
@@ -9,20 +10,37 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import ClassVar
 
 from swapdesk.clock import Clock, until
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.signing.flow_step import FlowStep
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+
+
+class Mark(StrEnum):
+    """Where a step stands."""
+
+    DONE = "done"
+    NOW = "now"
+    AHEAD = "ahead"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class FlowStep:
+    """``name`` in the fewest words: ``sign 1 permit``."""
+
+    name: str
+    mark: Mark
 
 
 class Stage(Enum):

@@ -12,8 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, ChainReader
-from swapdesk.flows.wallet.chain_tokens import ChainTokens
+from swapdesk.flows.wallet.chain_holdings import (
+    ChainAllowances,
+    ChainHoldings,
+    ChainReader,
+    ChainTokens,
+)
 from swapdesk.paths import private_directory
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Accounts, Kind, Origin, UnusableKey

@@ -1,9 +1,11 @@
 """What takes the place of a transaction that waits: a higher fee for it, or its cancellation.
 
 Both are transactions on its nonce that pay more for gas. The chain executes one of the two and
-never both, and nobody can promise which. The way there is one, :class:`Replacement`; what a
-higher fee or a cancellation is made of and what its end means is a :class:`ReplacementKind`
-(:mod:`~swapdesk.flows.wallet.bumping`, :mod:`~swapdesk.flows.wallet.cancelling`).
+never both, and nobody can promise which; until one counts, either may be executed.
+:class:`Replacement` is the way both go, and a :class:`ReplacementKind` is what one of them is
+made of. A higher fee is the same call once more, judged again against what was confirmed for the
+first. A cancellation sends nothing to the account itself; a transaction that no node has seen is
+given up instead, which costs nothing.
 """
 
 from __future__ import annotations
@@ -16,15 +18,17 @@ from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions.delivery import OWN
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
-from swapdesk.flows.transactions.same_nonce import looked_at, same_nonce
+from swapdesk.flows.transactions.same_nonce import current, decisive, looked_at, same_nonce
 from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.own_promise import own_promise
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import WalletError
-from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.errors import Refused, WalletError
+from swapdesk.wallet.payload import Payload, TransactionPayload
+from swapdesk.wallet.promise import Asset, Purpose
+from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
 GAS_UNITS = 10**16
 """What may be paid for gas where no more was confirmed: 0.01 of the chain's coin."""
@@ -171,3 +175,179 @@ def over(words: Words, first: SignedTransaction, stands: SignedTransaction) -> O
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"
     return kept(words, stands.state, f"{reason}.")
+
+
+def _fee_done(first: str, hash_: str | None) -> tuple[str, ...]:
+    if hash_ == first:
+        return (f"Executed: {first} itself counts, for the fee it was signed with.",)
+    return (
+        f"Executed for a higher fee: {hash_}",
+        f"It is the same payment as {first}, which can never be executed any more.",
+    )
+
+
+HIGHER_FEE = Words(
+    noun="higher fee",
+    kept="got no higher fee",
+    over={
+        State.MINED: "It is in a block already",
+        State.REPLACED: "It was cancelled: another transaction took its place",
+        State.LOST: "It can never be executed: its nonce was used elsewhere",
+        State.ABANDONED: "It was given up and never sent",
+    },
+    done=_fee_done,
+    done_code="bumped",
+    kept_code="NOT_BUMPED",
+    open_code="STILL_WAITING",
+)
+
+
+def bumping(wallet: LocalWallet, clock: Clock, gas_units: int = GAS_UNITS) -> Replacement:
+    """``gas_units`` is the bound where no more was confirmed for the first one, in the smallest
+    unit of the chain's coin."""
+    return Replacement(wallet, clock, _HigherFee(gas_units))
+
+
+class _HigherFee:
+    words = HIGHER_FEE
+
+    def __init__(self, gas_units: int) -> None:
+        self._gas_units = gas_units
+
+    def purpose(self, first: SignedTransaction) -> Purpose:
+        return first.purpose
+
+    async def never_sent(self, client: WalletClient, first: SignedTransaction) -> Outcome:
+        return kept(HIGHER_FEE, first.state, "It was never sent, so it waits for no fee.")
+
+    def ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
+        stands = decisive([one for one in same if one.purpose is first.purpose]) or first
+        if stands.state in EXECUTED:
+            return executed(stands.hash, stands.state)
+        if stands.state is State.MINED or stands.state in FINAL:
+            return over(HIGHER_FEE, first, stands)
+        cancelled = [
+            one for one in same if one.purpose is Purpose.CANCEL and one.state not in FINAL
+        ]
+        if cancelled and first.purpose is not Purpose.CANCEL:
+            reason = f"Its cancellation {cancelled[-1].hash} is under way."
+            return kept(HIGHER_FEE, first.state, reason)
+        return None
+
+    def earlier(
+        self, first: SignedTransaction, same: Sequence[SignedTransaction]
+    ) -> SignedTransaction | None:
+        later = same[same.index(first) + 1 :]
+        dearer = [one for one in later if one.purpose is first.purpose and one.state not in FINAL]
+        return dearer[-1] if dearer else None
+
+    async def reviewed(
+        self, client: WalletClient, first: SignedTransaction, same: Sequence[SignedTransaction]
+    ) -> tuple[Payload, Review]:
+        return await client.bump(first.hash, self._gas_units)
+
+    async def concluded(
+        self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
+    ) -> Outcome:
+        if second.state in EXECUTED:
+            return executed(second.hash, second.state)
+        return over(HIGHER_FEE, first, await current(client, second))
+
+
+_COIN = Asset("coin", 18, None)
+
+
+def _cancel_done(first: str, hash_: str | None) -> tuple[str, ...]:
+    if hash_ is None:
+        return (f"Given up: {first} was never sent and never will be.",)
+    return (
+        f"Cancelled: {first} can never be executed.",
+        f"Transaction {hash_}",
+    )
+
+
+CANCELLATION = Words(
+    noun="cancellation",
+    kept="was not cancelled",
+    over={
+        State.SUCCEEDED: "It was executed already",
+        State.FAILED: "It was executed already and failed; its gas is paid",
+        State.MINED: "It is in a block already",
+        State.REPLACED: "Another transaction took its place already",
+        State.LOST: "It can never be executed: its nonce was used elsewhere",
+        State.ABANDONED: "It was given up and never sent",
+    },
+    done=_cancel_done,
+    done_code="cancelled",
+    kept_code="NOT_CANCELLED",
+    open_code="UNDECIDED",
+)
+
+
+def cancelling(wallet: LocalWallet, clock: Clock, gas_units: int = GAS_UNITS) -> Replacement:
+    """``gas_units`` is the most that the cancellation may cost, in the smallest unit of the chain's
+    coin. It is done once the first one can never be executed any more."""
+    return Replacement(wallet, clock, _Cancellation(wallet, clock, gas_units))
+
+
+class _Cancellation:
+    words = CANCELLATION
+
+    def __init__(self, wallet: LocalWallet, clock: Clock, gas_units: int) -> None:
+        self._wallet = wallet
+        self._clock = clock
+        self._gas_units = gas_units
+
+    def purpose(self, first: SignedTransaction) -> Purpose:
+        return Purpose.CANCEL
+
+    async def never_sent(self, client: WalletClient, first: SignedTransaction) -> Outcome:
+        if first.purpose is Purpose.CANCEL:
+            return _itself(first)
+        await client.abandon(first.hash)
+        return executed(None)
+
+    def ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
+        if first.purpose is Purpose.CANCEL:
+            return _itself(first)
+        taken = [one for one in same if one.purpose is Purpose.CANCEL and one.state in EXECUTED]
+        if taken:
+            return executed(taken[-1].hash)
+        stands = decisive([one for one in same if one.purpose is not Purpose.CANCEL]) or first
+        if stands.state in FINAL or stands.state is State.MINED:
+            return over(CANCELLATION, first, stands)
+        return None
+
+    def earlier(
+        self, first: SignedTransaction, same: Sequence[SignedTransaction]
+    ) -> SignedTransaction | None:
+        waiting = [one for one in same if one.purpose is Purpose.CANCEL and one.state not in FINAL]
+        return waiting[-1] if waiting else None
+
+    async def reviewed(
+        self, client: WalletClient, first: SignedTransaction, same: Sequence[SignedTransaction]
+    ) -> tuple[Payload, Review]:
+        link = self._wallet.link(first.chain)
+        if link is None:
+            raise Refused(RefusalCode.OTHER_CHAIN, f"there is no node of {first.chain}")
+        payload = TransactionPayload(Purpose.CANCEL, first.account, "0x", 0)
+        # The newest of this nonce pays most for gas, and is what has to be outbid.
+        newest = same[-1].hash if same else first.hash
+        promise = own_promise(
+            first.intent_id, first.account, link, _COIN, self._clock.now(), self._gas_units
+        )
+        return payload, await client.review(payload, promise, replaces=newest)
+
+    async def concluded(
+        self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
+    ) -> Outcome:
+        first = await client.resolve(first.hash, resend=False)
+        stands = await current(client, first)
+        # An empty transaction that failed has used the nonce up as one that succeeded has.
+        if second.state in EXECUTED:
+            return executed(second.hash)
+        return over(CANCELLATION, first, stands)
+
+
+def _itself(first: SignedTransaction) -> Outcome:
+    return kept(CANCELLATION, first.state, "It is a cancellation itself.")

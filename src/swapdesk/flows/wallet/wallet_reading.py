@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
+from swapdesk.flows.wallet.faucet_topup import fill_wallet
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
 from swapdesk.wallet.accounts import Account, Accounts
 from swapdesk.wallet.promise import Asset
 

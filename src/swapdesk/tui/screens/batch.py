@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import ClassVar
 
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
-from swapdesk.flows.batch.reading import pointed
-from swapdesk.flows.batch.reopening import left_open, sheet_of
-from swapdesk.flows.batch.results import result_rows, results_csv
+from swapdesk.flows.batch.reading import NAME, pointed, template
+from swapdesk.flows.batch.results import (
+    NoFailedRows,
+    failed_sheet,
+    left_open,
+    result_rows,
+    results_csv,
+    sheet_of,
+)
 from swapdesk.flows.batch.sheet import Column
-from swapdesk.flows.batch.template import NAME, template
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable

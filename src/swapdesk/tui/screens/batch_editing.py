@@ -13,10 +13,9 @@ from textual import on
 from textual.message import Message
 
 from swapdesk.flows.batch.file_paths import OFFERED, RecentFiles, completed, offered
-from swapdesk.flows.batch.finding import Level
 from swapdesk.flows.batch.means import Means, means_of
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planned import Level, PlannedRow
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, with_decimal_commas
 from swapdesk.flows.batch.sheet import Column as Cell

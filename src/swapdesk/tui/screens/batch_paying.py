@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from swapdesk.flows.batch.group_account import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
+from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.standing import Until
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.signing.signing_session import SigningSession, Stage

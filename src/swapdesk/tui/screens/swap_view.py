@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.deposits.funds import AT_HOME, NOT_READ
+from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ
 from swapdesk.tui.commands.tokens import Tokens
 from swapdesk.tui.messages import BalanceKnown, LimitsKnown
 from swapdesk.tui.page import Page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from swapdesk.flows.batch.standing import way_out
+from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.notation import exact_amount, short_address, usd
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.wallet_reading import Told

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from swapdesk.flows.signing.review_payments import folded
-from swapdesk.flows.signing.review_words import MatchRow
+from swapdesk.flows.signing.review_words import MatchRow, folded
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span, fill, width_of, wrapped
 from swapdesk.tui.widgets.payment_lines import payment_lines

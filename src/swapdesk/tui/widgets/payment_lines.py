@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from swapdesk.flows.signing.review_payments import PaymentRow
+from swapdesk.flows.signing.review_words import PaymentRow
 from swapdesk.tui.glyphs import VALID
 from swapdesk.tui.spans import Line, Span, fill, push_right, ruled, width_of, wrapped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from swapdesk.flows.signing.flow_step import FlowStep, Mark
+from swapdesk.flows.signing.signing_session import FlowStep, Mark
 from swapdesk.tui.glyphs import MOVING, REFUSED, RULE, VALID, WAITING
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, width_of

@@ -1,18 +1,20 @@
-"""The deposits of a group on an EVM chain: a smart account that is filled, and its operations, each
-of them signed. None leaves here."""
+"""The deposits of a group on an EVM chain: the smart account is filled, and each operation signed.
+
+Before anything is signed the wallet is asked whether it holds what the group needs. Nothing
+leaves here.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.bundle_promise import Payer
-from swapdesk.flows.batch.group_orders import GroupOrders
-from swapdesk.flows.batch.group_watch import GroupWatch, Turn, item_turn
-from swapdesk.flows.batch.holding import require_held
-from swapdesk.flows.batch.payable import LEAST_LEFT
-from swapdesk.flows.batch.paying import GroupPayments
-from swapdesk.flows.batch.settle_words import BUILD_AGAIN, Stopped
-from swapdesk.flows.batch.shared_account import blocking, overtaken
+from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, Stopped
+from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, Turn, item_turn
+from swapdesk.flows.batch.payable import LEAST_LEFT, GroupOrders
+from swapdesk.flows.batch.smart_accounts import blocking, overtaken
 from swapdesk.flows.journal.batch_records import (
     Built,
     BundleItem,
@@ -22,11 +24,48 @@ from swapdesk.flows.journal.batch_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions.transactor import Transactor
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import Payload
+from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.transactions import Signature
+from swapdesk.wire.encoding.numbers import from_base_units, short
+
+NOT_ENOUGH = "NOT_ENOUGH"
+
+
+async def require_held(
+    client: WalletClient, account: Account, chain: str, needs: Sequence[FundingNeed]
+) -> None:
+    """Raises Stopped where the account has less of a token than is needed; a balance that cannot
+    be read speaks against nothing, since the gate simulates what is signed. Raises WalletError."""
+    sums: dict[str | None, FundingNeed] = {}
+    for need in needs:
+        before = sums.get(need.contract)
+        units = need.units + (before.units if before is not None else 0)
+        sums[need.contract] = FundingNeed(need.symbol, need.decimals, need.contract, units)
+    if not sums:
+        return
+    assets = [Asset(one.symbol, one.decimals, one.contract) for one in sums.values()]
+    told = await client.balances(account.address, chain, assets)
+    held = {one.asset.contract: one.units for one in told.balances}
+    said = []
+    for need in sums.values():
+        has_units = held.get(need.contract)
+        if has_units is None or has_units >= need.units:
+            continue
+        has = short(from_base_units(has_units, need.decimals))
+        lacking = short(from_base_units(need.units - has_units, need.decimals))
+        said.append(
+            f"{exact_amount(need.amount)} {need.symbol} are needed, and wallet"
+            f" {account.name or account.address} has {exact_amount(has)}:"
+            f" {exact_amount(lacking)} {need.symbol} are missing"
+        )
+    if said:
+        next_ = f"you: send it to {account.address}, then sign"
+        raise Stopped(NOT_ENOUGH, f"{'; '.join(said)}.", next_)
 
 
 class Operations:

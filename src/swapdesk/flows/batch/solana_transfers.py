@@ -7,10 +7,9 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.building import part_of
 from swapdesk.flows.batch.bundle_promise import Payer
-from swapdesk.flows.batch.group_watch import GroupWatch, item_turn
+from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, PAY_OTHERWISE, SIGN_AGAIN, Stopped
+from swapdesk.flows.batch.group_transactions import GroupPayments, GroupWatch, item_turn
 from swapdesk.flows.batch.payable import LEAST_LEFT
-from swapdesk.flows.batch.paying import GroupPayments
-from swapdesk.flows.batch.settle_words import BUILD_AGAIN, PAY_OTHERWISE, SIGN_AGAIN, Stopped
 from swapdesk.flows.journal.batch_records import (
     BundleItem,
     BundleState,

@@ -2,20 +2,22 @@
 
 What was signed stands in the wallet's own records before a byte leaves, by its intent. They
 decide: a transaction found there is sent on as it is, and no other one is signed beside it.
+:class:`GroupWatch` hears how the work goes, for whoever shows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.payable import LEAST_LEFT
-from swapdesk.flows.journal.batch_records import FundingNeed, Paying, WalletPayment
+from swapdesk.flows.journal.batch_records import BundleItem, FundingNeed, Paying, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
-from swapdesk.flows.transactions.transactor import Entry, Transactor
+from swapdesk.flows.transactions.transactor import Entry, Transactor, Watch
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.transactions import FINAL, SignedTransaction
@@ -137,3 +139,34 @@ class GroupPayments:
             # What never left pays no order any more.
             signed = await self._transactor.give_up_unsent(signed)
         await self._transactor.settle(signed, self._entry(payment))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
+    itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
+
+    need: FundingNeed
+    payees: int
+    number: int
+    total: int
+
+    @property
+    def funding(self) -> bool:
+        return self.payees == 0
+
+
+def item_turn(item: BundleItem, number: int, total: int) -> Turn:
+    """The signature of an item, ``number`` of ``total``."""
+    need = FundingNeed(item.symbol, item.decimals, item.contract, item.units)
+    return Turn(need, len(item.deposits), number, total)
+
+
+class GroupWatch(Watch):
+    """Hears what happens and changes nothing of it; this one shows it to nobody."""
+
+    def moved(self) -> None:
+        """The journal says something new of the group."""
+
+    def turns_to(self, turn: Turn) -> None:
+        """Something else is signed next."""

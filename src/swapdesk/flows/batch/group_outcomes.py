@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from swapdesk.client.errors import ApiError, ClientError
-from swapdesk.flows.batch.standing import GroupStanding
+from swapdesk.flows.batch.group_status import GroupStanding
 from swapdesk.flows.failure_messages import UNREACHABLE, Failure, failure_of
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open

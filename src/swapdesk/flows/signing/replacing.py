@@ -8,7 +8,7 @@ review that it overtakes is withdrawn.
 from __future__ import annotations
 
 from swapdesk.flows.signing.review_words import objections
-from swapdesk.flows.signing.signing_keys import open_keys
+from swapdesk.flows.signing.running_signings import open_keys
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Proposal
