@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.wallet.promise import Asset
 

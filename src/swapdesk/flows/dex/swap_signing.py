@@ -16,6 +16,7 @@ from swapdesk.flows.dex.dex_ending import AGAIN, DexEnding, goes_on
 from swapdesk.flows.dex.dex_plan import RESET_FIRST, SwapPlan, journaled_plan
 from swapdesk.flows.dex.dex_promise import NoDexSwap
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import RESET, SwapStep
 from swapdesk.flows.journal.journal import Journal
@@ -24,7 +25,6 @@ from swapdesk.flows.signing.running_signings import RunningSignings, is_shut, op
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.flows.wording import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wire.encoding.numbers import NumberError
 
