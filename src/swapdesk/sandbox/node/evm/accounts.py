@@ -8,7 +8,7 @@ from __future__ import annotations
 import rlp
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
 from eth.rlp.accounts import Account
-from eth_hash.auto import keccak
+from eth_hash.auto import keccak as hashed
 
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.storage import StateKeys
@@ -20,7 +20,7 @@ _ABSENT = Account()
 def read_account(state: StateKeys, root: bytes, address: bytes) -> Account:
     """The account under a state root; an empty one when there is none. Raises Problem when the
     state is no longer kept."""
-    encoded = _read(state, root, keccak(address))
+    encoded = _read(state, root, hashed(address))
     return rlp.decode(encoded, Account) if encoded else _ABSENT
 
 
@@ -36,7 +36,7 @@ def read_code(state: StateKeys, root: bytes, address: bytes) -> bytes:
 
 def read_storage(state: StateKeys, root: bytes, address: bytes, slot: int) -> int:
     account = read_account(state, root, address)
-    encoded = _read(state, account.storage_root, keccak(slot.to_bytes(32, "big")))
+    encoded = _read(state, account.storage_root, hashed(slot.to_bytes(32, "big")))
     return int.from_bytes(decoded(encoded), "big") if encoded else 0
 
 

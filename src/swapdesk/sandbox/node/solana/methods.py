@@ -5,33 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from swapdesk.sandbox.node.solana import (
-    account_methods,
-    chain_methods,
-    history_methods,
-    transaction_methods,
+from swapdesk.sandbox.node.solana.account_methods import (
+    account_info,
+    balance,
+    token_account_balance,
+    token_accounts_by_owner,
 )
 from swapdesk.sandbox.node.solana.chain import Chain
+from swapdesk.sandbox.node.solana.chain_methods import (
+    block_height,
+    fee_for_message,
+    genesis_hash,
+    health,
+    is_blockhash_valid,
+    latest_blockhash,
+    rent_exemption,
+    slot,
+    version,
+)
+from swapdesk.sandbox.node.solana.history_methods import signatures_for_address
 from swapdesk.sandbox.node.solana.problem import Code, Problem
+from swapdesk.sandbox.node.solana.transaction_methods import (
+    signature_statuses,
+    simulate_transaction,
+    transaction,
+)
 
 METHODS: dict[str, Callable[[Chain, Any], Any]] = {
-    "getHealth": chain_methods.health,
-    "getVersion": chain_methods.version,
-    "getGenesisHash": chain_methods.genesis_hash,
-    "getBlockHeight": chain_methods.block_height,
-    "getSlot": chain_methods.slot,
-    "getLatestBlockhash": chain_methods.latest_blockhash,
-    "isBlockhashValid": chain_methods.is_blockhash_valid,
-    "getMinimumBalanceForRentExemption": chain_methods.rent_exemption,
-    "getFeeForMessage": chain_methods.fee_for_message,
-    "getBalance": account_methods.balance,
-    "getAccountInfo": account_methods.account_info,
-    "getTokenAccountBalance": account_methods.token_account_balance,
-    "getTokenAccountsByOwner": account_methods.token_accounts_by_owner,
-    "simulateTransaction": transaction_methods.simulate_transaction,
-    "getSignatureStatuses": transaction_methods.signature_statuses,
-    "getTransaction": transaction_methods.transaction,
-    "getSignaturesForAddress": history_methods.signatures_for_address,
+    "getHealth": health,
+    "getVersion": version,
+    "getGenesisHash": genesis_hash,
+    "getBlockHeight": block_height,
+    "getSlot": slot,
+    "getLatestBlockhash": latest_blockhash,
+    "isBlockhashValid": is_blockhash_valid,
+    "getMinimumBalanceForRentExemption": rent_exemption,
+    "getFeeForMessage": fee_for_message,
+    "getBalance": balance,
+    "getAccountInfo": account_info,
+    "getTokenAccountBalance": token_account_balance,
+    "getTokenAccountsByOwner": token_accounts_by_owner,
+    "simulateTransaction": simulate_transaction,
+    "getSignatureStatuses": signature_statuses,
+    "getTransaction": transaction,
+    "getSignaturesForAddress": signatures_for_address,
 }
 
 

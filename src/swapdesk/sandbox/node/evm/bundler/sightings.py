@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.chain.calldata.method import CalldataError
-from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.user_operation.entry_point import (
     BEFORE_EXECUTION_EVENT,
     HANDLE_OPS,
@@ -20,10 +19,10 @@ from swapdesk.chain.user_operation.entry_point import (
 from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import OperationError, UserOperation
 from swapdesk.chain.user_operation.packing import PackedUserOperation, unpack
+from swapdesk.sandbox.node.evm.bundler.validation import ENTRY_POINT_OCTETS
 from swapdesk.sandbox.node.evm.index import LogFilter
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 
-ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
 
 
