@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.evm_world.treasury import give
+from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.embedding import Embedding

@@ -27,11 +27,11 @@ from eth_account.signers.local import LocalAccount
 
 from benchmarks.report import Case, Figures
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node.evm.candidate import Candidate, read_candidate
 from swapdesk.sandbox.node.evm.chain import Beat, Chain
+from swapdesk.sandbox.node.evm.embedding import first_state
+from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
+from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
 from swapdesk.sandbox.node.evm.node import chain_file
-from swapdesk.sandbox.node.evm.predeploys import first_state
-from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, sandbox_key
 from swapdesk.sandbox.node.evm.storage import ChainStore
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.partner_keys import load_key

@@ -30,12 +30,12 @@ _COMMANDS = (
 )
 _CHAINS = (
     "swapdesk.sandbox.node.evm.standalone",
-    "swapdesk.sandbox.node.evm.bundler.bundlers",
+    "swapdesk.sandbox.node.evm.bundler.methods",
     "swapdesk.sandbox.node.evm.methods",
     "swapdesk.sandbox.node.evm.node",
     "swapdesk.sandbox.node.solana.node",
     "swapdesk.sandbox.evm_world.keeper",
-    "swapdesk.sandbox.evm_world.treasury",
+    "swapdesk.sandbox.evm_world.keeper",
 )
 _SANDBOX = (
     *_CHAINS,

@@ -15,9 +15,9 @@ from sandbox.running import Running, until
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.sandbox.evm_world.parties import COINS
-from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
+from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
-from swapdesk.sandbox.node.solana.first_state import sandbox_keypair
+from swapdesk.sandbox.node.solana.chain import sandbox_keypair
 from swapdesk.sandbox.node.solana.genesis import WALLET_LAMPORTS
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.partner_keys import load_key

@@ -36,9 +36,8 @@ from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.node import Node
+from swapdesk.sandbox.node.node import Node, NodeApp
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
-from swapdesk.sandbox.node.server import NodeApp
 from swapdesk.sandbox.venue_faults import VENUE_FAULTS, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange

@@ -15,12 +15,15 @@ import manual_time
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
 from swapdesk.kept_connections import SERVER_SECONDS
-from swapdesk.sandbox import http_protocols
-from swapdesk.sandbox.http_protocols import (
+from swapdesk.sandbox import http_server
+from swapdesk.sandbox.http_server import (
     REQUEST_SECONDS,
     STUCK_SECONDS,
+    _Server,
+    build_server,
+    serve_until,
+    started,
 )
-from swapdesk.sandbox.http_server import _Server, build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -168,7 +171,7 @@ async def test_an_answer_that_nobody_reads_is_given_up(served: Served) -> None:
 async def test_more_connections_than_a_port_has_are_refused(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocols, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 2)
     async with served.connection() as _, served.connection() as (second, writer):
         await served.until(2)
         async with served.connection() as (third, _):
@@ -183,7 +186,7 @@ async def test_more_connections_than_a_port_has_are_refused(
 async def test_more_streams_than_a_port_has_are_refused(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocols, "MOST_STREAMS", 1)
+    monkeypatch.setattr(http_server, "MOST_STREAMS", 1)
     async with served.connection(STREAM) as (first, _):
         assert (await first.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
         async with served.connection(STREAM) as (second, _):

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 
 from sampling import examples
-from swapdesk.sandbox.asset_rows import ASSETS
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.token_rows import ASSETS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS, amount_out, limits_of, minutes_of
 from swapdesk.sandbox.world import INTERMEDIARIES, find_token, trades, world_tokens

@@ -16,7 +16,6 @@ import pytest
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node.deposits import AddressesHeld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
@@ -31,6 +30,7 @@ from swapdesk.sandbox.node.params import (
     SendOn,
     TransferOf,
 )
+from swapdesk.sandbox.node.venue_accounts import AddressesHeld
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes, trades, world_tokens
 from swapdesk.wire.orders import LegStatus

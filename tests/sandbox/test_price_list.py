@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sampling import examples
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues import price_list
-from swapdesk.sandbox.venues.price_list import PriceList
+from swapdesk.sandbox.venues import exchange
+from swapdesk.sandbox.venues.exchange import PriceList
 from swapdesk.sandbox.venues.pricing import book_of, limits_of, minutes_of
 from swapdesk.sandbox.world import find_token
 from swapdesk.service.venues.adapter import Terms
@@ -40,10 +40,10 @@ QUESTIONS = st.tuples(
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(QUESTIONS, min_size=1, max_size=12), st.sampled_from([2, 1_024]))
 def test_what_is_kept_is_what_would_be_said_anew(
-    questions: list[tuple[price_list.Pair, datetime, Terms, Decimal]], most: int
+    questions: list[tuple[exchange.Pair, datetime, Terms, Decimal]], most: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(price_list, "KEPT", most)
+        patch.setattr(exchange, "KEPT", most)
         prices = PriceList(ROW, MARKET)
         for pair, at, terms, speed in questions:
             assert prices.book(pair, at, terms) == book_of(MARKET, ROW, *pair, at, terms)

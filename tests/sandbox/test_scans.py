@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.partner_keys import partner_keys
-from swapdesk.sandbox.partners import build_partners
 from swapdesk.sandbox.scans import RETRY_LIFE, SCAN_LIFE, Scanner
+from swapdesk.sandbox.service_process import build_partners
 from swapdesk.sandbox.world import build_chains, build_tokens, rows_by_id
 from swapdesk.sandbox.world_generator import generate_tokens
 from swapdesk.service.access import Tier

@@ -19,12 +19,16 @@ from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.node import Node
-from swapdesk.sandbox.node.server import NodeApp
+from swapdesk.sandbox.node.node import Node, NodeApp
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS, VenueRow
-from swapdesk.sandbox.venues.exchange import SimulatedExchange
-from swapdesk.sandbox.venues.fixed_rates import FIXED_VALID, given_at, rate_name
-from swapdesk.sandbox.venues.moods import closed, latency_of
+from swapdesk.sandbox.venues.exchange import (
+    FIXED_VALID,
+    SimulatedExchange,
+    closed,
+    given_at,
+    latency_of,
+    rate_name,
+)
 from swapdesk.sandbox.venues.pricing import PAYOUT_DECIMALS, book_of, limits_of
 from swapdesk.sandbox.world import (
     WorldToken,

@@ -6,10 +6,8 @@ import pytest
 
 from swapdesk.chain.addresses.checking import ServerPattern, check_address
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
-from swapdesk.sandbox.asset_rows import ASSETS
-from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
-from swapdesk.sandbox.token_rows import HONEST_ROWS
+from swapdesk.sandbox.token_rows import ASSETS, HONEST_ROWS, HOSTILE_ROWS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import httpx
 
-from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
-from swapdesk.sandbox.token_rows import HONEST_ROWS
+from swapdesk.sandbox.token_rows import HONEST_ROWS, HOSTILE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import LIMIT, TokensScreen

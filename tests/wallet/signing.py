@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
-from swapdesk.sandbox.evm_world.treasury import give
+from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload

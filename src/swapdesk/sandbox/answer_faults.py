@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.faults import ActiveFault, ActiveFaults, FaultKind
-from swapdesk.sandbox.http_protocols import CUT
+from swapdesk.sandbox.http_server import CUT
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode
 from swapdesk.wire.operations import OPERATIONS, STREAM_PATH

@@ -1,12 +1,14 @@
 """The control of a sandbox: its clock, its faucet and its faults (interfaces 2).
 
 Listens on its own port of this machine, needs its token, and checks ``Host`` and ``Origin``.
+``WorldPace`` follows the time of the node.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -19,19 +21,32 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFault, AnswerFaults, StreamFault
 from swapdesk.sandbox.bundle_faults import BundleFault, BundleFaults
 from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody, GiftBody
-from swapdesk.sandbox.faucet import Faucet, NotPayable
+from swapdesk.sandbox.faucet import Faucet, NotPayable, gift_of
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFault, ActiveFaults, FaultKind
-from swapdesk.sandbox.gifts import gift_of
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.pace import WorldPace
 from swapdesk.sandbox.venue_faults import VenueFault, VenueFaults
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.protocol import Store
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.model import RequestModel
+
+
+class WorldPace:
+    """Keeps a clock and a speed at what the node said last."""
+
+    def __init__(self, clock: SystemClock, told: Mapping[str, Any]) -> None:
+        self._clock = clock
+        self.speed = Decimal(1)
+        self.follow(told)
+
+    def follow(self, told: Mapping[str, Any]) -> None:
+        """Take over an answer of ``clock_get`` or ``clock_set``."""
+        self._clock.advance_to(float(str(told["offset"])))
+        self.speed = Decimal(str(told["speed"]))
+
 
 PREFIX = "/sandbox"
 BODY_LIMIT = 64 * 1024

@@ -19,7 +19,7 @@ from swapdesk.sandbox.answer_faults import (
     WholeAnswer,
     target_at,
 )
-from swapdesk.sandbox.http_protocols import CUT
+from swapdesk.sandbox.http_server import CUT
 from swapdesk.service.middleware import PREFIX
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.operations import BODY_LIMIT

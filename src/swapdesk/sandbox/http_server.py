@@ -1,20 +1,375 @@
-"""The server every part of the sandbox listens with."""
+"""The server every part of the sandbox listens with, and the protocols below an application.
+
+Whatever never reaches the application (a malformed request, too long a head, a request that does
+not come to its end) is answered with the error body and an ``x-request-id`` of its own, as the
+application answers (contract 1.20). Ages are the clock's: the server looks at every
+connection once a second.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import contextlib
 import logging
 import socket
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from email.utils import format_datetime
+from enum import Enum
+from http import HTTPStatus
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.datastructures import Headers
+from websockets.http11 import Response
+from websockets.server import ServerProtocol
 
 from swapdesk.clock import Clock
 from swapdesk.kept_connections import SERVER_SECONDS
-from swapdesk.sandbox.http_protocols import BoundedConfig, BoundedHttp, BoundedStream
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.events import MAX_FRAME_BYTES
+
+CUT = "swapdesk.cut"
+"""Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
+
+URL_LIMIT = 64 * 1024
+HEADER_LIMIT = 16 * 1024
+"""Bytes of all header fields of a request."""
+FRAMING_LIMIT = 1024 * 1024
+"""Bytes of a body that are no content: sizes of chunks, and what follows the last one."""
+HANDSHAKE_LINE_LIMIT = 8_000
+HANDSHAKE_FIELDS_LIMIT = 128
+"""What the WebSocket library reads of a handshake."""
+
+REQUEST_SECONDS = 20.0
+"""For a head, and as long again for its body."""
+STUCK_SECONDS = 30.0
+"""An answer of which nothing leaves for so long is given up."""
+LEAVE_SECONDS = 5.0
+"""How long the last bytes of a connection may take."""
+
+MOST_CONNECTIONS = 400
+"""Of a port, streams included: two ports of a process stay below the usual 1,024 descriptors."""
+MOST_STREAMS = 256
+
+logger = logging.getLogger(__name__)
+
+
+class BoundedConfig(uvicorn.Config):
+    """With the clock that ages are read from."""
+
+    def __init__(self, app: Any, clock: Clock, **settings: Any) -> None:
+        super().__init__(_told(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
+        self.clock = clock
+
+
+def _told(app: Any, clock: Clock) -> Any:
+    """The application; where it fails before it answers, the error body says so."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        begun = False
+
+        async def noted(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await app(scope, receive, noted)
+        except Exception:
+            if scope["type"] == "http" and not begun:
+                code = ErrorCode.INTERNAL_SERVER_ERROR
+                headers, body = refusal_of(
+                    clock, code, "Something went wrong. Quote the request id to support."
+                )
+                pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+                await send({"type": "http.response.start", "status": 500, "headers": pairs})
+                await send({"type": "http.response.body", "body": body})
+            # The server logs it whole.
+            raise
+
+    return answer
+
+
+class _Stage(Enum):
+    """What a connection waits for."""
+
+    IDLE = "the next request"
+    HEAD = "the rest of a head"
+    BODY = "the rest of a body"
+    ANSWER = "the application"
+
+
+class _Leaving:
+    """A connection whose last bytes do not leave is cut."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def over(self, leaving: bool, now: float) -> bool:
+        if not leaving:
+            self._since = None
+        elif self._since is None:
+            self._since = now
+        return self._since is not None and now - self._since >= LEAVE_SECONDS
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """Bounded requests, and a way for applications to break their own connection."""
+
+    config: BoundedConfig
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.url = b""
+        self._stage = _Stage.HEAD
+        self._since = self.config.clock.monotonic()
+        self._fed = False
+        self._begun = False
+        self._partial = 0
+        self._fields = 0
+        self._problem: tuple[int, str] | None = None
+        self._stuck: tuple[int, float] | None = None
+        self._leaving = _Leaving()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, CUT: transport.abort}
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._refuse_crowd("connections")
+
+    # What comes
+
+    def data_received(self, data: bytes) -> None:
+        if self._stage is _Stage.IDLE:
+            self._enter(_Stage.HEAD)
+        self._fed, self._begun = True, False
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._stage is _Stage.HEAD and not self._begun:
+            self._partial += len(data)
+            if self._partial - len(self.url) > HEADER_LIMIT:
+                self._refuse(431, "The header fields have at most 16 KiB.")
+        elif self._stage is _Stage.BODY:
+            self._partial += len(data)
+            if self._partial > FRAMING_LIMIT:
+                self._refuse(400, "The body is cut into too many pieces.")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._enter(_Stage.HEAD)
+        self._begun = True
+        self._partial = self._fields = 0
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        if len(self.url) > URL_LIMIT:
+            self._raise(400, "The URL has at most 64 KiB.")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Also of what follows a body in chunks."""
+        self._fields += len(name) + len(value) + 4
+        if self._fields > HEADER_LIMIT:
+            self._raise(431, "The header fields have at most 16 KiB.")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._enter(_Stage.BODY)
+        self._partial = 0
+
+    def on_body(self, body: bytes) -> None:
+        self._partial -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        # The answer may have come first, and then what it did not wait for.
+        self._enter(_Stage.IDLE if self._is_answered() else _Stage.ANSWER)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._is_answered():
+            if self._stage is _Stage.ANSWER:
+                self._enter(_Stage.IDLE)
+        elif self._stage is _Stage.BODY:
+            # Behind another request nothing of it was read.
+            self._since = self.config.clock.monotonic()
+
+    def _is_answered(self) -> bool:
+        """Whether the newest request is, and with it all before."""
+        return self.cycle is not None and self.cycle.response_complete
+
+    def _enter(self, stage: _Stage) -> None:
+        if stage is not self._stage:
+            self._stage, self._since = stage, self.config.clock.monotonic()
+
+    def _raise(self, status: int, message: str) -> None:
+        """Ends the parser, which then asks for the answer to what it could not read."""
+        self._problem = status, message
+        raise ValueError(message)
+
+    # Handshakes
+
+    def _should_upgrade(self) -> bool:
+        """Whether a complete handshake (RFC 6455, 4.2.1) has come.
+
+        An incomplete one stays a plain request, which the application refuses in its own form.
+        """
+        if not super()._should_upgrade() or self.scope["method"] != "GET":
+            return False
+        versions = [value for name, value in self.headers if name == b"sec-websocket-version"]
+        keys = [value for name, value in self.headers if name == b"sec-websocket-key"]
+        longest = max(len(self.url), *(len(name) + len(value) for name, value in self.headers))
+        readable = longest <= HANDSHAKE_LINE_LIMIT and len(self.headers) <= HANDSHAKE_FIELDS_LIMIT
+        return readable and versions == [b"13"] and len(keys) == 1 and _nonce(keys[0])
+
+    def handle_websocket_upgrade(self) -> None:
+        streams = sum(isinstance(each, BoundedStream) for each in self.connections)
+        if streams >= MOST_STREAMS:
+            self._refuse_crowd("streams")
+        else:
+            super().handle_websocket_upgrade()
+
+    # What is refused here
+
+    def send_400_response(self, msg: str) -> None:
+        """What the parser could not read."""
+        status, message = self._problem or (400, "This is no valid HTTP request.")
+        self._refuse(status, message)
+
+    def _refuse_crowd(self, what: str) -> None:
+        logger.warning("too many %s at once", what)
+        code = ErrorCode.SERVICE_UNAVAILABLE
+        message = f"There are too many {what} at once. Try again."
+        self._refuse(503, message, code, {"retry-after": "1"})
+
+    def _refuse(
+        self,
+        status: int,
+        message: str,
+        code: ErrorCode = ErrorCode.BAD_REQUEST,
+        more: Mapping[str, str] | None = None,
+    ) -> None:
+        """Answer and close. Where another answer is awaited, or begun, this one would be taken
+        for it: nothing is said then."""
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            # What the application still says of it goes nowhere.
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if cycle.response_started or self.pipeline or self._stage is not _Stage.BODY:
+                self.transport.abort()
+                return
+        headers, body = refusal_of(self.config.clock, code, message)
+        head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+        head += [f"{name}: {value}" for name, value in {**headers, **(more or {})}.items()]
+        self.transport.write("\r\n".join([*head, "", ""]).encode() + body)
+        self.transport.close()
+
+    def sweep(self, now: float) -> None:
+        """End what took too long."""
+        if self._leaving.over(self.transport.is_closing(), now):
+            self.transport.abort()
+        elif self.transport.is_closing():
+            return
+        elif self._is_late(now):
+            if self._fed:
+                self._refuse(408, "The request did not come to its end in time.")
+            else:
+                self.transport.close()
+        elif self._is_stuck(now):
+            self.transport.abort()
+        elif self._is_forgotten(now):
+            self.transport.close()
+
+    def _is_late(self, now: float) -> bool:
+        """Whether a request takes too long. Of one behind another nothing is read meanwhile."""
+        waits = self._stage is _Stage.HEAD or (self._stage is _Stage.BODY and not self.pipeline)
+        return waits and now - self._since >= REQUEST_SECONDS
+
+    def _is_forgotten(self, now: float) -> bool:
+        """Whether it was kept for long enough. The server itself forgets a connection whose last
+        request was answered before its end."""
+        kept = self._stage is _Stage.IDLE and self.timeout_keep_alive_task is None
+        return kept and now - self._since >= self.timeout_keep_alive
+
+    def _is_stuck(self, now: float) -> bool:
+        """Whether nothing has left for long of an answer that nobody reads."""
+        waiting = self.transport.get_write_buffer_size()
+        if self._stuck is None or waiting != self._stuck[0]:
+            self._stuck = waiting, now
+        return waiting > 0 and now - self._stuck[1] >= STUCK_SECONDS
+
+
+class BoundedStream(WebSocketsSansIOProtocol):
+    """A WebSocket that does not outlive its last word, whether that is read or not."""
+
+    config: BoundedConfig
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.close_timeout = LEAVE_SECONDS
+        self.conn = _Handshake(
+            self.config.clock,
+            max_size=self.config.ws_max_size,
+            logger=logging.getLogger("uvicorn.error"),
+        )
+        self._leaving = _Leaving()
+
+    def on_task_complete(self, task: asyncio.Task[None]) -> None:
+        super().on_task_complete(task)
+        if not self.writable.is_set():
+            # The application has waited already: its last word cannot even be written.
+            self.transport.abort()
+
+    def sweep(self, now: float) -> None:
+        """End what was closed and does not leave."""
+        if self._leaving.over(self.close_sent or self.transport.is_closing(), now):
+            self.transport.abort()
+
+
+class _Handshake(ServerProtocol):
+    """Refuses with the error body."""
+
+    def __init__(self, clock: Clock, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._clock = clock
+
+    def reject(self, status: int, text: str) -> Response:
+        response = super().reject(status, text)
+        code = ErrorCode.INTERNAL_SERVER_ERROR if status >= 500 else ErrorCode.BAD_REQUEST
+        headers, body = refusal_of(self._clock, code, text.strip() or "The handshake is refused.")
+        return Response(response.status_code, response.reason_phrase, Headers(headers), body)
+
+
+def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
+    """Headers and body of an answer that no application gave; the connection ends with it."""
+    request_id = str(uuid.uuid4())
+    body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "date": format_datetime(clock.now(), usegmt=True),
+        "x-request-id": request_id,
+        "connection": "close",
+    }
+    return headers, body
+
+
+def _nonce(key: bytes) -> bool:
+    """Whether a key is 16 bytes in base64."""
+    try:
+        return len(base64.b64decode(key, validate=True)) == 16
+    except binascii.Error:
+        return False
+
 
 SHUTDOWN_SECONDS = 1
 SWEEP_SECONDS = 1.0

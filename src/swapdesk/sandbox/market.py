@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
 
-from swapdesk.sandbox.asset_rows import ASSETS
+from swapdesk.sandbox.token_rows import ASSETS
 from swapdesk.wire.encoding.numbers import ROUGH
 
 _LAYERS = ((7200, Decimal("0.7")), (420, Decimal("0.3")))

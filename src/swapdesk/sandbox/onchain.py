@@ -13,7 +13,6 @@ from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS
-from swapdesk.sandbox.dex_listing import quoted_by_maker
 from swapdesk.sandbox.evm_world.parties import RELAYER, SOLVER
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
@@ -25,11 +24,12 @@ from swapdesk.sandbox.evm_world.pools import (
     wrapped_native,
 )
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
+from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
+from swapdesk.sandbox.token_rows import quoted_by_maker
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
 from swapdesk.sandbox.world import object_id, rows_by_id
 from swapdesk.service.bundling.node_bundler import NodeBundler

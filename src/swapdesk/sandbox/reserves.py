@@ -1,5 +1,5 @@
 """What the exchanges and the faucet hold before anything is traded, and what their wallets on the
-embedded chains are called: a name makes a key (``evm.sandbox_keys``, ``solana.genesis``), and a key
+embedded chains are called: a name makes a key (``evm.genesis``, ``solana.genesis``), and a key
 an address."""
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
 ``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
 ``tokens`` (how many the catalogue shall have, if not the sandbox's own).
+
+Requests of pages of other sites end at ``HostCheck``. A page whose name was made to point to this
+machine (DNS rebinding) gets nothing, with credentials or without.
 """
 
 from __future__ import annotations
@@ -12,11 +15,16 @@ import logging
 import random
 import socket
 import sys
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 import uvloop
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.methods import Method
@@ -24,17 +32,15 @@ from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.bundle_faults import BundleFaults
-from swapdesk.sandbox.control import Control
+from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.faucet import Faucet
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.host_check import HostCheck
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
+from swapdesk.sandbox.loopback import misled
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.pace import WorldPace
-from swapdesk.sandbox.partner_keys import load_key, partner_keys
-from swapdesk.sandbox.partners import build_partners
+from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -46,10 +52,84 @@ from swapdesk.sandbox.world import (
     find_token,
     rows_by_id,
 )
+from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.tokens import Token
+
+QUOTE_LIMITS = {
+    Tier.FREE: RateWindows(per_minute=5, per_hour=20, per_day=50),
+    Tier.PRO: RateWindows(per_minute=500, per_hour=2000, per_day=5000),
+}
+EXCHANGE_LIMITS = {
+    Tier.FREE: RateWindows(per_minute=1, per_hour=5, per_day=10),
+    Tier.PRO: RateWindows(per_minute=50, per_hour=500, per_day=2000),
+}
+READ_LIMITS = {
+    Tier.FREE: RateWindows(per_minute=60, per_hour=3600, per_day=86_400),
+    Tier.PRO: RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
+}
+
+
+FIRST_MARKUP = Decimal("0.5")
+"""Percent; the other accounts add nothing by themselves (contract 17.8)."""
+
+
+def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:
+    """One account per set of keys, with the limits of its tier; no fixed rates for FREE."""
+    accounts = list(keys)
+    first = next((each for each in accounts if each.tier == Tier.PRO), None)
+    return [
+        Partner(
+            partner_id=each.partner_id,
+            name=each.name,
+            tier=Tier(each.tier),
+            keys=(ApiKey(each.api_key, digest(each.api_secret.encode())),),
+            quote_limits=QUOTE_LIMITS[Tier(each.tier)],
+            exchange_limits=EXCHANGE_LIMITS[Tier(each.tier)],
+            read_limits=READ_LIMITS[Tier(each.tier)],
+            fixed_rates=Tier(each.tier) is Tier.PRO,
+            default_markup=FIRST_MARKUP if each is first else Decimal(0),
+        )
+        for each in accounts
+    ]
+
+
+class HostCheck:
+    """Pure ASGI around the service; ``hosts`` are served besides the loopback names."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], clock: Clock) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refused = None
+        if scope["type"] != "lifespan":
+            refused = misled(Headers(scope=scope), self._hosts)
+        if refused is None:
+            await self._app(scope, receive, send)
+        else:
+            await self._refuse(scope, send, *refused)
+
+    async def _refuse(self, scope: Scope, send: Send, status: int, reason: str) -> None:
+        kind = "websocket.http" if scope["type"] == "websocket" else "http"
+        request_id = str(uuid.uuid4())
+        code = ErrorCode.ACCESS_DENIED if status == 403 else ErrorCode.BAD_REQUEST
+        body = encode_json(ErrorBody(message=reason, code=code, request_id=request_id))
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"date", format_datetime(self._clock.now(), usegmt=True).encode()),
+            (b"x-request-id", request_id.encode()),
+        ]
+        await send({"type": f"{kind}.response.start", "status": status, "headers": headers})
+        await send({"type": f"{kind}.response.body", "body": body})
+
 
 DATABASE = "service.db"
 NODE_SECONDS = 15.0

@@ -1,18 +1,24 @@
 """Starts a sandbox and keeps it alive: node and service as children on ports that stay.
 
 Prints exactly one JSON line on standard output when both are ready; all other words go to
-standard error. The children end within 2 s of the supervisor, however it ends.
+standard error. A child that ends is started again. The children end within 2 s of the
+supervisor, however it ends.
+
+The keys of makers are others in every sandbox. A wallet learns them from the ready line and never
+from the service that it checks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import secrets
 import signal
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,21 +27,128 @@ from typing import Any
 
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.child import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.listening import listen
-from swapdesk.sandbox.makers import makers_of
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines, chain_terms
-from swapdesk.sandbox.node.solana.terms import chain_line
+from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
+from swapdesk.sandbox.node.solana.terms import CHAIN, chain_line
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key, partner_keys
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
+
+START_SECONDS = 20.0
+STOP_SECONDS = 2.0
+_BACK_OFF = (0.1, 0.25, 0.5, 1.0, 2.0)
+_STEADY_SECONDS = 10.0
+"""After this long a child counts as well, and the back-off begins anew."""
+
+logger = logging.getLogger(__name__)
+
+
+class ChildRefused(Exception):
+    """The child said why it will not run; starting it again would not help."""
+
+
+class ChildSilent(Exception):
+    """The child did not become ready."""
+
+
+class Child:
+    """Runs ``python -m module``. ``orders`` is asked anew for every start."""
+
+    def __init__(
+        self,
+        module: str,
+        orders: Callable[[], dict[str, Any]],
+        inherited: Sequence[int],
+        clock: Clock,
+    ) -> None:
+        self._module = module
+        self._orders = orders
+        self._inherited = tuple(inherited)
+        self._clock = clock
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    async def start(self) -> dict[str, Any]:
+        """Start and wait until it is ready. Raises ChildRefused and ChildSilent."""
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            self._module,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            pass_fds=self._inherited,
+            # Keys typed at the starter's terminal are for the starter alone.
+            start_new_session=True,
+        )
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise ChildSilent(f"{self._module} has no pipes")
+        try:
+            stdin.write(json.dumps(self._orders()).encode() + b"\n")
+            await stdin.drain()
+            line = await asyncio.wait_for(stdout.readline(), START_SECONDS)
+        except (TimeoutError, ConnectionError) as error:
+            await self.stop()
+            raise ChildSilent(f"{self._module} did not become ready: {error!r}") from error
+        if not line:
+            code = await self._process.wait()
+            raise ChildSilent(f"{self._module} ended with {code} before it was ready")
+        said: dict[str, Any] = json.loads(line)
+        if "refused" in said:
+            await self.stop()
+            raise ChildRefused(str(said["refused"]))
+        return said
+
+    async def keep(self) -> None:
+        """Start it again whenever it dies, until cancelled. Raises ChildRefused."""
+        failures = 0
+        since = self._clock.monotonic()
+        while True:
+            if self._process is not None:
+                code = await self._process.wait()
+                logger.warning("%s ended with %s and is started again", self._module, code)
+            if self._clock.monotonic() - since > _STEADY_SECONDS:
+                failures = 0
+            await self._clock.sleep(_BACK_OFF[min(failures, len(_BACK_OFF) - 1)])
+            failures += 1
+            since = self._clock.monotonic()
+            try:
+                await self.start()
+            except ChildSilent as silent:
+                logger.error("%s", silent)
+
+    async def stop(self) -> None:
+        """Close its lifeline, wait, and kill what does not listen."""
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def makers_of(directory: Path) -> list[dict[str, str]]:
+    """Of the sandbox in a data directory: provider, chain and key of each maker. Raises
+    KeyRefused."""
+    from solders.keypair import Keypair  # on use: it takes longer than all the rest
+
+    seed = key_seed(load_key(directory), MAKER)
+    return [{"provider": "at", "chain": CHAIN, "key": str(Keypair.from_seed(seed).pubkey())}]
+
 
 LOOPBACK = "127.0.0.1"
 OK, DEFECT, BAD_INPUT = 0, 1, 2
 NOT_FREE = 7
 """Of a sandbox that a command starts: what is left of a killed one still holds the directory."""
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,18 @@ from decimal import Decimal
 from functools import lru_cache
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.sandbox.asset_rows import ASSETS, AssetRow
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
-from swapdesk.sandbox.dex_listing import swapped_on_chain
-from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA_CHAIN
 from swapdesk.sandbox.scans import scan_before
-from swapdesk.sandbox.token_rows import HONEST_ROWS, TokenRow
+from swapdesk.sandbox.token_rows import (
+    ASSETS,
+    HONEST_ROWS,
+    HOSTILE_ROWS,
+    AssetRow,
+    TokenRow,
+    swapped_on_chain,
+)
 from swapdesk.sandbox.venue_rows import VENUE_ROWS, VenueRow
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider

@@ -39,7 +39,7 @@ from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.bundle_faults import BundleFaults
-from swapdesk.sandbox.evm_world.treasury import give
+from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain

@@ -24,7 +24,7 @@ from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts, terms_
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.sandbox.evm_world import treasury
+from swapdesk.sandbox.evm_world import keeper
 from swapdesk.service.app import build_service
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
@@ -120,7 +120,7 @@ class Swapper:
             token = self.place.floor.token(chain, symbol)
             assert token.address is not None
             units = int(Decimal(amount) * 10**token.decimals)
-            sent.append(await treasury.give(node, chain, token.address, self.address, units))
+            sent.append(await keeper.give(node, chain, token.address, self.address, units))
         for each in sent:
             await node.confirmed(chain, each)
 

@@ -21,8 +21,8 @@ from web3.logs import DISCARD
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
-from swapdesk.sandbox.evm_world.storage import Accounts, token_storage
+from swapdesk.sandbox.evm_world.genesis import Accounts, token_storage
+from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
 
 COINS = 10**24
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0

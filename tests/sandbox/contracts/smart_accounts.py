@@ -20,9 +20,8 @@ from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.packing import pack
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
-from swapdesk.sandbox.evm_world.genesis import account_places
-from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
-from swapdesk.sandbox.evm_world.storage import Accounts
+from swapdesk.sandbox.evm_world.genesis import Accounts, account_places
+from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
 
 DOLLAR = place(0)
 HELD = 10**9

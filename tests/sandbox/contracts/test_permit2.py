@@ -19,8 +19,8 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
-from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
-from swapdesk.sandbox.evm_world.storage import Accounts
+from swapdesk.sandbox.evm_world.genesis import Accounts
+from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
 
 UNLIMITED = (1 << 256) - 1
 ENDLESS = (1 << 160) - 1

@@ -21,15 +21,14 @@ from sandbox.contracts.contract_world import (
     place,
     signed,
 )
-from swapdesk.sandbox.evm_world.formula import amount_out, amount_to
-from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
-from swapdesk.sandbox.evm_world.storage import (
+from swapdesk.sandbox.evm_world.genesis import (
     Accounts,
     addresses_storage,
     pool_storage,
     router_storage,
 )
-from swapdesk.sandbox.evm_world.sync_plan import MOST_STEPS
+from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
+from swapdesk.sandbox.evm_world.sync_plan import MOST_STEPS, amount_out, amount_to
 
 UNLIMITED = (1 << 256) - 1
 COIN, DOLLAR, TETHER, LINK = (place(number) for number in range(4))

@@ -22,8 +22,8 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
-from swapdesk.sandbox.evm_world.storage import Accounts, addresses_storage
+from swapdesk.sandbox.evm_world.genesis import Accounts, addresses_storage
+from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
 
 UNLIMITED = (1 << 256) - 1
 DOLLAR, LINK, TETHER = (place(number) for number in range(3))

@@ -20,8 +20,8 @@ from sandbox.contracts.contract_world import (
     signed,
     typed,
 )
-from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
-from swapdesk.sandbox.evm_world.storage import Accounts
+from swapdesk.sandbox.evm_world.genesis import Accounts
+from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
 
 UNLIMITED = (1 << 256) - 1
 ZERO = "0x" + "00" * 20

@@ -17,7 +17,7 @@ from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.evm_world.treasury import give
+from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.service.bundling.bundler import Build, Landed, Payment
 from swapdesk.service.bundling.node_bundler import NodeBundler
 from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader

@@ -17,14 +17,20 @@ from web3 import AsyncHTTPProvider, AsyncWeb3
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
-from swapdesk.sandbox.node.evm.door import Door
+from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI
 from swapdesk.sandbox.node.evm.faults import HeldFaults
-from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
+from swapdesk.sandbox.node.evm.genesis import (
+    FAUCET,
+    OPERATOR,
+    Allocation,
+    Genesis,
+    genesis_mark,
+    sandbox_key,
+)
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.methods import Methods
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.predeploys import FAUCET_WEI, OPERATOR_WEI
-from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, OPERATOR, genesis_mark, sandbox_key
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
 from swapdesk.sandbox.node.world_clock import WorldClock
 

@@ -16,17 +16,17 @@ from eth.db.atomic import AtomicDB
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.node.evm import chain as chain_module
-from swapdesk.sandbox.node.evm.accounts import read_account
 from swapdesk.sandbox.node.evm.call_request import CallRequest
 from swapdesk.sandbox.node.evm.calls import Caller
-from swapdesk.sandbox.node.evm.candidate import Candidate, read_candidate
 from swapdesk.sandbox.node.evm.chain import AHEAD_SECONDS, Beat, Chain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.index import Index
 from swapdesk.sandbox.node.evm.machine import Machine
+from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.schema import OtherChain
-from swapdesk.sandbox.node.evm.state_rows import unpacked
+from swapdesk.sandbox.node.evm.state_trie import read_account
+from swapdesk.sandbox.node.evm.storage import unpacked
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
 
 NOW = 1_700_000_000

@@ -27,7 +27,7 @@ from swapdesk.chain.rpc.evm_answers import quantity
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
 from swapdesk.chain.rpc.evm_wire import Request
 from swapdesk.chain.rpc.reverts import revert_words
-from swapdesk.sandbox.node.evm.predeploys import first_state
+from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.world import find_token
 

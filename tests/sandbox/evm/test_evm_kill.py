@@ -21,7 +21,7 @@ from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.evm.evm_world import stranger
 from swapdesk.sandbox.listening import listen
-from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, sandbox_key
+from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
 from swapdesk.sandbox.partner_keys import load_key
 
 CHAIN_ID = 1_337_042_161

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from sampling import examples
-from swapdesk.sandbox.node.evm.candidate import Candidate
-from swapdesk.sandbox.node.evm.mempool import MOST_BY_SENDER, Mempool
+from swapdesk.sandbox.node.evm.mempool import MOST_BY_SENDER, Candidate, Mempool
 from swapdesk.sandbox.node.evm.problem import Problem
 
 GAS = 21_000

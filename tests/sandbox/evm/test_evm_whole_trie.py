@@ -17,8 +17,15 @@ from trie.hexary import HexaryTrie
 
 from swapdesk.sandbox.evm_world.genesis import world_contracts
 from swapdesk.sandbox.node.evm.genesis import Allocation
-from swapdesk.sandbox.node.evm.trie_nodes import decoded, encoded, number, value_under
-from swapdesk.sandbox.node.evm.whole_trie import root_in_order, state_root, trie_root
+from swapdesk.sandbox.node.evm.state_trie import (
+    decoded,
+    encoded,
+    number,
+    root_in_order,
+    state_root,
+    trie_root,
+    value_under,
+)
 
 
 @given(st.dictionaries(st.binary(max_size=3), st.binary(min_size=1, max_size=40), max_size=300))

@@ -9,7 +9,7 @@ from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
 from swapdesk.chain.user_operation.entry_point import HANDLE_OPS, USER_OPERATION_EVENT
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.packing import pack
-from swapdesk.sandbox.node.evm.inner_payments import InnerPayment, inner_payments
+from swapdesk.sandbox.node.evm.wallets import InnerPayment, inner_payments
 
 OURS = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 OTHER = "0x97518736834b15523de22e1eb773F2eAc928f113"

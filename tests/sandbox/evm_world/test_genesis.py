@@ -11,26 +11,26 @@ from typing import Any
 import pytest
 
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
-from swapdesk.sandbox.asset_rows import ASSETS
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import entry
-from swapdesk.sandbox.dex_listing import quoted_by_maker
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, funded_tokens, world_contracts
-from swapdesk.sandbox.evm_world.kinds import WRAPPED_NATIVE, Kind, contract_of
 from swapdesk.sandbox.evm_world.parties import COINS, parties_of
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
+    WRAPPED_NATIVE,
+    Kind,
     address_of,
     asset_of,
+    contract_of,
     pools_of,
     pools_on,
 )
 from swapdesk.sandbox.evm_world.sync_plan import deviation, market_ratio
-from swapdesk.sandbox.node.evm.genesis import Allocation
-from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
+from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.reserves import reserves_of
+from swapdesk.sandbox.token_rows import ASSETS, quoted_by_maker
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, world_tokens
 
 KEY = b"a key of a sandbox that is tried"

@@ -7,8 +7,7 @@ from decimal import Decimal
 import pytest
 
 from swapdesk.chain.rpc.methods import Method
-from swapdesk.sandbox.faucet import NotPayable
-from swapdesk.sandbox.gifts import gift_of
+from swapdesk.sandbox.faucet import NotPayable, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
 
 ADDRESS = "0x" + "5a" * 20

@@ -26,12 +26,12 @@ from swapdesk.sandbox.evm_world.parties import KEEPER, TREASURY
 from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of, wrapped_native
 from swapdesk.sandbox.evm_world.sync_plan import BAND, deviation, market_ratio
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.accounts import read_storage
-from swapdesk.sandbox.node.evm.beats import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.call_request import CallRequest
+from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.evm.state_trie import read_storage
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.world import find_token

@@ -8,19 +8,19 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swapdesk.sandbox.asset_rows import ASSETS
-from swapdesk.sandbox.evm_world.formula import amount_out
 from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of
 from swapdesk.sandbox.evm_world.sync_plan import (
     BAND,
     MOST_STEPS,
     PoolState,
     Step,
+    amount_out,
     deviation,
     market_ratio,
     plan,
 )
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.token_rows import ASSETS
 
 PRICES = {code: asset.price for code, asset in ASSETS.items()}
 POOLS = [pool for chain in EVM_CHAINS for pool in pools_of(chain)]

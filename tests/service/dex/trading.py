@@ -23,10 +23,10 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.evm_world import treasury
+from swapdesk.sandbox.evm_world import keeper
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.predeploys import first_state
+from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -121,7 +121,7 @@ class Trader:
             token = self.floor.token(self.chain, symbol)
             units = int(Decimal(amount) * 10**token.decimals)
             assert token.address is not None
-            sent.append(await treasury.give(node, self.chain, token.address, self.address, units))
+            sent.append(await keeper.give(node, self.chain, token.address, self.address, units))
         for each in sent:
             await node.confirmed(self.chain, each)
 

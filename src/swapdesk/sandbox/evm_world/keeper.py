@@ -1,7 +1,7 @@
 """Keeps the pools of the embedded chains at the market: one transaction at a time on each.
 
 A chain that nobody has asked anything for a while is left alone, so that a sandbox nobody looks
-at grows by nothing; the next request wakes the keeper.
+at grows by nothing; the next request wakes the keeper. ``give`` pays tokens out of the treasury.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.venues import SYNC
 from swapdesk.clock import Clock
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import entry
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE
-from swapdesk.sandbox.evm_world.kinds import contract_of
-from swapdesk.sandbox.evm_world.parties import KEEPER
-from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of
+from swapdesk.sandbox.evm_world.parties import KEEPER, TREASURY
+from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, contract_of, pools_of
 from swapdesk.sandbox.evm_world.sync_plan import PoolState, Step, plan
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.accounts import read_storage
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.evm.state_trie import read_storage
 from swapdesk.sandbox.world import WorldToken
 
 EVERY_SECONDS = 5.0
@@ -214,3 +214,11 @@ def _state(live: LiveChain, root: bytes, pool: Pool) -> PoolState:
 
 def _octets(address: str) -> bytes:
     return bytes.fromhex(address[2:])
+
+
+async def give(node: EvmNode, chain: str, token: str, address: str, units: int) -> bytes:
+    """Send units of the token with this contract; returns the hash at once. Raises Problem,
+    also when the treasury holds less."""
+    return await node.account(chain, TREASURY).send(
+        bytes.fromhex(token[2:]), payload=TRANSFER.call(address, units)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.sandbox.node.evm.sandbox_keys import OPERATOR, sandbox_key
+from swapdesk.sandbox.node.evm.genesis import OPERATOR, sandbox_key
 
 TREASURY = "treasury"
 """Holds every token that nobody else does, and gives them away."""

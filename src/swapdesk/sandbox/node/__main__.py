@@ -21,16 +21,15 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.lanes import give_way
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.issued_world import OtherWorld
-from swapdesk.sandbox.node.node import Node, OtherSeed
-from swapdesk.sandbox.node.server import NodeApp
+from swapdesk.sandbox.node.node import Node, NodeApp, OtherSeed
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key

@@ -4,6 +4,9 @@ became of payments.
 Nothing is remembered but how far a chain was read: what is read twice is booked once, what was
 unwound is booked back, and a payment that no block has is handed in again, the same bytes; one
 that expired in no block is signed anew.
+
+``PaymentEnds`` and ``Crediting`` run inside one transaction of the caller and count each payment
+at most once.
 """
 
 from __future__ import annotations
@@ -14,14 +17,130 @@ from dataclasses import dataclass
 
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
-from swapdesk.sandbox.node.crediting import Crediting
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import Ledger
-from swapdesk.sandbox.node.outgoing import FINAL_DEPTH, Payment
-from swapdesk.sandbox.node.payment_ends import PaymentEnds
+from swapdesk.sandbox.node.ledger import FINAL_DEPTH, Ledger, Payment, Transfer
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.world import chains_by_name, world_tokens
 from swapdesk.wire.orders import LegStatus
+
+
+class PaymentEnds:
+    """``cause`` is what a payment was booked for: ``payout:12``."""
+
+    def __init__(self, rows: AccountRows) -> None:
+        self._rows = rows
+
+    def arrived(self, cause: str, at: Moment) -> None:
+        """A payment is in a block: a payout is done."""
+        kind, _, name = cause.partition(":")
+        row = self._rows.by_id(int(name)) if kind == "payout" else None
+        if row is not None and row["status"] == LegStatus.SENDING:
+            self._rows.change(row, due_world=at.world)
+
+    def renewed(self, cause: str, before: str, after: str) -> None:
+        """A payment was signed anew: it has another hash."""
+        row = self._of(cause)
+        if row is None:
+            return
+        for column in ("payout_hash", "refund_hash"):
+            if row[column] == before:
+                self._rows.change(row, **{column: after})
+
+    def bounced(self, cause: str) -> None:
+        """A payment moved nothing: the venue holds what it was to pay, and somebody decides."""
+        row, kind = self._of(cause), cause.partition(":")[0]
+        if row is None:
+            return
+        if kind == "payout":
+            self._rows.settle(row, status=LegStatus.FAILED, declined=1, payout_hash=None)
+        elif kind == "excess":
+            self._rows.change(row, refund_hash=None, refunded=None)
+        elif row["status"] == LegStatus.REFUNDED:
+            held = LegStatus.EXPIRED if kind == "late" else LegStatus.FAILED
+            self._rows.settle(row, status=held, refund_hash=None, refunded=None)
+
+    def _of(self, cause: str) -> sqlite3.Row | None:
+        """The leg that a payment was made for; None for one that was made for nobody's."""
+        kind, _, name = cause.partition(":")
+        if kind == "late":
+            return self._rows.of_deposit(name)
+        if kind in ("payout", "refund", "send on", "excess"):
+            return self._rows.by_id(int(name))
+        return None
+
+
+_TAKES_DEPOSITS = (LegStatus.WAITING, LegStatus.CONFIRMING)
+
+
+class Crediting:
+    """What a transfer to a deposit address means for its leg."""
+
+    def __init__(self, database: Database, ledger: Ledger, rows: AccountRows) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._rows = rows
+
+    def credit(self, transfer: Transfer, at: Moment, deposit: str | None = None) -> None:
+        """A transfer reached a deposit address. Without the right tag nobody is credited.
+
+        ``deposit`` tells several payments of one transaction apart.
+        """
+        row = self._rows.by_deposit(transfer.chain, transfer.receiver, transfer.tag)
+        if row is None or row["token_in"] != transfer.token:
+            return
+        chain = chains_by_name()[transfer.chain]
+        due = self._ledger.due(transfer, chain.confirmations)
+        late = row["status"] not in _TAKES_DEPOSITS or (
+            row["status"] == LegStatus.WAITING and row["expires"] <= at.now
+        )
+        self._database.connection.execute(
+            "INSERT INTO deposits (id, account, units, late, due_world, due_now, chain, height)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                deposit or transfer.hash,
+                row["id"],
+                str(transfer.units),
+                late,
+                due.world if late else None,
+                due.now if late else None,
+                transfer.chain,
+                transfer.height if transfer.chain in self._ledger.embedded else None,
+            ),
+        )
+        if late:
+            if row["deposit_hash"] is None:
+                self._rows.change(row, deposit_hash=transfer.hash, included=transfer.height)
+            return
+        self._rows.settle(
+            row,
+            status=LegStatus.CONFIRMING,
+            deposit_hash=row["deposit_hash"] or transfer.hash,
+            included=transfer.height,
+            due_world=due.world,
+            due_now=due.now,
+        )
+
+    def vanished(self, row: sqlite3.Row, deposit: sqlite3.Row) -> None:
+        """A deposit that did not count yet is in no block any more."""
+        self._rows.drop_deposit(deposit)
+        if deposit["late"]:
+            if row["status"] not in _TAKES_DEPOSITS:
+                self._rows.change(row, deposit_hash=None, included=None)
+            return
+        left = self._rows.deposits_in_time(row["id"])
+        if row["status"] != LegStatus.CONFIRMING:
+            return
+        if left:
+            self._rows.change(row, deposit_hash=left[0].partition("#")[0])
+        else:
+            self._rows.settle(
+                row,
+                status=LegStatus.WAITING,
+                deposit_hash=None,
+                included=None,
+                due_now=row["expires"],
+            )
+
 
 logger = logging.getLogger(__name__)
 

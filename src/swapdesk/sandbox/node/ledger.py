@@ -1,27 +1,204 @@
 """Balances and transfers of every ledger chain, exact and conserved.
 
-Transfers cost nothing; the sum of all balances of a token is what was issued at genesis.
+Transfers cost nothing; the sum of all balances of a token is what was issued at genesis. Each is
+written down once for its cause.
 
 Of an embedded chain this is the exchanges' book: what each of their wallets holds, and under the
-faucet's name all that is not theirs. A payment that leaves a wallet is signed for the chain in the
-transaction that books it; what comes in is booked when it is read in a block.
+faucet's name all that is not theirs. What comes in is booked when it is read in a block.
+
+A payment that leaves a wallet is signed in the transaction that books it, with the next number of
+its wallet. Its bytes are handed in until they are in a block: a node that is killed at any moment
+sends the same bytes again and never signs another payment for the same cause. Only bytes that
+expired unseen, and can never be executed, are signed anew.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
-from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
+from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets, Mined, SignedPayment
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.issued_world import issue_world
-from swapdesk.sandbox.node.outgoing import Outgoing, Payment
-from swapdesk.sandbox.node.transfers import Transfer, Transfers
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, world_tokens
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One payment. ``units`` are base units; ``height`` the block that includes it, 0 where
+    only the embedded chain knows it."""
+
+    hash: str
+    chain: str
+    token: str
+    sender: str
+    receiver: str
+    tag: str | None
+    units: int
+    height: int
+
+
+class Transfers:
+    """The table of payments. Writing methods run inside a transaction of the caller."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def note(self, moved: Transfer, cause: str) -> None:
+        self._database.connection.execute(
+            "INSERT INTO transfers"
+            " (cause, hash, chain, token, sender, receiver, tag, units, height)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                cause,
+                moved.hash,
+                moved.chain,
+                moved.token,
+                moved.sender,
+                moved.receiver,
+                moved.tag,
+                str(moved.units),
+                moved.height,
+            ),
+        )
+
+    def forget(self, cause: str) -> None:
+        self._database.connection.execute("DELETE FROM transfers WHERE cause = ?", (cause,))
+
+    def rename(self, cause: str, transaction_hash: str) -> None:
+        """The payment that was made for a cause is another transaction now."""
+        self._database.connection.execute(
+            "UPDATE transfers SET hash = ? WHERE cause = ?", (transaction_hash, cause)
+        )
+
+    def of_cause(self, cause: str) -> Transfer | None:
+        """The payment that was made for a cause."""
+        return self._find("cause", cause)
+
+    def of_hash(self, transaction_hash: str) -> Transfer | None:
+        return self._find("hash", transaction_hash)
+
+    def _find(self, column: str, value: str) -> Transfer | None:
+        query = {
+            "cause": "SELECT * FROM transfers WHERE cause = ?",
+            "hash": "SELECT * FROM transfers WHERE hash = ? ORDER BY cause LIMIT 1",
+        }[column]
+        row = self._database.connection.execute(query, (value,)).fetchone()
+        if row is None:
+            return None
+        return Transfer(
+            row["hash"],
+            row["chain"],
+            row["token"],
+            row["sender"],
+            row["receiver"],
+            row["tag"],
+            int(row["units"]),
+            row["height"],
+        )
+
+
+FINAL_DEPTH = 64
+"""Blocks after which a payment is no longer looked for: nothing is unwound so far."""
+
+
+@dataclass(frozen=True)
+class Payment:
+    """``number`` counts those of its ``wallet``. ``expires`` is the last height at which it may be
+    executed, None for ever. ``height`` is None while it is in no block; ``succeeded`` what became
+    of it there."""
+
+    cause: str
+    chain: str
+    wallet: str
+    number: int
+    hash: str
+    raw: bytes
+    expires: int | None
+    height: int | None
+    succeeded: bool
+
+
+class Outgoing:
+    """The table of payments. Changes run inside a transaction of the caller."""
+
+    def __init__(self, database: Database) -> None:
+        self._connection = database.connection
+
+    def next_number(self, chain: str, wallet: str) -> int:
+        """How many payments the wallet has signed: the number (nonce) of its next one."""
+        query = "SELECT COUNT(*) FROM outgoing WHERE chain = ? AND wallet = ?"
+        (count,) = self._connection.execute(query, (chain, wallet)).fetchone()
+        return int(count)
+
+    def add(self, cause: str, chain: str, wallet: str, number: int, signed: SignedPayment) -> None:
+        self._connection.execute(
+            "INSERT INTO outgoing (cause, chain, wallet, number, hash, raw, expires)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (cause, chain, wallet, number, signed.hash, signed.raw, signed.expires),
+        )
+
+    def renew(self, payment: Payment, signed: SignedPayment) -> None:
+        """Other bytes in the place of those that have expired."""
+        self._connection.execute(
+            "UPDATE outgoing SET hash = ?, raw = ?, expires = ? WHERE cause = ? AND height IS NULL",
+            (signed.hash, signed.raw, signed.expires, payment.cause),
+        )
+
+    def give_up(self, payment: Payment) -> None:
+        """It has expired and is made no more."""
+        self._connection.execute("UPDATE outgoing SET final = 1 WHERE cause = ?", (payment.cause,))
+
+    def unfinished(self, chain: str) -> list[Payment]:
+        """Payments that are in no block or may be unwound, in the order in which they were
+        signed."""
+        rows = self._connection.execute(
+            "SELECT * FROM outgoing WHERE chain = ? AND final = 0 ORDER BY id", (chain,)
+        )
+        return [_payment(row) for row in rows]
+
+    def waiting(self, chain: str) -> list[Payment]:
+        """Payments that are in no block, in the order in which they were signed."""
+        rows = self._connection.execute(
+            "SELECT * FROM outgoing WHERE chain = ? AND final = 0 AND height IS NULL ORDER BY id",
+            (chain,),
+        )
+        return [_payment(row) for row in rows]
+
+    def place(self, payment: Payment, found: Mined | None) -> None:
+        """Where it is now; None when its block was unwound."""
+        height, succeeded = (None, False) if found is None else (found.height, found.succeeded)
+        self._connection.execute(
+            "UPDATE outgoing SET height = ?, succeeded = ? WHERE chain = ? AND hash = ?",
+            (height, succeeded, payment.chain, payment.hash),
+        )
+
+    def finish(self, chain: str, height: int) -> None:
+        """What is in blocks up to this height stays there."""
+        self._connection.execute(
+            "UPDATE outgoing SET final = 1 WHERE chain = ? AND final = 0 AND height <= ?",
+            (chain, height),
+        )
+
+
+def _payment(row: sqlite3.Row) -> Payment:
+    return Payment(
+        row["cause"],
+        row["chain"],
+        row["wallet"],
+        row["number"],
+        row["hash"],
+        row["raw"],
+        row["expires"],
+        row["height"],
+        bool(row["succeeded"]),
+    )
 
 
 class LedgerRefusal(Exception):

@@ -11,8 +11,7 @@ from decimal import ROUND_DOWN
 
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
-from swapdesk.sandbox.node.transfers import Transfer
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
 from swapdesk.sandbox.node.world_clock import Moment
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS

@@ -2,12 +2,21 @@
 
 Quotes are computed here, from seed, sandbox time, pair and amount alone. Deposits, payouts
 and refunds live in the node and are reached over its JSON-RPC, as a real exchange would be.
+Amounts there are in base units.
+
+A fixed rate is a promise that every process can check: its name carries the moment it was given
+and a digest of what was promised, so nothing is kept (contract 6.28).
+
+A ``PriceList`` keeps what one exchange says of a pair, as long as it stands: two legs over an
+intermediary ask for the same pair with many amounts.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -21,18 +30,16 @@ from swapdesk.chain.rpc.ledger import (
 )
 from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.clock import Clock
-from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.market import Market, noise
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
-from swapdesk.sandbox.venues.fixed_rates import (
-    FIXED_VALID,
-    given_at,
-    rate_name,
-    whole_milliseconds,
+from swapdesk.sandbox.venues.pricing import (
+    Book,
+    book_of,
+    bucket_of,
+    limits_of,
+    minutes_of,
+    poll_seconds,
 )
-from swapdesk.sandbox.venues.moods import closed, latency_of
-from swapdesk.sandbox.venues.node_legs import base_units, instruction_of, report_of
-from swapdesk.sandbox.venues.price_list import Pair, PriceList
-from swapdesk.sandbox.venues.pricing import Book, book_of, poll_seconds
 from swapdesk.sandbox.world import WorldToken, provider_of, traded_by, world_tokens
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -51,9 +58,166 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
-from swapdesk.wire.encoding.numbers import plain, quantize, short
+from swapdesk.wire.encoding.numbers import (
+    ROUGH,
+    from_base_units,
+    plain,
+    quantize,
+    short,
+    to_base_units,
+)
+from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
+
+FIXED_VALID = timedelta(seconds=600)
+"""How long a fixed rate may be taken; a refund address has to be typed meanwhile."""
+
+_FORM = re.compile(r"[a-z]{1,8}-([0-9a-f]{1,14})-[0-9a-f]{20}")
+_MILLISECOND = timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def whole_milliseconds(at: datetime) -> datetime:
+    return _EPOCH + (at - _EPOCH) // _MILLISECOND * _MILLISECOND
+
+
+def rate_name(
+    seed: int,
+    venue: str,
+    pair: tuple[str, str],
+    amounts: tuple[Decimal, Decimal],
+    terms: Terms,
+    at: datetime,
+) -> str:
+    """The name of the promise to swap ``amounts`` (in, out) of ``pair``, given at ``at``."""
+    moment = (at - _EPOCH) // _MILLISECOND
+    figures = (*(format(short(each), "f") for each in (*amounts, terms.markup)),)
+    told = (seed, venue, *pair, *figures, terms.receive, moment)
+    digest = hashlib.sha256("\0".join(map(str, told)).encode()).hexdigest()[:20]
+    return f"{venue}-{moment:x}-{digest}"
+
+
+def given_at(rate: str) -> datetime | None:
+    """When a rate was given; None for a text that names none."""
+    form = _FORM.fullmatch(rate)
+    return None if form is None else _EPOCH + int(form[1], 16) * _MILLISECOND
+
+
+SLOW_SECONDS = 30
+"""A bad moment of a slow exchange lasts so long; about one in three is bad."""
+
+_SLOW_BELOW = Decimal("-0.34")
+_MINUTE = 60
+_STEADY = Decimal("0.25")
+
+
+def closed(venue: VenueRow, at: datetime) -> bool:
+    """Whether the exchange takes no questions and no orders for the moment."""
+    outage = venue.outage
+    if outage is None:
+        return False
+    minute = int(at.timestamp()) // _MINUTE
+    return (minute - outage.first) % outage.every < outage.minutes
+
+
+def latency_of(seed: int, venue: VenueRow, at: datetime) -> float:
+    """Seconds until a question asked now is answered: about the usual, or slow at times."""
+    moment = int(at.timestamp()) // SLOW_SECONDS
+    swing = noise(seed, venue.code, "latency", moment)
+    if venue.slow is not None and noise(seed, venue.code, "slow", moment) < _SLOW_BELOW:
+        shortest, longest = venue.slow
+        return shortest + (longest - shortest) * float((swing + 1) / 2)
+    return venue.latency * float(1 + swing * _STEADY)
+
+
+def base_units(amount: Decimal, token: WorldToken) -> str:
+    return str(to_base_units(amount, token.row.decimals))
+
+
+def _amount(units: object, token_id: str) -> Decimal | None:
+    """Base units as an amount without trailing zeros."""
+    if units is None:
+        return None
+    exact = from_base_units(int(str(units)), world_tokens()[token_id].row.decimals)
+    short = exact.normalize(ROUGH)
+    return short.quantize(Decimal(1), context=ROUGH) if short == short.to_integral() else short
+
+
+def instruction_of(answer: dict[str, Any]) -> DepositInstruction:
+    amount_in = _amount(answer["unitsIn"], str(answer["tokenIn"]))
+    bought = _amount(answer["unitsOut"], str(answer["tokenOut"]))
+    if amount_in is None or bought is None:
+        raise Transient("the node answered without amounts")
+    return DepositInstruction(str(answer["address"]), answer["tag"], amount_in, bought)
+
+
+def report_of(answer: dict[str, Any]) -> LegReport:
+    token_in, token_out = str(answer["tokenIn"]), str(answer["tokenOut"])
+    confirmations = answer["confirmations"]
+    return LegReport(
+        status=LegStatus(int(answer["status"])),
+        amount_in=_amount(answer["unitsIn"], token_in),
+        amount_out=_amount(answer["unitsOut"], token_out),
+        deposit_hash=answer["depositHash"],
+        payout_hash=answer["payoutHash"],
+        refund_hash=answer["refundHash"],
+        refund_amount=_amount(answer["refundUnits"], token_in),
+        refund_chain=answer["refundChain"],
+        confirmations=None if confirmations is None else int(confirmations),
+        confirmations_needed=int(answer["confirmationsNeeded"]),
+        deposit_arrived=bool(answer["depositArrived"]),
+        declined=bool(answer["declined"]),
+        held=bool(answer["held"]),
+    )
+
+
+Pair = tuple[WorldToken, WorldToken]
+
+KEPT = 1_024
+"""Pairs that are remembered of each kind."""
+
+
+class PriceList:
+    """Bounds stand always, the estimate of minutes at a speed, a book for a bucket of time."""
+
+    def __init__(self, row: VenueRow, market: Market) -> None:
+        self._row = row
+        self._market = market
+        self._limits: dict[str, VenueLimits] = {}
+        self._minutes: dict[tuple[str, str, Decimal], Decimal] = {}
+        self._books: dict[tuple[str, str, Terms], Book] = {}
+        self._bucket: datetime | None = None
+
+    def limits(self, token_in: WorldToken) -> VenueLimits:
+        """As :func:`limits_of`."""
+        known = self._limits.get(token_in.token_id)
+        if known is None:
+            known = self._limits[token_in.token_id] = limits_of(self._row, token_in)
+        return known
+
+    def minutes(self, pair: Pair, speed: Decimal) -> Decimal:
+        """As :func:`minutes_of`."""
+        key = (pair[0].token_id, pair[1].token_id, speed)
+        known = self._minutes.get(key)
+        if known is None:
+            if len(self._minutes) >= KEPT:
+                self._minutes.clear()
+            known = self._minutes[key] = minutes_of(self._row, *pair, speed)
+        return known
+
+    def book(self, pair: Pair, at: datetime, terms: Terms) -> Book:
+        """As :func:`book_of`."""
+        bucket = bucket_of(at)
+        if bucket != self._bucket or len(self._books) >= KEPT:
+            self._bucket = bucket
+            self._books.clear()
+        key = (pair[0].token_id, pair[1].token_id, terms)
+        known = self._books.get(key)
+        if known is None:
+            known = self._books[key] = book_of(self._market, self._row, *pair, at, terms)
+        return known
+
 
 _Amounts = tuple[Decimal, Decimal]
 

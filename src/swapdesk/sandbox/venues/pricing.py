@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from swapdesk.sandbox.asset_rows import AssetRow
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.market import Market, noise
+from swapdesk.sandbox.token_rows import AssetRow
 from swapdesk.sandbox.venue_rows import VenueRow
 from swapdesk.sandbox.world import WorldToken
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits

@@ -1,7 +1,5 @@
-"""Executing without a signature: calls, and how much gas something takes.
-
-A call at the newest block sees the time of the clock, not of that block: a quiet chain makes no
-blocks, and a deadline that has passed must be seen to have passed.
+"""Calls without a transaction: what they return, what gas they need, and whole blocks of them
+(``eth_simulateV1``), on the state of a block with changes that the caller names.
 """
 
 from __future__ import annotations
@@ -17,11 +15,9 @@ from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.bounded import TooLong
 from swapdesk.sandbox.node.evm.call_request import CallRequest
-from swapdesk.sandbox.node.evm.call_state import CallState
-from swapdesk.sandbox.node.evm.candidate import floor_gas
-from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
+from swapdesk.sandbox.node.evm.machine import BlockHeader, CallState, Machine, TooLong
+from swapdesk.sandbox.node.evm.mempool import floor_gas
 from swapdesk.sandbox.node.evm.overrides import override_state
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 

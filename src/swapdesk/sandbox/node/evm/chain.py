@@ -1,35 +1,193 @@
 """The writer's side of one chain: executes transactions into blocks and makes them durable.
 
 Everything here runs in the writer thread. Nothing is published here: ``mine`` returns the new
-head once it is on disk, and only then may the pool and the readers hear of it.
+head once it is on disk, and only then may the pool and the readers hear of it. Blocks are due in
+slots of world time and have the seconds of sandbox time. State that the newest blocks cannot
+reach is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eth.constants import BLANK_ROOT_HASH, GENESIS_PARENT_HASH
+import rlp
+from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3, GENESIS_PARENT_HASH
 from eth.db.atomic import AtomicDB
 from eth.exceptions import VMError
+from eth.rlp.accounts import Account
 from eth.vm.forks.prague.blocks import PragueBlockHeader
 from eth_typing import BlockNumber
 from eth_utils.exceptions import ValidationError
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
-from swapdesk.sandbox.node.evm.bounded import TooLong
-from swapdesk.sandbox.node.evm.candidate import Candidate
-from swapdesk.sandbox.node.evm.execution import Execution, seal
 from swapdesk.sandbox.node.evm.genesis import Genesis
-from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
-from swapdesk.sandbox.node.evm.pruning import reachable
+from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine, TooLong
+from swapdesk.sandbox.node.evm.mempool import Candidate
 from swapdesk.sandbox.node.evm.schema import open_chain_file, require_same
-from swapdesk.sandbox.node.evm.storage import ChainStore, StateKeys
+from swapdesk.sandbox.node.evm.serialize import (
+    block_document,
+    log_document,
+    receipt_document,
+    text,
+    transaction_document,
+)
+from swapdesk.sandbox.node.evm.state_trie import root_in_order, state_root
+from swapdesk.sandbox.node.evm.storage import (
+    BlockRecord,
+    ChainStore,
+    Head,
+    LogRecord,
+    StateKeys,
+    TransactionRecord,
+)
 from swapdesk.sandbox.node.evm.terms import ChainTerms
-from swapdesk.sandbox.node.evm.whole_trie import state_root
+from swapdesk.sandbox.node.world_clock import Due, WorldClock
+
+
+def reachable(state: StateKeys, roots: Iterable[bytes]) -> set[bytes]:
+    """Keys of every trie node and code under ``roots``; roots that are missing are left out."""
+    kept: set[bytes] = set()
+    keys = state.kv_store
+    leaves: list[bytes] = []
+    for root in roots:
+        leaves += _walk(keys, root, kept)
+    for leaf in leaves:
+        account = rlp.decode(leaf, Account)
+        if account.code_hash != EMPTY_SHA3:
+            kept.add(account.code_hash)
+        _walk(keys, account.storage_root, kept)
+    return kept
+
+
+def _walk(keys: Mapping[bytes, bytes], root: bytes, kept: set[bytes]) -> list[bytes]:
+    """Note every node under a root that is not noted yet; returns the values of their leaves."""
+    if root == BLANK_ROOT_HASH or root in kept or root not in keys:
+        return []
+    kept.add(root)
+    leaves: list[bytes] = []
+    pending: list[Any] = [rlp.decode(keys[root])]
+    while pending:
+        node = pending.pop()
+        if len(node) == 2:
+            is_leaf = node[0][0] & 0x20
+            if is_leaf:
+                leaves.append(node[1])
+                continue
+            children = [node[1]]
+        else:
+            children = node[:16]
+            if node[16]:
+                leaves.append(node[16])
+        for child in children:
+            if isinstance(child, list):
+                # Short nodes stand inside their parents.
+                pending.append(child)
+            elif len(child) == 32 and child not in kept and child in keys:
+                kept.add(child)
+                pending.append(rlp.decode(keys[child]))
+    return leaves
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One executed transaction; ``gas_used`` is its own, the receipt's is cumulative."""
+
+    candidate: Candidate
+    receipt: Any
+    succeeded: bool
+    gas_used: int
+    created: bytes | None
+
+    @classmethod
+    def of(cls, candidate: Candidate, receipt: Any, computation: Any, before: int) -> Execution:
+        message = computation.msg
+        created = bytes(message.storage_address) if message.is_create else None
+        return cls(
+            candidate,
+            receipt,
+            computation.is_success,
+            receipt.gas_used - before,
+            created,
+        )
+
+
+def seal(
+    header: BlockHeader, done: Sequence[Execution], chain_id: int, *, slot: int, awaited: int
+) -> BlockRecord:
+    """The block of ``header`` and ``done``; the roots are filled in here."""
+    if done:
+        header = header.copy(
+            transaction_root=root_in_order([each.candidate.transaction.encode() for each in done]),
+            receipt_root=root_in_order([each.receipt.encode() for each in done]),
+        )
+    records: list[TransactionRecord] = []
+    logs: list[LogRecord] = []
+    for position, each in enumerate(done):
+        shown = []
+        for log in each.receipt.logs:
+            document = log_document(
+                log.address,
+                log.topics,
+                log.data,
+                len(logs),
+                header=header,
+                transaction_hash=each.candidate.hash,
+                transaction_position=position,
+            )
+            shown.append(document)
+            topics = b"".join(int(topic).to_bytes(32, "big") for topic in log.topics)
+            logs.append(LogRecord(len(logs), bytes(log.address), topics, text(document)))
+        receipt = receipt_document(
+            each.candidate,
+            header,
+            position,
+            succeeded=each.succeeded,
+            gas_used=each.gas_used,
+            cumulative_gas=each.receipt.gas_used,
+            bloom=each.receipt.bloom,
+            created=each.created,
+            logs=shown,
+        )
+        document = transaction_document(each.candidate, chain_id, header=header, position=position)
+        records.append(
+            TransactionRecord(
+                position,
+                each.candidate.hash,
+                each.candidate.sender,
+                each.candidate.nonce,
+                each.candidate.raw,
+                text(document),
+                text(receipt),
+            )
+        )
+    return BlockRecord(
+        header,
+        slot,
+        awaited,
+        text(block_document(header, _size(header, done))),
+        tuple(records),
+        tuple(logs),
+    )
+
+
+def _size(header: BlockHeader, done: Sequence[Execution]) -> int:
+    """Bytes of the block in RLP: header, transactions, no uncles, no withdrawals."""
+    inside = 0
+    for each in done:
+        raw = len(each.candidate.raw)
+        # A typed transaction is a string in the list, one of the old form is a list itself.
+        inside += raw if each.candidate.kind == 0 else raw + _prefix(raw)
+    body = len(rlp.encode(header)) + inside + _prefix(inside) + 2
+    return body + _prefix(body)
+
+
+def _prefix(length: int) -> int:
+    """Bytes before an RLP payload of this length."""
+    return 1 if length <= 55 else 1 + (length.bit_length() + 7) // 8
+
 
 AHEAD_SECONDS = 15
 """How far timestamps may run ahead of the clock where blocks are closer than a second."""
@@ -190,3 +348,33 @@ def _timestamp(parent: BlockHeader, beat: Beat) -> int:
     the clock than deadlines can bear."""
     after = min(parent.timestamp + 1, beat.timestamp + AHEAD_SECONDS)
     return int(max(parent.timestamp, beat.timestamp, after))
+
+
+LONGEST_SLEEP = 0.1
+"""Seconds; the clock may be moved meanwhile."""
+
+
+class Beats:
+    """The beat of one chain over the node's clock."""
+
+    def __init__(self, clock: WorldClock, block_ms: int) -> None:
+        self._clock = clock
+        self._block_ms = block_ms
+
+    def now(self) -> Beat:
+        moment = self._clock.moment()
+        return Beat(moment.now // 1000, moment.world // self._block_ms)
+
+    def at(self, slot: int) -> Beat:
+        """The beat of a slot that has begun."""
+        moment = self._clock.at(Due(world=slot * self._block_ms))
+        return Beat(moment.now // 1000, slot)
+
+    def seconds_to(self, slot: int) -> float:
+        """Until a slot begins, but never longer than the clock may be left unasked."""
+        return min(self.left(slot), LONGEST_SLEEP)
+
+    def left(self, slot: int) -> float:
+        """Seconds until a slot begins as the clock goes now."""
+        missing = slot * self._block_ms - self._clock.moment().world
+        return max(0.0, missing / 1000 / float(self._clock.speed))

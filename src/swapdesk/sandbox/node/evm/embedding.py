@@ -16,23 +16,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.door import Door
+from swapdesk.sandbox.evm_world.genesis import world_contracts
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.genesis import Genesis
-from swapdesk.sandbox.node.evm.predeploys import first_state
+from swapdesk.sandbox.node.evm.genesis import (
+    FAUCET,
+    OPERATOR,
+    Allocation,
+    Genesis,
+    genesis_mark,
+    sandbox_key,
+)
+from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.schema import require_same
-from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
+from swapdesk.sandbox.node.evm.terms import ChainIds, ChainTerms, chain_terms
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 
 if TYPE_CHECKING:
     from swapdesk.sandbox.evm_world.keeper import Keeper
     from swapdesk.sandbox.market import Market
-    from swapdesk.sandbox.node.evm.bundler.bundlers import Bundlers
+    from swapdesk.sandbox.node.evm.bundler.methods import Bundlers
     from swapdesk.sandbox.node.evm.live_chain import LiveChain
     from swapdesk.sandbox.node.evm.methods import Methods
     from swapdesk.sandbox.node.evm.node import EvmNode
+
+
+FAUCET_WEI = 10**9 * 10**18
+OPERATOR_WEI = 10**6 * 10**18
+
+
+def first_state(terms: ChainTerms, key: bytes) -> Genesis:
+    """Block 0 of a chain in the sandbox with this ``sandbox.key``.
+
+    Whoever changes what it returns makes another world, which refuses the data of the one before.
+    """
+    faucet, operator = sandbox_key(key, FAUCET), sandbox_key(key, OPERATOR)
+    accounts = {
+        faucet.address: Allocation(balance=FAUCET_WEI),
+        operator.address: Allocation(balance=OPERATOR_WEI),
+        **world_contracts(terms.short_name, key),
+    }
+    return Genesis(accounts, genesis_mark(key))
+
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +139,7 @@ class Embedding:
         """Pay coins from the faucet, or the token with this contract from the treasury;
         ``{"hash"}``. Raises LedgerRefusal."""
         node = await self.node()
-        from swapdesk.sandbox.evm_world.treasury import give
+        from swapdesk.sandbox.evm_world.keeper import give
 
         try:
             if token is None:
@@ -151,7 +177,7 @@ class Embedding:
             )
         )
         self._imported.set()
-        from swapdesk.sandbox.node.evm.bundler.bundlers import Bundlers
+        from swapdesk.sandbox.node.evm.bundler.methods import Bundlers
         from swapdesk.sandbox.node.evm.methods import Methods
         from swapdesk.sandbox.node.evm.node import EvmNode
 
@@ -190,7 +216,7 @@ class Embedding:
 
 def _import() -> None:
     """Load py-evm and what stands on it."""
-    importlib.import_module("swapdesk.sandbox.node.evm.bundler.bundlers")
+    importlib.import_module("swapdesk.sandbox.node.evm.bundler.methods")
     importlib.import_module("swapdesk.sandbox.node.evm.methods")
     importlib.import_module("swapdesk.sandbox.node.evm.node")
     importlib.import_module("swapdesk.sandbox.evm_world.keeper")

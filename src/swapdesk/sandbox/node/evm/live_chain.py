@@ -14,20 +14,17 @@ from typing import Any
 from eth.rlp.accounts import Account
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.accounts import read_account
-from swapdesk.sandbox.node.evm.beats import Beats
-from swapdesk.sandbox.node.evm.block_record import Head
-from swapdesk.sandbox.node.evm.candidate import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.chain import Chain
+from swapdesk.sandbox.node.evm.chain import Beats, Chain
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.index import Index
 from swapdesk.sandbox.node.evm.lanes import Lanes
 from swapdesk.sandbox.node.evm.machine import next_base_fee
-from swapdesk.sandbox.node.evm.mempool import Mempool
+from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.reading import Reading
 from swapdesk.sandbox.node.evm.serialize import data, quantity
-from swapdesk.sandbox.node.evm.storage import StateKeys
+from swapdesk.sandbox.node.evm.state_trie import read_account
+from swapdesk.sandbox.node.evm.storage import Head, StateKeys
 
 RETRY_SECONDS = 1.0
 """Until a block is tried again that could not be stored."""

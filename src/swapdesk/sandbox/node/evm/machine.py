@@ -4,6 +4,9 @@ The machine is used below py-evm's ``MiningChain``: that one keeps headers, tran
 receipts in the trie's own key-value store (where they can neither be pruned nor unwound), checks
 every signature again, fails a whole block for one transaction and lets gas limit and base fee
 drift. Here the store holds state alone, and blocks live in ``storage``.
+
+Execution is bounded in time: py-evm takes a minute for what fills a block elsewhere. A loop needs
+jumps and calls, so these look at the clock now and then. In a ``CallState`` nobody signs.
 """
 
 from __future__ import annotations
@@ -21,12 +24,64 @@ from eth.vm.chain_context import ChainContext
 from eth.vm.forks.london.headers import calculate_expected_base_fee_per_gas
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.blocks import PragueBlockHeader
-from eth.vm.forks.prague.state import PragueTransactionExecutor
+from eth.vm.forks.prague.computation import PragueComputation
+from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
 from eth_hash.auto import keccak
-from eth_typing import Hash32
+from eth_typing import Address, Hash32
 
-from swapdesk.sandbox.node.evm.bounded import BoundedState
 from swapdesk.sandbox.node.evm.terms import ChainTerms
+
+_LOOK_EVERY = 1_024
+_JUMPS, _CALLS = (0x56, 0x57), (0xF0, 0xF1, 0xF2, 0xF4, 0xF5, 0xFA)
+_COST_OF_CALL = 64
+
+
+class TooLong(Exception):
+    """An execution ran out of time."""
+
+
+def _looking(run: Callable[..., Any], cost: int) -> Callable[..., Any]:
+    def opcode(computation: Any) -> Any:
+        computation.state.tick(cost)
+        return run(computation=computation)
+
+    return opcode
+
+
+def _opcode(code: int, run: Any) -> Any:
+    if code in _JUMPS:
+        return _looking(run, 1)
+    return _looking(run, _COST_OF_CALL) if code in _CALLS else run
+
+
+class BoundedComputation(PragueComputation):
+    """Looks at the clock at jumps and calls."""
+
+    opcodes: Any = {  # noqa: RUF012 (py-evm's own table is one)
+        code: _opcode(code, run) for code, run in PragueComputation.opcodes.items()
+    }
+
+
+class BoundedState(PragueState):
+    """``limit`` sets when an execution ends, in the seconds of ``monotonic``."""
+
+    computation_class = BoundedComputation
+    _monotonic: Callable[[], float] | None = None
+    _until = 0.0
+    _ticks = 0
+
+    def limit(self, monotonic: Callable[[], float], seconds: float) -> None:
+        self._monotonic = monotonic
+        self._until = monotonic() + seconds
+
+    def tick(self, cost: int) -> None:
+        """Raises TooLong."""
+        self._ticks += cost
+        if self._ticks >= _LOOK_EVERY:
+            self._ticks = 0
+            if self._monotonic is not None and self._monotonic() > self._until:
+                raise TooLong
+
 
 __all__ = ["BlockHeader", "Machine", "next_base_fee"]
 
@@ -132,3 +187,36 @@ def next_base_fee(terms: ChainTerms, parent: BlockHeader) -> int:
 def coinbase(terms: ChainTerms) -> Any:
     """Who gets the tips: an address without a key."""
     return keccak(b"coinbase:" + terms.short_name.encode())[12:]
+
+
+TRANSFERS = bytes.fromhex("ee" * 20)
+"""Who seems to emit the transfers of the chain's own coin (geth's ``traceTransfers``)."""
+TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
+"""``Transfer(address,address,uint256)``."""
+
+
+class CallComputation(BoundedComputation):
+    """Logs transfers of the coin when asked to."""
+
+    def __init__(self, state: Any, message: Any, transaction_context: Any) -> None:
+        super().__init__(state, message, transaction_context)
+        if state.shows_transfers and message.should_transfer_value and message.value:
+            number = transaction_context.get_next_log_counter()
+            topics = (
+                TRANSFER_TOPIC,
+                int.from_bytes(message.sender, "big"),
+                int.from_bytes(message.storage_address, "big"),
+            )
+            amount = int(message.value).to_bytes(32, "big")
+            self._log_entries.append((number, Address(TRANSFERS), topics, amount))
+
+
+class _CallExecutor(AdmittedExecutor):
+    def validate_transaction(self, transaction: Any) -> None:
+        """Nothing: who calls needs neither the nonce nor the money for gas."""
+
+
+class CallState(SandboxState):
+    computation_class = CallComputation
+    transaction_executor_class = _CallExecutor
+    shows_transfers = False

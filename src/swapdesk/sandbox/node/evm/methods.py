@@ -1,31 +1,178 @@
 """The JSON-RPC methods of one chain, as unmodified clients call them.
 
 What is not here is answered with -32601: no proofs, traces, filters or subscriptions.
+``forged_receipt`` is that of a node that lies.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from swapdesk import __version__
-from swapdesk.sandbox.node.evm.accounts import read_account, read_code, read_storage
-from swapdesk.sandbox.node.evm.block_tag import chosen_block, require_block
 from swapdesk.sandbox.node.evm.call_request import (
     CallRequest,
     bad,
     read_address,
     read_bytes,
+    read_object,
     read_quantity,
     read_word,
 )
-from swapdesk.sandbox.node.evm.forgery import forged_receipt
+from swapdesk.sandbox.node.evm.http_endpoint import Written
+from swapdesk.sandbox.node.evm.index import LogFilter
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
-from swapdesk.sandbox.node.evm.log_filter import read_filter
+from swapdesk.sandbox.node.evm.machine import BlockHeader
+from swapdesk.sandbox.node.evm.mempool import Candidate
 from swapdesk.sandbox.node.evm.problem import Code, Problem
-from swapdesk.sandbox.node.evm.serialize import data, quantity, transaction_document
-from swapdesk.sandbox.node.evm.written import Written
+from swapdesk.sandbox.node.evm.serialize import (
+    data,
+    quantity,
+    receipt_document,
+    transaction_document,
+)
+from swapdesk.sandbox.node.evm.state_trie import read_account, read_code, read_storage
+
+
+def forged_receipt(
+    receipt: str | None, waiting: Candidate | None, head: BlockHeader
+) -> dict[str, Any] | None:
+    """The opposite of what happened: of a mined transaction the other status, of a waiting one
+    a success in the newest block."""
+    if receipt is not None:
+        told: dict[str, Any] = json.loads(receipt)
+        told["status"] = "0x0" if told["status"] == "0x1" else "0x1"
+        return told
+    if waiting is None:
+        return None
+    return receipt_document(
+        waiting,
+        head,
+        0,
+        succeeded=True,
+        gas_used=21_000,
+        cumulative_gas=21_000,
+        bloom=0,
+        created=None,
+        logs=(),
+    )
+
+
+@dataclass(frozen=True)
+class ChosenBlock:
+    """``newest``: the head, or what comes after it (``pending``)."""
+
+    header: BlockHeader
+    newest: bool
+    pending: bool = False
+
+
+def tagged_number(chain: LiveChain, value: Any) -> int:
+    """The number a tag or a quantity stands for. ``finalized`` blocks have the confirmations
+    that exchanges wait for, ``safe`` ones half of them. Raises Problem."""
+    head = chain.head.number
+    deep = chain.terms.confirmations - 1
+    tags = {
+        "latest": head,
+        "pending": head,
+        "earliest": 0,
+        "safe": max(0, head - deep // 2),
+        "finalized": max(0, head - deep),
+    }
+    return tags[value] if value in tags else read_quantity(value, "the block number")
+
+
+def chosen_block(chain: LiveChain, value: Any) -> ChosenBlock | None:
+    """The block meant, None when there is none. Raises Problem."""
+    head = chain.head
+    if value is None or value in ("latest", "pending"):
+        return ChosenBlock(head.header, newest=True, pending=value == "pending")
+    if isinstance(value, dict):
+        given = read_object(value, "the block", ("blockHash", "blockNumber", "requireCanonical"))
+        if ("blockHash" in given) == ("blockNumber" in given):
+            raise bad("the block is chosen by blockHash or blockNumber")
+        if "blockHash" in given:
+            wanted = read_bytes(given["blockHash"], "blockHash", 32)
+            header = chain.index.header_by_hash(wanted)
+            return _published(chain, header)
+        value = given["blockNumber"]
+    if isinstance(value, list):
+        raise bad("the block is no tag, number or hash")
+    number = tagged_number(chain, value)
+    if number > head.number:
+        return None
+    header = head.header if number == head.number else chain.index.header_at(number)
+    return _published(chain, header)
+
+
+def require_block(chain: LiveChain, value: Any) -> ChosenBlock:
+    """As ``chosen_block``, but raises Problem when there is none."""
+    found = chosen_block(chain, value)
+    if found is None:
+        raise Problem("header not found")
+    return found
+
+
+def _published(chain: LiveChain, header: BlockHeader | None) -> ChosenBlock | None:
+    if header is None or header.block_number > chain.head.number:
+        return None
+    return ChosenBlock(header, newest=header.block_number == chain.head.number)
+
+
+MOST_ADDRESSES = 100
+MOST_TOPICS = 4
+_FIELDS = ("fromBlock", "toBlock", "address", "topics", "blockHash")
+
+
+def read_filter(chain: LiveChain, value: Any) -> LogFilter:
+    """Raises Problem."""
+    given = read_object(value, "the filter", _FIELDS)
+    if "blockHash" in given:
+        if "fromBlock" in given or "toBlock" in given:
+            raise bad(
+                "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other"
+            )
+        block = chosen_block(chain, {"blockHash": given["blockHash"]})
+        if block is None:
+            raise Problem("unknown block")
+        first = last = int(block.header.block_number)
+    else:
+        first = tagged_number(chain, given.get("fromBlock", "latest"))
+        last = min(tagged_number(chain, given.get("toBlock", "latest")), chain.head.number)
+        if first > last and "toBlock" in given:
+            if first <= chain.head.number:
+                raise Problem("invalid block range params")
+            last = first
+    return LogFilter(first, last, _addresses(given.get("address")), _topics(given.get("topics")))
+
+
+def _addresses(value: Any) -> frozenset[bytes]:
+    if value is None:
+        return frozenset()
+    listed = value if isinstance(value, list) else [value]
+    if len(listed) > MOST_ADDRESSES:
+        raise bad(f"at most {MOST_ADDRESSES} addresses")
+    return frozenset(read_address(each, "address") for each in listed)
+
+
+def _topics(value: Any) -> list[frozenset[bytes] | None]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > MOST_TOPICS:
+        raise bad(f"topics are a list of at most {MOST_TOPICS}")
+    places: list[frozenset[bytes] | None] = []
+    for each in value:
+        if each is None or each == []:
+            places.append(None)
+            continue
+        listed = each if isinstance(each, list) else [each]
+        if any(one is None for one in listed):
+            places.append(None)
+        else:
+            places.append(frozenset(read_bytes(one, "a topic", 32) for one in listed))
+    return places
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from eth_utils.address import to_checksum_address
 
-from swapdesk.sandbox.node.evm.candidate import Candidate
 from swapdesk.sandbox.node.evm.machine import BlockHeader
+from swapdesk.sandbox.node.evm.mempool import Candidate
 
 Document = dict[str, Any]
 

@@ -12,9 +12,8 @@ from typing import Any
 from eth_hash.auto import keccak
 
 from swapdesk.sandbox.node.evm.call_request import CallRequest, bad, read_object
-from swapdesk.sandbox.node.evm.call_state import CallState
 from swapdesk.sandbox.node.evm.calls import Caller, Outcome, failure
-from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
+from swapdesk.sandbox.node.evm.machine import BlockHeader, CallState, Machine
 from swapdesk.sandbox.node.evm.overrides import override_block, override_state
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.serialize import (

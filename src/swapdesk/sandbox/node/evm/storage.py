@@ -1,6 +1,8 @@
 """One chain on disk: every block is one durable transaction with the state it made.
 
-The writer thread owns a ``ChainStore``. Who reads has connections of its own (``index``).
+What a block adds to the state is one row: a row for each key would touch a page of the file for
+each of them, as hashes lie anywhere. The writer thread owns a ``ChainStore``. Who reads has
+connections of its own (``index``).
 """
 
 from __future__ import annotations
@@ -8,14 +10,92 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import rlp
 from eth.db.backends.memory import MemoryDB
 from eth.vm.forks.prague.blocks import PragueBlockHeader
 
-from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
 from swapdesk.sandbox.node.evm.machine import BlockHeader
-from swapdesk.sandbox.node.evm.state_rows import packed, unpacked
+
+_KEY, _LENGTH = 32, 4
+
+
+def packed(entries: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Keys with their values, one after the other."""
+    parts = []
+    for key, value in entries:
+        if len(key) != _KEY:
+            raise ValueError(f"a key of {len(key)} bytes is no hash")
+        parts += [key, len(value).to_bytes(_LENGTH, "big"), value]
+    return b"".join(parts)
+
+
+def unpacked(row: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The entries of a row. Raises ValueError when it is cut short."""
+    at = 0
+    while at < len(row):
+        begin = at + _KEY + _LENGTH
+        end = begin + int.from_bytes(row[at + _KEY : begin], "big")
+        if end > len(row):
+            raise ValueError("a row of the state is cut short")
+        yield row[at : at + _KEY], row[begin:end]
+        at = end
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """One log for the index. ``topics`` are 32 bytes each, joined; ``document`` its JSON."""
+
+    position: int
+    address: bytes
+    topics: bytes
+    document: str
+
+
+@dataclass(frozen=True)
+class TransactionRecord:
+    """One mined transaction with its answers for ``eth_getTransactionByHash`` and
+    ``eth_getTransactionReceipt`` as JSON texts."""
+
+    position: int
+    hash: bytes
+    sender: bytes
+    nonce: int
+    raw: bytes
+    document: str
+    receipt: str
+
+
+@dataclass(frozen=True)
+class BlockRecord:
+    """One sealed block. ``slot`` is the interval of world time it was made in, ``awaited`` how
+    many more blocks shall follow it even if nothing is sent."""
+
+    header: BlockHeader
+    slot: int
+    awaited: int
+    document: str
+    transactions: tuple[TransactionRecord, ...] = ()
+    logs: tuple[LogRecord, ...] = ()
+
+    @property
+    def number(self) -> int:
+        return int(self.header.block_number)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What clients may know: the newest block that is durable."""
+
+    header: BlockHeader
+    slot: int
+    awaited: int
+
+    @property
+    def number(self) -> int:
+        return int(self.header.block_number)
+
 
 _ERA = "era"
 

@@ -1,29 +1,143 @@
 """The chain: what LiteSVM executes, at our time, once, and on disk before it is told.
 
-Used by one thread.
+It begins with coins of faucet, maker and exchanges, and the catalogue's mints. Used by one thread.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from solders.account import Account
+from solders.keypair import Keypair
 from solders.pubkey import Pubkey
+from solders.token.state import Mint, TokenAccount, TokenAccountState
 from solders.transaction import VersionedTransaction
 
-from swapdesk.sandbox.node.solana.documents import read_mint, read_token_account
-from swapdesk.sandbox.node.solana.first_state import first_accounts
-from swapdesk.sandbox.node.solana.genesis import genesis_hash, shown_hash
-from swapdesk.sandbox.node.solana.machine import Machine, Outcome
-from swapdesk.sandbox.node.solana.records import record_meta
-from swapdesk.sandbox.node.solana.slots import Blockhashes, Instant, Slots
+from swapdesk.chain.solana.programs import SYSTEM, TOKEN, token_account
+from swapdesk.sandbox.node.solana.documents import (
+    MINT_BYTES,
+    TOKEN_ACCOUNT_BYTES,
+    balances,
+    inner_instructions,
+    read_mint,
+    read_token_account,
+    returned_data,
+    token_amount,
+)
+from swapdesk.sandbox.node.solana.genesis import (
+    FAUCET,
+    FAUCET_LAMPORTS,
+    MAKER,
+    MAKER_LAMPORTS,
+    MINTER,
+    catalogue_mints,
+    genesis_hash,
+    key_seed,
+    shown_hash,
+    wallet_lamports,
+)
+from swapdesk.sandbox.node.solana.machine import Blockhashes, Instant, Machine, Outcome, Slots
 from swapdesk.sandbox.node.solana.store import Record, Store, StoredAccount
 from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.world import chains_by_name
+
+Decimals = Callable[[Pubkey], int | None]
+"""Those of a mint, None when there is none."""
+
+NO_ADDRESSES: dict[str, list[str]] = {"writable": [], "readonly": []}
+
+
+def status_of(error: Any) -> dict[str, Any]:
+    return {"Ok": None} if error is None else {"Err": error}
+
+
+def record_meta(
+    outcome: Outcome, transaction: VersionedTransaction, decimals: Decimals
+) -> dict[str, Any]:
+    """The ``meta`` of ``getTransaction``."""
+    found = {
+        **moved(outcome, transaction.message.account_keys, decimals),
+        "err": outcome.error,
+        "status": status_of(outcome.error),
+        "fee": outcome.details.fee(),
+        "logMessages": outcome.details.logs(),
+        "innerInstructions": inner_instructions(outcome.details),
+        "computeUnitsConsumed": outcome.details.compute_units_consumed(),
+        "loadedAddresses": NO_ADDRESSES,
+        "rewards": [],
+    }
+    returned = returned_data(outcome.details)
+    return found if returned is None else {**found, "returnData": returned}
+
+
+def moved(outcome: Outcome, keys: Sequence[Pubkey], decimals: Decimals) -> dict[str, Any]:
+    """Balances before and after, of coins and of tokens."""
+    return {
+        "preBalances": balances(outcome.before),
+        "postBalances": balances(outcome.after),
+        "preTokenBalances": _tokens(outcome.before, decimals),
+        "postTokenBalances": _tokens(outcome.after, decimals),
+    }
+
+
+def _tokens(accounts: Sequence[Account | None], decimals: Decimals) -> list[dict[str, Any]]:
+    found = []
+    for index, account in enumerate(accounts):
+        token = read_token_account(account)
+        if account is None or token is None:
+            continue
+        places = decimals(token.mint)
+        if places is None:
+            continue
+        found.append(
+            {
+                "accountIndex": index,
+                "mint": str(token.mint),
+                "owner": str(token.owner),
+                "programId": str(account.owner),
+                "uiTokenAmount": token_amount(token.amount, places),
+            }
+        )
+    return found
+
+
+def sandbox_keypair(key: bytes, name: str) -> Keypair:
+    """The sandbox's own account of this name."""
+    return Keypair.from_seed(key_seed(key, name))
+
+
+def first_accounts(machine: Machine, key: bytes) -> dict[Pubkey, Account]:
+    """Coins of the faucet, the maker and the exchanges, and the catalogue's mints with what maker
+    and exchanges hold of them."""
+    minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
+    lamports = wallet_lamports()
+    wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}
+    rent, holding = (machine.rent_exempt(size) for size in (MINT_BYTES, TOKEN_ACCOUNT_BYTES))
+    accounts = {
+        sandbox_keypair(key, FAUCET).pubkey(): Account(FAUCET_LAMPORTS, b"", SYSTEM),
+        maker: Account(MAKER_LAMPORTS, b"", SYSTEM),
+        **{wallets[name]: Account(held, b"", SYSTEM) for name, held in lamports.items()},
+    }
+    for each in catalogue_mints():
+        address = Pubkey.from_string(each.address)
+        mint = Mint(minter, each.supply, each.decimals, True)
+        accounts[address] = Account(rent, bytes(mint), TOKEN)
+        holders = [(maker, each.held), *((wallets[name], units) for name, units in each.reserves)]
+        for holder, units in holders:
+            if units:
+                accounts[token_account(holder, address)] = Account(
+                    holding, bytes(_held(address, holder, units)), TOKEN
+                )
+    return accounts
+
+
+def _held(mint: Pubkey, holder: Pubkey, units: int) -> TokenAccount:
+    return TokenAccount(mint, holder, units, None, TokenAccountState.Initialized, None, 0)
 
 
 @dataclass(frozen=True)

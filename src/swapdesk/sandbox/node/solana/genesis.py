@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from swapdesk.chain.addresses import base58
-from swapdesk.sandbox.dex_listing import quoted_by_maker
 from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.reserves import reserves_of
+from swapdesk.sandbox.token_rows import quoted_by_maker
 from swapdesk.sandbox.world import WorldToken, world_tokens
 
 FAUCET = "faucet"

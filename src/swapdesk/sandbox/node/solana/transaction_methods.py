@@ -13,8 +13,8 @@ from solders.transaction import VersionedTransaction
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.solana.programs import LOADERS
 from swapdesk.chain.solana.transaction import TransactionRefused, read_transaction
-from swapdesk.sandbox.node.solana.account_methods import show_account
-from swapdesk.sandbox.node.solana.chain import Chain, Refusal
+from swapdesk.sandbox.node.solana.chain import Chain, Refusal, moved, status_of
+from swapdesk.sandbox.node.solana.chain_methods import behind, seen, show_account, with_context
 from swapdesk.sandbox.node.solana.documents import (
     inner_instructions,
     returned_data,
@@ -30,8 +30,7 @@ from swapdesk.sandbox.node.solana.params import (
     flag,
     packet,
 )
-from swapdesk.sandbox.node.solana.problem import Problem, SolanaCode, bad_params
-from swapdesk.sandbox.node.solana.records import moved, status_of
+from swapdesk.sandbox.node.solana.problem import Problem, SolanaCode, bad_params, words_of
 from swapdesk.sandbox.node.solana.store import Record
 from swapdesk.sandbox.node.solana.terms import (
     CONFIRMED_AFTER,
@@ -39,8 +38,6 @@ from swapdesk.sandbox.node.solana.terms import (
     SKIPPED_SLOTS,
     WINDOW,
 )
-from swapdesk.sandbox.node.solana.view import behind, seen, with_context
-from swapdesk.sandbox.node.solana.words import words_of
 
 MOST_STATUSES = 256
 

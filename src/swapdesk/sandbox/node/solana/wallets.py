@@ -1,7 +1,7 @@
 """The wallets of exchanges and payer on the embedded Solana chain.
 
 Addresses are known before the chain is open. What a payment is comes from the books
-(``node.outgoing``); here is only remembered what the chain has just said against one.
+(``node.ledger``); here is only remembered what the chain has just said against one.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class SolanaWallets:
 
     async def _executed(self, node: SolanaNode, name: str, raw: bytes) -> None:
         from swapdesk.sandbox.node.solana.chain import EXPIRED, REPEATED, Refusal
-        from swapdesk.sandbox.node.solana.words import words_of
+        from swapdesk.sandbox.node.solana.problem import words_of
 
         try:
             outcome = await node.execute(raw)

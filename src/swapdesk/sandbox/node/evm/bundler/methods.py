@@ -1,24 +1,112 @@
-"""The bundler's JSON-RPC (ERC-7769), beside the chain's own methods."""
+"""The bundler's JSON-RPC methods (ERC-7769) for each chain, and its estimates of gas."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from swapdesk.chain.deployments import ENTRY_POINT
+from swapdesk.chain.user_operation.entry_point import VALIDATE_USER_OP
+from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import OperationError, UserOperation
+from swapdesk.chain.user_operation.packing import pack
 from swapdesk.chain.user_operation.rpc_form import (
     FEE_FIELDS,
     GAS_FIELDS,
     operation_json,
     read_operation,
 )
-from swapdesk.sandbox.node.evm.bundler.codes import fields
-from swapdesk.sandbox.node.evm.bundler.estimation import estimate
-from swapdesk.sandbox.node.evm.bundler.sightings import operation_of, sighted
-from swapdesk.sandbox.node.evm.bundler.submission import Bundler
+from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
+from swapdesk.sandbox.evm_world.parties import BUNDLER
+from swapdesk.sandbox.node.evm.bundler.rows import OperationRows
+from swapdesk.sandbox.node.evm.bundler.submission import Bundler, operation_of, sighted
+from swapdesk.sandbox.node.evm.bundler.validation import (
+    BundlerCode,
+    fields,
+    least_pre_verification_gas,
+)
 from swapdesk.sandbox.node.evm.call_request import read_bytes
+from swapdesk.sandbox.node.evm.live_chain import LiveChain
+from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.serialize import data, quantity
+
+VERIFICATION_AROUND = 120_000
+"""What the EntryPoint itself takes of the verification's gas, the prefund's payment included.
+What is left of it is given back whole."""
+_PART_GAS = 8_000_000
+_SAMPLE = bytes.fromhex(
+    "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
+    "7aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1c"
+)
+"""A signature of the right form by nobody, so that checking it costs what a good one's does."""
+
+
+class _Part(StrEnum):
+    """What is executed one after the other; the value is the EntryPoint's word for its failure."""
+
+    CREATE = "AA13 initCode failed or OOG"
+    VERIFY = "AA23 reverted"
+    CALL = "execution"
+
+
+async def estimate(
+    chain: LiveChain, operation: UserOperation, overrides: Any
+) -> tuple[int, int, int]:
+    """Pre-verification, verification and call gas. Raises Problem."""
+    if len(operation.signature) != len(_SAMPLE):
+        operation = operation.signed(_SAMPLE)
+    told = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
+    validates = VALIDATE_USER_OP.call(tuple(pack(operation)), told, 0)
+    parts = {_Part.VERIFY: _call(ENTRY_POINT, operation.sender, validates)}
+    if operation.factory is not None:
+        creates = _call(SENDER_CREATOR, operation.factory, operation.factory_data)
+        parts = {_Part.CREATE: creates, **parts}
+    if operation.call_data:
+        parts[_Part.CALL] = _call(ENTRY_POINT, operation.sender, operation.call_data)
+    block: dict[str, Any] = {"calls": list(parts.values())}
+    if overrides is not None:
+        block["stateOverrides"] = overrides
+    (simulated,) = await chain.reading.simulate(
+        chain.head.header, {"blockStateCalls": [block], "validation": False}
+    )
+    used = {
+        part: _used(part, outcome) for part, outcome in zip(parts, simulated["calls"], strict=True)
+    }
+    inside = used.pop(_Part.CALL, 0)
+    # The widest numbers there are, so that what is filled in later costs no more bytes.
+    widest = (1 << 120) - 1
+    whole = replace(
+        operation,
+        call_gas_limit=max(operation.call_gas_limit, 1 << 24),
+        verification_gas_limit=max(operation.verification_gas_limit, 1 << 24),
+        pre_verification_gas=max(operation.pre_verification_gas, 1 << 24),
+        max_fee_per_gas=operation.max_fee_per_gas or widest,
+        max_priority_fee_per_gas=operation.max_priority_fee_per_gas or widest,
+        signature=b"\xff" * len(operation.signature),
+    )
+    pre = least_pre_verification_gas(whole)
+    verification = sum(used.values()) * 115 // 100 + VERIFICATION_AROUND
+    return pre + pre // 50, verification, inside * 5 // 4
+
+
+def _call(sender: str, to: str, data: bytes) -> dict[str, str]:
+    return {"from": sender, "to": to, "data": "0x" + data.hex(), "gas": hex(_PART_GAS)}
+
+
+def _used(part: _Part, outcome: dict[str, Any]) -> int:
+    if outcome["status"] == "0x1":
+        return int(outcome["gasUsed"], 16)
+    error = outcome["error"]
+    data = error.get("data")
+    if part is _Part.CALL:
+        raise Problem(error["message"], BundlerCode.EXECUTION, data)
+    raise Problem(f"{part}: {error['message']}", BundlerCode.REJECTED, data)
+
 
 Run = Callable[..., Awaitable[Any]]
 Table = dict[str, tuple[Run, int, int]]
@@ -124,3 +212,26 @@ def _require_ours(entry_point: Any) -> None:
 
 def _hash(value: Any) -> bytes:
     return read_bytes(value, "the hash of the operation", 32)
+
+
+class Bundlers:
+    """One for each chain of the node, over one file below ``directory``."""
+
+    def __init__(self, node: EvmNode, directory: Path) -> None:
+        self._rows = OperationRows(directory / "chains" / "bundler.db")
+        self._bundlers = {
+            name: Bundler(chain, node.account(name, BUNDLER), self._rows)
+            for name, chain in node.chains.items()
+        }
+        self._running = [asyncio.create_task(one.run()) for one in self._bundlers.values()]
+
+    def methods(self, chain: str) -> Table:
+        """The JSON-RPC of one chain's bundler."""
+        return BundlerMethods(self._bundlers[chain]).table
+
+    async def close(self) -> None:
+        """What is written down is taken up at the next start."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        self._rows.close()

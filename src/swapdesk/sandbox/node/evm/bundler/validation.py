@@ -1,9 +1,12 @@
-"""Whether an operation may be taken: its numbers, and what happens when it is tried."""
+"""Whether an operation may be taken: its numbers, and what happens when it is tried. Error codes are
+those of ERC-7769.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from swapdesk.chain.deployments import ENTRY_POINT
@@ -18,10 +21,42 @@ from swapdesk.chain.user_operation.entry_point import (
 )
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.packing import pack
-from swapdesk.sandbox.node.evm.bundler.codes import BundlerCode, fields, refused
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.terms import GAS_LIMIT
+
+
+class BundlerCode(IntEnum):
+    REJECTED = -32500
+    """By the EntryPoint or the account."""
+    PAYMASTER = -32501
+    OPCODE = -32502
+    DEADLINE = -32503
+    BANNED = -32504
+    STAKE = -32505
+    AGGREGATOR = -32506
+    SIGNATURE = -32507
+    EXECUTION = -32521
+    """The calls inside would fail."""
+    FIELDS = -32602
+
+
+_CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
+
+
+def refused(failed: FailedOp) -> Problem:
+    """The EntryPoint's own words under the code that stands for them."""
+    code = _CODES.get(failed.code, BundlerCode.REJECTED)
+    if failed.code.startswith("AA3"):
+        code = BundlerCode.PAYMASTER
+    inner = f": {revert_words(failed.inner)}" if failed.inner else ""
+    data = "0x" + failed.inner.hex() if failed.inner else None
+    return Problem(f"{failed.reason}{inner}", code, data)
+
+
+def fields(words: str) -> Problem:
+    return Problem(words, BundlerCode.FIELDS)
+
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000

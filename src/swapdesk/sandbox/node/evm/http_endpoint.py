@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from starlette.datastructures import Headers
@@ -18,13 +19,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from swapdesk.sandbox.http_protocols import CUT
+from swapdesk.sandbox.http_server import CUT
 from swapdesk.sandbox.loopback import misled
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
-from swapdesk.sandbox.node.evm.written import Written
 from swapdesk.wire.encoding.codec import decode_json
+
+
+@dataclass(frozen=True)
+class Written:
+    text: str
+
 
 EVM_PATHS = {f"/evm/{name}": name for name in EVM_CHAINS}
 """The chain behind each path."""
@@ -166,3 +172,25 @@ def _failed(number: Any, problem: Problem) -> bytes:
 
 def _json(document: Any) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
+
+
+class ChainDoors:
+    """Serves what the paths of its doors say; anything else is not found."""
+
+    def __init__(self, *doors: Door) -> None:
+        self._doors = {path: door for door in doors for path in door.paths}
+        self._roots = frozenset(path.split("/")[1] for path in self._doors)
+
+    def serves(self, path: str) -> bool:
+        """Whether a path is meant for a chain, known or not."""
+        return path.startswith("/") and path.split("/")[1] in self._roots
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        door = self._doors.get(scope["path"])
+        if door is None:
+            answer = Response("There is no such chain.", status_code=404, media_type="text/plain")
+            await answer(scope, receive, send)
+            return
+        await door(scope, receive, send)
