@@ -4,8 +4,8 @@
 those with one; ``settlement`` moves what arrived on. Funds on the ledger chains are conserved to
 the last unit.
 
-On embedded chains the ledger is the exchanges' book and the chain the money (``chain_books``,
-``outgoing``). A payment is signed inside the transaction that books it. Before anything that is
-due the books are brought up to the newest block: what is read twice is booked once, and what was
-unwound is booked back. A leg that needs a chain which is not open waits for it.
+On embedded chains the ledger is the exchanges' book and the chain the money (``chain_books``). A
+payment is signed inside the transaction that books it. Before anything that is due the books are
+brought up to the newest block: what is read twice is booked once, and what was unwound is booked
+back. A leg that needs a chain which is not open waits for it.
 """

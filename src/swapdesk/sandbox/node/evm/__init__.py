@@ -14,7 +14,7 @@ JSON-RPC to ``POST /evm/{shortName}`` and need no token. Inside the process the 
 ``await node.confirmed(chain, hash)``
     The receipt, once it is in a block.
 ``node.account(chain, name)``
-    A ``ChainAccount`` for a key of the sandbox (``sandbox_keys``): ``address``,
+    A ``ChainAccount`` for a key of the sandbox (``genesis``): ``address``,
     ``await send(to, value=, payload=, gas=, awaited=)``, and ``await sign(...)``, which only
     signs. The same name gives the same address on every chain and at every start. ``faucet``,
     ``operator`` and the parties of ``sandbox.evm_world`` hold coins from block 0; others are

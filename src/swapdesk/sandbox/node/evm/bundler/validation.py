@@ -1,5 +1,6 @@
-"""Whether an operation may be taken: its numbers, and what happens when it is tried. Error codes are
-those of ERC-7769.
+"""Whether an operation may be taken: its numbers, and what happens when it is tried.
+
+Error codes are those of ERC-7769.
 """
 
 from __future__ import annotations
