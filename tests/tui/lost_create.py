@@ -9,7 +9,7 @@ import httpx
 
 from swapdesk.tui.screens.candidates import CandidatesScreen
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_words import Step
+from swapdesk.tui.screens.create_state import Step
 from swapdesk.wire.exchanges import ExchangeRequest
 from tui.desk_run import DeskRun, Market
 
@@ -54,12 +54,12 @@ async def to_candidates(run: DeskRun) -> None:
 
     def over() -> bool:
         clock.advance(0.5)
-        return screen.step is Step.UNKNOWN
+        return screen.state.step is Step.UNKNOWN
 
     await run.settle(over, "the end of the look")
     clock.advance(SILENCE.total_seconds())
-    assert screen.sent_intent is not None
-    await run.app.push_screen(CandidatesScreen(run.app.session, screen.sent_intent))
+    assert screen.state.sent_intent is not None
+    await run.app.push_screen(CandidatesScreen(run.app.session, screen.state.sent_intent))
     # The desk looks by itself too, and the user waits meanwhile.
     while "2 orders since then may be this one." not in run.text:
         clock.advance(5)

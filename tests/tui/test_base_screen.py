@@ -116,7 +116,7 @@ class Desk(SafeApp[None]):
     def on_mount(self) -> None:
         self.push_screen(self.quotes)
 
-    def on_verb_screen_go(self, event: DeskScreen.Go) -> None:
+    def on_desk_screen_go(self, event: DeskScreen.Go) -> None:
         self.went.append(event.verb)
 
 

@@ -7,7 +7,7 @@ import httpx
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.tui.screens.candidates import CandidatesScreen
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_words import Step
+from swapdesk.tui.screens.create_state import Step
 from swapdesk.tui.screens.order import OrderScreen
 from tui.desk_run import DeskRun, Market
 
@@ -28,13 +28,13 @@ async def to_unknown(market: Market, run: DeskRun) -> str:
 
     def over() -> bool:
         market.clock.advance(0.5)
-        return screen.step is Step.UNKNOWN
+        return screen.state.step is Step.UNKNOWN
 
     await run.settle(over, "the end of the look")
     market.network.after = None
-    assert screen.sent_intent is not None
-    await run.app.push_screen(CandidatesScreen(run.app.session, screen.sent_intent))
-    return screen.sent_intent
+    assert screen.state.sent_intent is not None
+    await run.app.push_screen(CandidatesScreen(run.app.session, screen.state.sent_intent))
+    return screen.state.sent_intent
 
 
 async def test_the_order_is_compared_and_taken(market: Market) -> None:

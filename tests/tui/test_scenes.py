@@ -65,7 +65,7 @@ def footer_faults(run: DeskRun) -> list[str]:
         return []
     faults = []
     active, shown = screen.active_bindings, {hint.verb for hint in screen._keys.hints}
-    for verb, standing in screen._working():
+    for verb, standing in screen.verbs.working():
         if not verb.FOOTER or (standing.verb or verb.VERB) not in shown:
             continue
         # A field submits and a list chooses by itself; the screen listens to both.

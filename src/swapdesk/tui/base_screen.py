@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize, ScreenResume
+from textual.message import Message
+from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -22,11 +26,13 @@ from swapdesk.clock import Clock
 from swapdesk.tui.bound_keys import bind_keys
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
+from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import Keys
-from swapdesk.tui.commands.key_names import shown_key, split_keys
+from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.notice_log import NoticeLog
+from swapdesk.tui.screen_verbs import THEME_ENTRY, ScreenVerbs, Working, verbs_of_screen
+from swapdesk.tui.stillness import StillnessGuard
 from swapdesk.tui.too_small import TooSmall, is_too_small
-from swapdesk.tui.verb_screen import VerbScreen
 from swapdesk.tui.widgets.frame import Frame, FrameState
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 from swapdesk.tui.widgets.money_line import MoneyLine, MoneyState
@@ -36,8 +42,13 @@ NOTICE_SECONDS = 4.0
 WARNING_SECONDS = 10.0
 
 
-class DeskScreen(VerbScreen, bare=True):
-    """Subclasses yield widgets in :meth:`compose_body` and bring the verbs of a VerbScreen."""
+class DeskScreen(Screen[None]):
+    """Subclasses yield widgets in :meth:`compose_body`, list ``VERBS`` and define a ``do_*`` for
+    each. A verb of everywhere that they do not do becomes a :class:`Go` for the application.
+    """
+
+    VERBS: ClassVar[tuple[type[Command], ...]] = ()
+    _verbs_here: ClassVar[tuple[type[Command], ...]] = ()
 
     DEFAULT_CSS = """
     DeskScreen {
@@ -59,6 +70,20 @@ class DeskScreen(VerbScreen, bare=True):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
+    @dataclass
+    class Go(Message):
+        """A verb of everywhere was chosen: the application opens the place."""
+
+        verb: type[Command]
+
+    def __init_subclass__(cls, *, bare: bool = False, **options: Any) -> None:
+        """``bare``: a base of screens, which has no keys of its own to hand down."""
+        if not bare:
+            cls._verbs_here = verbs_of_screen(cls.VERBS)
+            own: list[BindingType] = list(cls.__dict__.get("BINDINGS", ()))
+            cls.BINDINGS = [*own, *(verb.binding() for verb in cls._verbs_here)]
+        super().__init_subclass__(**options)
+
     def __init__(
         self,
         frame: FrameState,
@@ -67,7 +92,10 @@ class DeskScreen(VerbScreen, bare=True):
         money: MoneyState | None = None,
         **place: Any,
     ) -> None:
-        super().__init__(clock, **place)
+        super().__init__(**place)
+        self.guard = StillnessGuard(clock)
+        self.verbs = ScreenVerbs(self._verbs_here, self.verb_standing, self._keymap)
+        self._shown_step = ""
         self._compositor = CellCompositor()
         self._frame = Frame(frame)
         self._money = MoneyLine(money or MoneyState(""))
@@ -86,6 +114,71 @@ class DeskScreen(VerbScreen, bare=True):
     def compose_side(self) -> Iterable[Widget]:
         """A side panel (class ``side``); nothing by default."""
         return ()
+
+    def verb_standing(self, verb: type[Command]) -> Standing:
+        """Cost, lock and visibility of a verb in the present state."""
+        return READY
+
+    def in_footer(self) -> Working:
+        """The verbs that the footer shows, the main one first."""
+        return [(verb, standing) for verb, standing in self.verbs.working() if verb.FOOTER]
+
+    # verbs
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action != "command":
+            return super().check_action(action, parameters)
+        verb = self.verbs.named(str(parameters[0]))
+        if verb is None or (self.has_class("-too-small") and not verb.WHEN_TOO_SMALL):
+            return False
+        return not self.verb_standing(verb).hidden
+
+    async def action_command(self, name: str) -> None:
+        """Do a verb: locked ones say why, money verbs need a still screen."""
+        verb = self.verbs.named(name)
+        if verb is None:
+            return
+        standing = self.verb_standing(verb)
+        if standing.hidden:
+            return
+        if standing.locked:
+            self.show_notice(f"{verb.text()}: {standing.locked}.", "warning")
+            return
+        refusal = self.guard.refusal(self._shown_step) if verb.MONEY else None
+        if refusal is not None:
+            self.show_notice(refusal.value, "warning")
+            return
+        act = getattr(self, verb.method(), None)
+        if act is None:
+            self.post_message(self.Go(verb))
+            return
+        result = act()
+        if result is not None:
+            await result
+
+    def do_keys(self) -> None:
+        from swapdesk.tui.widgets.help_overlay import HelpOverlay
+
+        self.app.push_screen(HelpOverlay(self.verbs.help_groups(self.focused)))
+
+    def do_palette(self) -> None:
+        from swapdesk.tui.widgets.palette_overlay import PaletteOverlay
+
+        names: list[str] = getattr(self.app, "theme_names", [])
+        self.app.push_screen(PaletteOverlay(self.verbs.palette_entries(names)), self._chosen)
+
+    async def _chosen(self, key: str | None) -> None:
+        if key is None:
+            return
+        if key.startswith(THEME_ENTRY):
+            app: Any = self.app
+            self.show_notice(app.choose_theme(key.removeprefix(THEME_ENTRY)))
+            return
+        await self.action_command(key)
+
+    def _keymap(self) -> dict[str, str]:
+        keymap: dict[str, str] = getattr(self.app, "keymap", {})
+        return keymap
 
     # what a subclass calls
 
@@ -119,7 +212,7 @@ class DeskScreen(VerbScreen, bare=True):
         """Draw the footer from the verbs and their present standing."""
         self._shown_step = self.guard.step
         self._keys.say_help_key(self._help_key())
-        self.set_keys([self._hint(verb, now) for verb, now in self.in_footer()])
+        self.set_keys(self.verbs.hints(self.in_footer()))
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:
@@ -202,7 +295,7 @@ class DeskScreen(VerbScreen, bare=True):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        bind_keys(self, self._keymap)
+        bind_keys(self, self._keymap())
         self.refresh_keys()
 
     def on_resize(self) -> None:
@@ -227,7 +320,7 @@ class DeskScreen(VerbScreen, bare=True):
     def _help_key(self) -> str:
         """The first of its keys that is not typed into the field that has the focus."""
         field = self.focused
-        for key in split_keys(self._keymap.get(Keys.id(), Keys.KEY)):
+        for key in self.verbs.keys(Keys):
             shown = shown_key(key)
             character = shown if len(shown) == 1 else None
             if field is None or not field.check_consume_key(key, character):

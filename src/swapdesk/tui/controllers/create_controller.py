@@ -77,7 +77,7 @@ class CreateController:
             (
                 one
                 for one in self._host.screen_stack
-                if isinstance(one, CreateScreen) and one.sent_intent == event.intent.id
+                if isinstance(one, CreateScreen) and one.state.sent_intent == event.intent.id
             ),
             None,
         )

@@ -1,16 +1,32 @@
-"""Whom to pay, then exactly what is about to be confirmed; ``c`` acts on that alone."""
+"""Whom to pay, then exactly what is about to be confirmed; ``c`` acts on that alone.
+
+The form has the fields, ``CreateState`` what is locked and sent, ``Payer`` what the wallet says.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
+from textual.widget import Widget
 
-from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze, still_stands
+from swapdesk.flows.creation.confirm_intent import (
+    Consent,
+    NotFreezable,
+    consent_for,
+    freeze,
+    still_stands,
+)
+from swapdesk.flows.creation.create_checks import Checked, TypedBefore
 from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
-from swapdesk.flows.intents.intent import IntentKind
-from swapdesk.flows.quotes.requote import follow_route, lost_percent
+from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.notation import copied_amount
+from swapdesk.flows.payees.recipients import challenge_for
+from swapdesk.flows.quotes.asking_again import AskingAgain
+from swapdesk.flows.quotes.requote import lost_percent
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
+from swapdesk.tui.commands.command import Command, Standing
 from swapdesk.tui.commands.create import (
     Back,
     Complete,
@@ -21,28 +37,39 @@ from swapdesk.tui.commands.create import (
     NewQuote,
     NextField,
 )
-from swapdesk.tui.messages import QuotesArrived, QuotesFailed
+from swapdesk.tui.messages import BalanceKnown, QuotesArrived, QuotesFailed
+from swapdesk.tui.page import Page, budget_of
 from swapdesk.tui.quote_question import QuoteQuestion
+from swapdesk.tui.screens.create_asking import ask_before_sending
+from swapdesk.tui.screens.create_facts import Draft, intent_state, summary
 from swapdesk.tui.screens.create_form import CreateForm
-from swapdesk.tui.screens.create_view import CreateView
-from swapdesk.tui.screens.create_words import (
-    BUSY,
+from swapdesk.tui.screens.create_keys import locked, standing_of
+from swapdesk.tui.screens.create_payer import AccountFailed, AccountRead, OwnAccountsRead, Payer
+from swapdesk.tui.screens.create_state import (
     CHANGED_MEANWHILE,
+    CreateState,
     Step,
-    said_gone,
+    money_of,
+    verdict_of,
     worse_quote,
 )
 from swapdesk.tui.screens.frozen_panel import FrozenPanel
+from swapdesk.tui.session import Session
+from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.intent_panel import IntentState
 from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_rows import TextRows
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from swapdesk.flows.creation.order_verification import NotCreated, Unknown
+    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.ranking import RankedQuote
 
-    from swapdesk.wallet.accounts import Account
+NOT_SENT = "Another order is being created. This one was not sent: press c again later."
 
 
-class CreateScreen(CreateView):
+class CreateScreen(Page):
     """The form of one chosen route."""
 
     NAME = "Create"
@@ -50,32 +77,181 @@ class CreateScreen(CreateView):
     VERBS = (Create, NewQuote, Edit, NextField, Complete, FieldBelow, FieldAbove, Back)
     AUTO_FOCUS: ClassVar[str | None] = ""
 
+    def __init__(
+        self, session: Session, board: QuoteBoard, row: RankedQuote, typed: TypedBefore
+    ) -> None:
+        """``typed`` is what the form begins with; it is kept up to date for the next form."""
+        super().__init__(session, context=_what(board))
+        self.state = CreateState(board, row)
+        self._payer = Payer(session.desk, self.post_message)
+        self._hidden: frozenset[int] = frozenset()
+        self._seen_whole = False
+        self._asking = False
+        self._again = AskingAgain()
+        self._consented = ("", Consent())
+        self._typed = typed
+        self._form = CreateForm(session.desk, board, row, typed)
+        self._panel = FrozenPanel(IntentState([]), classes="side")
+        self._summary = TextRows(id="summary")
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._form
+        yield self._summary
+
+    def compose_side(self) -> Iterable[Widget]:
+        yield self._panel
+
     def on_mount(self) -> None:
         self._form.focus_first()
-        self.find_account()
+        self._find_account()
         self.show()
 
-    def accounts_known(self, accounts: Sequence[Account], payee: Account | None) -> None:
-        """The wallet's own accounts are known as such, and ``payee`` is who gets it unless
-        somebody else is named."""
-        self._form.own(accounts, payee)
+    # what there is
+
+    @property
+    def row(self) -> RankedQuote:
+        return self.state.row
+
+    @property
+    def counting(self) -> bool:
+        return self.state.step in (Step.OPEN, Step.READY)
+
+    def expired(self) -> bool:
+        return self.row.expired(self.now())
+
+    def consent(self) -> Consent:
+        """That of the quote, with what is to be said of the memos.
+
+        The former is found once: looking for imitations reads the whole list of tokens.
+        """
+        quote_id, consent = self._consented
+        if quote_id != self.row.quote_id:
+            consent = consent_for(self.state.board, self.row, self.desk.catalog, self.now())
+            self._consented = (self.row.quote_id, consent)
+        checked = self._form.checked()
+        refund = checked.refund.differs if checked.refund is not None else None
+        return consent.also(checked.memo.differs).also(refund)
+
+    def _typing(self) -> bool:
+        return self.focused is not self._panel
+
+    # drawing
+
+    def show(self) -> None:
+        state, checked, now = self.state, self._form.checked(), self.now()
+        self._form.show(checked)
+        lack = self._payer.lack_check(state.board, state.row)
+        if not checked.recipient.text and lack is not None:
+            self._form.say_recipient(lack)
+        draft = Draft(
+            state.board,
+            state.row,
+            checked.recipient,
+            checked.memo,
+            checked.refund,
+            checked.intermediate,
+            hidden=self._hidden,
+            intent=state.intent,
+            was=state.was,
+            cost=self._cost(),
+            verdict=self._verdict(checked, lack),
+            account=self._payer.account,
+            have=self._payer.balance,
+        )
+        self._panel.show(intent_state(draft, now))
+        self._summary.show(summary(draft, now))
+        self._restart_stillness()
+        self._say_money(checked)
+        self.refresh_keys()
+
+    def _restart_stillness(self) -> None:
+        """What makes the create key work is a change of the screen, whatever made it."""
+        whole = self._panel.whole
+        if whole is not self._seen_whole:
+            self._seen_whole = whole
+            self.guard.changed(self.guard.step)
+
+    def _cost(self) -> str:
+        link = self.link
+        budget = budget_of(link, "exchange") if link is not None else None
+        return "1 exchange" if budget is None else f"1 exchange of {budget.left}"
+
+    def _verdict(self, checked: Checked, lack: Check | None) -> Check | None:
+        state = self.state
+        if state.busy or state.step is Step.FAILED:
+            return state.said
+        if self._asking:
+            turn = self._again.turn
+            said = "asking for a new quote"
+            return Check(Verdict.UNKNOWN, f"{said}, {turn}" if turn else said)
+        if again := self._said_again():
+            return Check(Verdict.WARNING, "The calls of this window are used up:", again)
+        if not checked.problems and not self.expired() and lack is not None:
+            return lack
+        return verdict_of(
+            state.step, state.row, checked, self.consent(), self.now(), typing=self._typing()
+        )
+
+    def _said_again(self) -> str:
+        """When a new quote is asked for again by itself; empty when it is not."""
+        return self._again.words(self.session.clock.monotonic())
+
+    def _say_money(self, checked: Checked) -> None:
+        money = money_of(
+            self.state.step,
+            self.row,
+            checked,
+            self.now(),
+            typing=self._typing(),
+            whole=self._panel.whole,
+            after=self.state.failed,
+        )
+        self.set_money(money.where, money.next_, urgent=money.urgent)
+
+    def _hide(self, positions: frozenset[int]) -> None:
+        """Dots in place of what the user is asked to read elsewhere."""
+        self._hidden = positions
+        self._form.hide(positions)
+        self.show()
+
+    def verb_standing(self, verb: type[Command]) -> Standing:
+        state = self.state
+        return standing_of(
+            verb,
+            state.step,
+            typing=self._typing(),
+            expired=self.expired(),
+            asked="asked already" if self._asking else self._said_again(),
+            most=self._again.most,
+            on_chain=state.row.on_chain,
+            at_end=lambda: self._form.at_end,
+            locked=lambda: (
+                self._payer.lack(state.board, state.row)
+                or locked(
+                    self._form.checked(),
+                    self.consent(),
+                    connected=self.session.ready,
+                    frozen=state.intent is not None,
+                    whole=self._panel.whole,
+                )
+            ),
+        )
 
     # the form and its freezing
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
         """Another value: nothing is frozen any more."""
-        if self.step in BUSY:
+        if self.state.busy:
             return
-        self._intent = None
-        self.step = Step.OPEN
+        self.state.edited()
         self._form.keep_in(self._typed)
         self.settle_notice(self._form.values)
         self.show()
 
     @on(CreateForm.Completed)
     def _completed(self) -> None:
-        if self.step not in BUSY:
+        if not self.state.busy:
             self._freeze()
 
     @on(TextField.Refused)
@@ -89,43 +265,94 @@ class CreateScreen(CreateView):
 
     def _freeze(self) -> None:
         """What stands here now is what would be confirmed."""
-        checked = self._form.checked()
-        kind = IntentKind.PRIVATE_SEND if self.board.private_send else IntentKind.EXCHANGE
+        state, checked = self.state, self._form.checked()
+        kind = IntentKind.PRIVATE_SEND if state.board.private_send else IntentKind.EXCHANGE
         try:
-            self._intent = freeze(
+            intent = freeze(
                 kind,
-                self.row,
-                self.board,
+                state.row,
+                state.board,
                 checked.recipient,
                 checked.memo,
                 checked.refund,
                 self.desk.clock,
                 intermediate=checked.intermediate,
-                dex=self.dex_terms(),
+                dex=self._payer.dex_terms(state.board, state.row),
             )
-            if self._intent.dex is not None:
-                promise_of(self._intent)
+            if intent.dex is not None:
+                promise_of(intent)
         except (NotFreezable, NoDexSwap, NumberError) as refused:
-            self._intent = None
+            state.intent = None
             self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
             return
-        self.step = Step.READY
+        state.lock(intent)
         self.set_class(True, "-review")
         self._panel.focus()
-        self.step_changed(self._intent.id)
+        self.step_changed(intent.id)
         self.show()
 
-    def _unlock(self) -> None:
-        self._intent = None
-        if self.step is Step.READY:
-            self.step = Step.OPEN
+    # sending
+
+    def do_create(self) -> None:
+        self._thaw()
+        intent = self.state.intent
+        if intent is None or self.state.step is not Step.READY:
+            return
+
+        def stands() -> bool:
+            state = self.state
+            return state.intent is intent and state.step is Step.READY and not self.expired()
+
+        ask_before_sending(
+            self.app,
+            self.session.live_guard,
+            self.consent(),
+            challenge_for(self._form.checked().recipient, intent.id),
+            hide=self._hide,
+            stands=stands,
+            send=lambda: self._send(intent),
+        )
+
+    def _send(self, intent: Intent) -> None:
+        """Hand the intent on to what creates it: it leaves once."""
+        if intent.dex is not None:
+            self._sign(intent)
+            return
+        if self.state.step is not Step.READY or not self.controls.creates.create(intent):
+            self.show_notice(NOT_SENT, "warning")
+            return
+        self.state.sent(intent, self.now())
+        self.step_changed("sent")
+        self.show()
+
+    def _sign(self, intent: Intent) -> None:
+        if self.state.step is not Step.READY:
+            return
+        self.state.sent(intent, self.now())
+        self.step_changed("sent")
+        account = self._payer.account
+        name, plan = (account.name, account.plan) if account is not None else ("", None)
+        # Not awaited here: the pages above the first one, this one among them, go.
+        self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
+
+    def waiting(self) -> None:
+        """No answer came; the desk looks for the order."""
+        if self.state.step is Step.SENT:
+            self.state.looking()
+            self.show()
+
+    def ended(self, outcome: NotCreated | Unknown) -> None:
+        """The create came to an outcome that is no order."""
+        self.refresh_frame()
+        self.state.ended(outcome)
+        self.step_changed(self.state.step.value)
+        self.show()
 
     # while it stands
 
     def on_tick(self) -> None:
-        if self.step is Step.READY and self.expired():
-            self._intent = None
-            self.step = Step.OPEN
+        if self.state.step is Step.READY and self.expired():
+            self.state.unlock()
             self.step_changed("expired")
         if self._again.is_due(self.session.clock.monotonic()):
             self._ask(by_itself=True)
@@ -135,21 +362,17 @@ class CreateScreen(CreateView):
         self._thaw()
         self.show()
 
-    def do_create(self) -> None:
-        self._thaw()
-        super().do_create()
-
     def _thaw(self) -> None:
         """What is frozen is no longer what the form says: a name means another address now."""
-        intent, checked = self._intent, self._form.checked()
-        if intent is None or self.step is not Step.READY:
+        intent, checked = self.state.intent, self._form.checked()
+        if intent is None or self.state.step is not Step.READY:
             return
         if still_stands(
             intent, checked.recipient, checked.memo, checked.refund, checked.intermediate
         ):
             return
         # The focus stays: a key meant for the intent must not be typed into a field.
-        self._unlock()
+        self.state.unlock()
         self.step_changed("thawed")
         self.show()
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self._form.values)
@@ -168,7 +391,7 @@ class CreateScreen(CreateView):
             self._freeze()
 
     def do_edit(self) -> None:
-        self._unlock()
+        self.state.unlock()
         self.set_class(False, "-review")
         self._form.focus_first()
         self.show()
@@ -200,39 +423,33 @@ class CreateScreen(CreateView):
 
     async def _fetch(self) -> None:
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
-        question, quotes = QuoteQuestion.of(self.board), self.desk.link.quotes
+        board, quotes = self.state.board, self.desk.link.quotes
+        question, told = QuoteQuestion.of(board), self._again.may_repeat
         fixed = self.row.quote.fixed
-        told = self._again.may_repeat
-        self.post_message(await question.rate(quotes, self.board, told, fixed=fixed))
+        self.post_message(await question.rate(quotes, board, told, fixed=fixed))
 
     @on(QuotesArrived)
     def _arrived(self, event: QuotesArrived) -> None:
         self._asking = False
         self._again.answered()
-        self.step, self._said = Step.OPEN, None
         self.refresh_frame()
-        before, row = self.row, follow_route(event.board, self.row)
+        before = self.row
         for screen in self.app.screen_stack:
             take = getattr(screen, "take", None)
             if take is not None:
                 take(event.board)
-        if row is None:
-            self.step = Step.FAILED
-            self._said = said_gone()
+        if not self.state.requoted(event.board):
             self.show()
             return
-        self.board, self.row = event.board, row
-        self.find_account()
-        self._was = before.figure if row.figure != before.figure else None
+        self._find_account()
         if self._typing() or self._form.checked().problems:
             # Whoever types goes on typing: the next letter would be a key of the locked intent.
             self.show()
         else:
             self._freeze()
-        lost = lost_percent(before, row)
+        lost = lost_percent(before, self.row)
         if lost is not None:
-            said = worse_quote(self.board, row, lost)
-            self.show_notice(said, "warning")
+            self.show_notice(worse_quote(self.state.board, self.row, lost), "warning")
 
     @on(QuotesFailed)
     def _quotes_failed(self, event: QuotesFailed) -> None:
@@ -245,5 +462,54 @@ class CreateScreen(CreateView):
 
     def work_failed(self, group: str) -> None:
         self._asking = False
-        if group == "create" and self.step is Step.SENT:
+        if group == "create" and self.state.step is Step.SENT:
             self.waiting()
+
+    # the wallet
+
+    def _find_account(self) -> None:
+        if self.link is not None:
+            self._ask_wallet(self._payer.find(self.state.board, self.row))
+
+    def _ask_wallet(self, question: Coroutine[Any, Any, None]) -> None:
+        self.run_worker(question, group="wallet", exclusive=True, exit_on_error=False)
+
+    def balances_changed(self) -> None:
+        if self.link is not None:
+            self._ask_wallet(self._payer.find_again(self.state.board, self.row))
+        self.show()
+
+    @on(BalanceKnown)
+    def _balance_known(self, event: BalanceKnown) -> None:
+        self._payer.own_balance = event.amount
+        self.show()
+
+    @on(OwnAccountsRead)
+    def _own_read(self, event: OwnAccountsRead) -> None:
+        self._form.own(event.accounts)
+        self.show()
+
+    @on(AccountRead)
+    def _account_read(self, event: AccountRead) -> None:
+        self._payer.read(event.found)
+        self._form.own(event.found.own, event.found.payee)
+        self.show()
+
+    @on(AccountFailed)
+    def _account_failed(self, event: AccountFailed) -> None:
+        self._payer.failed(event.said)
+        self.show()
+
+
+def _what(board: QuoteBoard) -> str:
+    """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
+    sold, bought, amount = (
+        board.token_in.symbol,
+        board.token_out.symbol,
+        copied_amount(board.amount),
+    )
+    if board.private_send:
+        return f"{amount} {sold} privately"
+    if board.wish.receive:
+        return f"{sold} → {amount} {bought}"
+    return f"{amount} {sold} → {bought}"

@@ -17,7 +17,7 @@ from swapdesk.tui.commands.create import (
     NextField,
 )
 from swapdesk.tui.commands.everywhere import HideAmounts, Keys, Palette, ReleaseMouse
-from swapdesk.tui.screens.create_words import BUSY, Step
+from swapdesk.tui.screens.create_state import BUSY, Step
 
 NOT_WHOLE = "enlarge the window"
 

@@ -147,7 +147,7 @@ class QuotesScreen(QuotesView):
         """Beside the rows stands why: then the keys are those of the explanation."""
         if not self._beside:
             return super().in_footer()
-        working = dict(self._working())
+        working = dict(self.verbs.working())
         return [(verb, working[verb]) for verb in BESIDE if verb in working]
 
     @property

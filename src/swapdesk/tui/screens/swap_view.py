@@ -156,7 +156,7 @@ class SwapView(Page):
 
     def _is_key(self, key: str) -> bool:
         """Whether a key on the empty line is a verb; everything else is the first character."""
-        return key == "space" or self.is_verb_key(key)
+        return key == "space" or self.verbs.has_key(key)
 
     def begins_word(self, text: str) -> bool | None:
         """Whether letters typed one after the other on the empty line begin a word of it, though
@@ -166,7 +166,7 @@ class SwapView(Page):
         """
         word, catalog = text.rstrip(" ."), self.catalog
         on_line = self.focused is self.line.field and not self.line.value
-        if catalog is None or not on_line or not word.isalpha() or not self.is_verb_key(word[0]):
+        if catalog is None or not on_line or not word.isalpha() or not self.verbs.has_key(word[0]):
             return False
         if not catalog.begins_a_symbol(word):
             return False

@@ -1,7 +1,8 @@
-"""Where the form of a create is, and what it says about itself; pure."""
+"""Where a create is, what may follow, and what the page says of it; pure."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -10,9 +11,11 @@ from swapdesk.flows.creation.confirm_intent import Consent
 from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.flows.creation.order_verification import NotCreated, Unknown
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, table_amount
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.requote import follow_route
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     quote_ended,
@@ -42,6 +45,68 @@ class Step(Enum):
 
 
 BUSY = (Step.SENT, Step.LOOKING, Step.UNKNOWN)
+
+
+@dataclass
+class CreateState:
+    """One chosen route on its way to an order.
+
+    ``intent`` is what the create key acts on, locked for review; ``sent_intent`` the id of the one
+    that left. ``failed`` says why nothing was created, once that is known; ``said`` is what stands
+    in place of the verdict. ``was`` is the figure of the quote before this one.
+    """
+
+    board: QuoteBoard
+    row: RankedQuote
+    step: Step = Step.OPEN
+    intent: Intent | None = None
+    sent_intent: str | None = None
+    said: Check | None = None
+    failed: Failure | None = None
+    was: Decimal | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether it left, so that nothing can be edited."""
+        return self.step in BUSY
+
+    def edited(self) -> None:
+        """Another value: nothing is locked any more."""
+        self.intent, self.step = None, Step.OPEN
+
+    def lock(self, intent: Intent) -> None:
+        self.intent, self.step = intent, Step.READY
+
+    def unlock(self) -> None:
+        self.intent = None
+        if self.step is Step.READY:
+            self.step = Step.OPEN
+
+    def sent(self, intent: Intent, now: datetime) -> None:
+        self.sent_intent = intent.id
+        self.step, self.said = Step.SENT, said_sent(now)
+
+    def looking(self) -> None:
+        """No answer came; the desk looks for the order."""
+        self.step, self.said = Step.LOOKING, said_looking()
+
+    def ended(self, outcome: NotCreated | Unknown) -> None:
+        """The create came to an outcome that is no order."""
+        self.step, self.said = said_ended(outcome)
+        self.failed = outcome.failure
+        if self.step is Step.FAILED:
+            self.intent = None
+
+    def requoted(self, board: QuoteBoard) -> bool:
+        """Take the same route of a new board; False when it is gone."""
+        before, row = self.row, follow_route(board, self.row)
+        if row is None:
+            self.step, self.said = Step.FAILED, said_gone()
+            return False
+        self.step, self.said = Step.OPEN, None
+        self.board, self.row = board, row
+        self.was = before.figure if row.figure != before.figure else None
+        return True
 
 
 def verdict_of(
