@@ -109,6 +109,10 @@ class CreateScreen(Page):
     # what there is
 
     @property
+    def board(self) -> QuoteBoard:
+        return self.state.board
+
+    @property
     def row(self) -> RankedQuote:
         return self.state.row
 
@@ -126,7 +130,7 @@ class CreateScreen(Page):
         """
         quote_id, consent = self._consented
         if quote_id != self.row.quote_id:
-            consent = consent_for(self.state.board, self.row, self.desk.catalog, self.now())
+            consent = consent_for(self.board, self.row, self.desk.catalog, self.now())
             self._consented = (self.row.quote_id, consent)
         checked = self._form.checked()
         refund = checked.refund.differs if checked.refund is not None else None
@@ -423,7 +427,7 @@ class CreateScreen(Page):
 
     async def _fetch(self) -> None:
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
-        board, quotes = self.state.board, self.desk.link.quotes
+        board, quotes = self.board, self.desk.link.quotes
         question, told = QuoteQuestion.of(board), self._again.may_repeat
         fixed = self.row.quote.fixed
         self.post_message(await question.rate(quotes, board, told, fixed=fixed))
@@ -449,7 +453,7 @@ class CreateScreen(Page):
             self._freeze()
         lost = lost_percent(before, self.row)
         if lost is not None:
-            self.show_notice(worse_quote(self.state.board, self.row, lost), "warning")
+            self.show_notice(worse_quote(self.board, self.row, lost), "warning")
 
     @on(QuotesFailed)
     def _quotes_failed(self, event: QuotesFailed) -> None:
@@ -469,14 +473,14 @@ class CreateScreen(Page):
 
     def _find_account(self) -> None:
         if self.link is not None:
-            self._ask_wallet(self._payer.find(self.state.board, self.row))
+            self._ask_wallet(self._payer.find(self.board, self.row))
 
     def _ask_wallet(self, question: Coroutine[Any, Any, None]) -> None:
         self.run_worker(question, group="wallet", exclusive=True, exit_on_error=False)
 
     def balances_changed(self) -> None:
         if self.link is not None:
-            self._ask_wallet(self._payer.find_again(self.state.board, self.row))
+            self._ask_wallet(self._payer.find_again(self.board, self.row))
         self.show()
 
     @on(BalanceKnown)
