@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.dex.swap_account import SwapAccount
-    from swapdesk.flows.intents.dex_terms import DexTerms
+    from swapdesk.flows.intents.intent import DexTerms
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
     from swapdesk.wallet.accounts import Account
@@ -91,7 +91,7 @@ class Payer:
         if not row.on_chain or self.account is None:
             return None
         from swapdesk.flows.catalog.coin_price import coin_price
-        from swapdesk.flows.intents.dex_terms import SLIPPAGE, terms_of
+        from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
         chain, asked = board.token_in.chain_data, board.wish.on_chain.slippage
         return terms_of(
