@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -33,9 +34,18 @@ def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield sandbox
 
 
+@pytest.fixture(scope="session")
+def issued(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a new node: issuing the world's money is most of what a test of one costs."""
+    path = tmp_path_factory.mktemp("issued") / "node.db"
+    Node(path, SystemClock(), seed=7, speed=Decimal(1)).close()
+    return path
+
+
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
+def node(tmp_path: Path, issued: Path) -> Iterator[Node]:
     """A node in this process, at speed 1: its time moves only by ``advance``."""
+    shutil.copy(issued, tmp_path / "node.db")
     made = Node(tmp_path / "node.db", SystemClock(), seed=7, speed=Decimal(1))
     yield made
     made.close()
