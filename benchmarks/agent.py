@@ -40,7 +40,7 @@ REMEMBERING = (
 import sys
 from dataclasses import replace
 from swapdesk.agent.__main__ import main
-import swapdesk.agent.process.looking as looking
+import swapdesk.agent.process.payload_assessment as looking
 
 read, seen = looking.read_facts, []
 

@@ -13,8 +13,8 @@ _TESTS = Path(__file__).parent
 _AGENT = (
     "swapdesk.agent.__main__",
     "swapdesk.agent.process.service",
-    "swapdesk.agent.process.pipe",
-    "swapdesk.agent.process.opened:load_signing",
+    "swapdesk.agent.process.service",
+    "swapdesk.agent.process.wallet_session:load_signing",
     "web3",
 )
 _ASKING = ("httpcore._backends.anyio", "anyio._backends._asyncio", "swapdesk.client.*")

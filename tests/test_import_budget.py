@@ -222,8 +222,8 @@ def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> 
 
 def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -> None:
     """They come while the first key is derived; web3 only with the first call of a node."""
-    statement = "import swapdesk.agent.process.pipe, swapdesk.agent.process.service"
+    statement = "import swapdesk.agent.process.service, swapdesk.agent.process.service"
     names = (*HEAVY, "eth_abi", "eth_utils", "httpx", "aiohttp", "textual")
     assert loaded(statement, names, tmp_path) == []
-    statement = "import swapdesk.agent.process.opened as o; o.load_signing()"
+    statement = "import swapdesk.agent.process.wallet_session as o; o.load_signing()"
     assert loaded(statement, ("web3", "aiohttp", "textual"), tmp_path) == []

@@ -7,14 +7,21 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.facts import AUTHORIZATION_STATE, Facts, GasPlan, Read, needed
-from swapdesk.agent.gate.memory import Memory, Signed
-from swapdesk.agent.gate.policy import AccountFactory, Policy
+from swapdesk.agent.gate.case import (
+    AUTHORIZATION_STATE,
+    AccountFactory,
+    Case,
+    Facts,
+    GasPlan,
+    Memory,
+    Policy,
+    Read,
+    Signed,
+    needed,
+)
 from swapdesk.agent.gate.taking import taking_of
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
-from swapdesk.agent.shapes.claim import Claim, PayloadRefused
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import Claim, Meaning, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.typed_data.document import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues

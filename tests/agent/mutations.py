@@ -29,9 +29,9 @@ from agent.gate_world import (
     remembered,
 )
 from agent.honest import CALLS, DOCUMENTS, HONEST, Honest
-from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.gate.case import Signed
 from swapdesk.agent.shapes import calls
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import Meaning
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.shapes.typed import SHAPES
 from swapdesk.agent.typed_data.document import read_document

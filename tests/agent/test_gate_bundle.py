@@ -11,10 +11,15 @@ from typing import Any
 import pytest
 
 from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH
-from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.facts import Facts, needed, operation_nonce_read
-from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.gate.policy import AccountFactory, Policy
+from swapdesk.agent.gate.case import (
+    AccountFactory,
+    Case,
+    Facts,
+    Policy,
+    Signed,
+    needed,
+    operation_nonce_read,
+)
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.gate.rules import bundle as rules
 from swapdesk.agent.gate.taking import Taking
@@ -327,9 +332,9 @@ def _for_v08() -> UserOperation:
 
 
 def test_every_rule_has_its_row() -> None:
-    assert {rule.code for rule in rules.RULES} == set(TABLE)
-    assert {id(rule) for rule in rules.RULES} <= {id(rule) for rule in BUNDLE_RULES}
-    assert not {id(rule) for rule in rules.RULES} & {id(rule) for rule in RULES}
+    assert {rule.code for rule in rules.GROUP_RULES} == set(TABLE)
+    assert {id(rule) for rule in rules.GROUP_RULES} <= {id(rule) for rule in BUNDLE_RULES}
+    assert not {id(rule) for rule in rules.GROUP_RULES} & {id(rule) for rule in RULES}
 
 
 OUTSIDE = [(code, i) for code, (bad, _) in TABLE.items() for i in range(len(bad))]

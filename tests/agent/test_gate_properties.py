@@ -26,7 +26,7 @@ from agent.gate_world import (
 from agent.honest import HONEST, SOON
 from agent.mutations import _with as with_value
 from sampling import examples
-from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.gate.case import Signed
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import PERMIT2

@@ -42,9 +42,7 @@ from agent.gate_world import (
 from agent.honest import HONEST, SOON
 from agent.mutations import _with as with_value
 from swapdesk.agent.gate import rules
-from swapdesk.agent.gate.case import Rule
-from swapdesk.agent.gate.facts import GasPlan
-from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.gate.case import GasPlan, Rule, Signed
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.signers.evm import EvmSigner
@@ -790,7 +788,7 @@ def test_payloads_of_other_families_are_refused():
 
 
 def test_an_act_has_a_purpose_or_is_unknown():
-    from swapdesk.agent.gate.rules.contract import ACTS
+    from swapdesk.agent.gate.rules.parties import ACTS
 
     assert set(ACTS) == set(Purpose)
     assert frozenset().union(*ACTS.values()) == set(Act) - {Act.UNKNOWN}

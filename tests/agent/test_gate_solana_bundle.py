@@ -26,9 +26,9 @@ from agent.honest_solana import (
     serialized,
     tokens,
 )
-from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.gate.case import Signed
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
-from swapdesk.agent.gate.rules import solana_bundle
+from swapdesk.agent.gate.rules import bundle
 from swapdesk.agent.gate.verdict import Verdict
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.chain.solana.instructions import CreateTokenAccount, Memo, Transfer
@@ -244,10 +244,10 @@ def test_what_others_sign_is_no_bundle() -> None:
 
 
 def test_every_rule_is_registered_and_tried() -> None:
-    own = {id(rule) for rule in solana_bundle.RULES}
+    own = {id(rule) for rule in bundle.SOLANA_RULES}
     assert own <= {id(rule) for rule in BUNDLE_RULES}
     assert not own & {id(rule) for rule in RULES}
-    assert {rule.code for rule in solana_bundle.RULES} <= {code for code, _ in BAD.values()}
+    assert {rule.code for rule in bundle.SOLANA_RULES} <= {code for code, _ in BAD.values()}
 
 
 def test_a_deposit_address_that_is_none_is_refused() -> None:

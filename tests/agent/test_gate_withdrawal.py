@@ -25,10 +25,7 @@ from agent.gate_world import (
     WETH,
     changes,
 )
-from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.facts import Facts, GasPlan, needed
-from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.gate.policy import Policy
+from swapdesk.agent.gate.case import Case, Facts, GasPlan, Policy, Signed, needed
 from swapdesk.agent.gate.registry import RULES, WITHDRAWAL_RULES
 from swapdesk.agent.gate.rules import withdrawal as rules
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from swapdesk.agent.process.idle import IdleLock
+from swapdesk.agent.process.wallet_session import IdleLock
 from swapdesk.clock import ManualClock
 
 

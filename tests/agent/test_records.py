@@ -17,15 +17,17 @@ from hypothesis import strategies as st
 from sampling import examples as how_many
 from swapdesk.agent.gate.taking import Taking
 from swapdesk.agent.shapes.claim import NonceKind
-from swapdesk.agent.transactions.admission import (
+from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
+from swapdesk.agent.transactions.records import (
     AlreadySigned,
     BadReplacement,
+    Draft,
+    Given,
     NonceTaken,
+    OtherChain,
+    Records,
     Unresolved,
 )
-from swapdesk.agent.transactions.entries import Draft, Given
-from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
-from swapdesk.agent.transactions.records import OtherChain, Records
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, TransactionState
 

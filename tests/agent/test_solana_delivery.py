@@ -11,10 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from swapdesk.agent.transactions.entries import Draft, Given
+from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.agent.transactions.records import Records
-from swapdesk.agent.transactions.solana_delivery import SolanaDelivery
+from swapdesk.agent.transactions.records import Draft, Given, Records
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState

@@ -4,8 +4,7 @@ import copy
 
 import pytest
 
-from swapdesk.agent.typed_data.document import read_document
-from swapdesk.agent.typed_data.refusal import TypedDataRefused
+from swapdesk.agent.typed_data.document import TypedDataRefused, read_document
 from swapdesk.wire.encoding.numbers import WireNumber
 
 MAIL = {

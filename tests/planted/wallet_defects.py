@@ -19,7 +19,7 @@ SIGNING = (
     Defect(
         "chain-id-ignored",
         "A signature for another chain is given, and money leaves there.",
-        "swapdesk/agent/gate/rules/chain.py",
+        "swapdesk/agent/gate/rules/envelope.py",
         "elif claim.chain_id is not None and claim.chain_id != promised:",
         "elif claim.chain_id is None and claim.chain_id != promised:",
         ("tests/agent/test_gate_rules.py::test_a_chain_that_is_not_the_same_everywhere_is_marked",),
@@ -27,7 +27,7 @@ SIGNING = (
     Defect(
         "recipient-of-the-payload",
         "The recipient is compared with itself, so that a swap may pay anybody.",
-        "swapdesk/agent/gate/rules/recipient.py",
+        "swapdesk/agent/gate/rules/parties.py",
         "        if receiver != case.promise.recipient:",
         "        if receiver != receivers[0][1]:",
         (
@@ -46,7 +46,7 @@ SIGNING = (
     Defect(
         "gas-bound-per-unit",
         "A transaction is signed whose fee is far above what was confirmed.",
-        "swapdesk/agent/gate/rules/gas.py",
+        "swapdesk/agent/gate/rules/amounts.py",
         "    elif facts.gas.most > bound:",
         "    elif facts.gas.fee > bound:",
         (
@@ -65,7 +65,7 @@ SIGNING = (
     Defect(
         "nonce-given-twice",
         "A node that is behind has a nonce signed twice: a payment replaces another one.",
-        "swapdesk/agent/transactions/admission.py",
+        "swapdesk/agent/transactions/records.py",
         "return of_node if last is None else max(of_node, last + 1)",
         "return of_node",
         (
@@ -76,7 +76,7 @@ SIGNING = (
     Defect(
         "old-blockhash-signed",
         "A transaction is signed that may end unexecuted, and its order expires unpaid.",
-        "swapdesk/agent/gate/rules/validity.py",
+        "swapdesk/agent/gate/rules/envelope.py",
         "    elif left < LEAST_BLOCKS:",
         "    elif left < 0:",
         ("tests/agent/test_gate_solana.py::test_a_blockhash_has_to_live_a_little_longer",),
@@ -84,7 +84,7 @@ SIGNING = (
     Defect(
         "last-valid-height-ignored",
         "A payment that may still be executed is given up, signed anew and paid twice.",
-        "swapdesk/agent/transactions/solana_delivery.py",
+        "swapdesk/agent/transactions/delivery.py",
         "        if expired and height > (one.last_valid_height or 0):",
         "        if expired:",
         ("tests/agent/test_solana_delivery.py::test_what_may_still_be_executed_is_not_lost",),

@@ -32,8 +32,7 @@ def main(arguments: list[str], *, cost: int | None = None) -> None:
     # Only now: what is imported above needs nothing but what confines.
     import asyncio
 
-    from swapdesk.agent.process.pipe import DeskPipe
-    from swapdesk.agent.process.service import AgentService
+    from swapdesk.agent.process.service import AgentService, DeskPipe
     from swapdesk.chain.unused_curve import leave_out_validator_keys
 
     leave_out_validator_keys()

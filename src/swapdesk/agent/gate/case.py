@@ -1,18 +1,286 @@
-"""All that a rule may look at, and the form of a rule."""
+"""All that a rule may look at, and the form of a rule.
+
+A case holds the claim, what was confirmed, what the agent itself holds to (policy), the facts that
+were read from the chain, and what was signed before under the same intent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
 
-from swapdesk.agent.gate.facts import Facts
-from swapdesk.agent.gate.memory import Memory
-from swapdesk.agent.gate.policy import Policy
-from swapdesk.agent.shapes.claim import Claim, ClaimField
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.gate.taking import Taking
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, NonceKind
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.calldata.method import Method, method
+from swapdesk.chain.deployments import PERMIT2, VenueContract
+from swapdesk.chain.user_operation.entry_point import GET_NONCE
+from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.wallet.payload import ChainStep
 from swapdesk.wallet.promise import Promise, Purpose
-from swapdesk.wallet.review import Severity
+from swapdesk.wallet.review import Severity, Simulation
+
+
+@dataclass(frozen=True)
+class Signed:
+    """One signature that was given out.
+
+    ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
+    of its requirement, None for a transaction. ``spent`` tells that nothing can come of it any
+    more: another transaction took its place, or it never left. ``taking`` is None where an earlier
+    release did not keep it; ``nonce`` is that of an EVM transaction.
+    """
+
+    content: bytes
+    act: Act
+    quote_id: str | None
+    chain_id: int | None
+    owner: str
+    token: str | None
+    contract: str | None
+    key: str | None = None
+    step: int | None = None
+    total: int | None = None
+    complete: bool = False
+    spent: bool = False
+    taking: Taking | None = None
+    nonce: int | None = None
+
+
+Memory = tuple[Signed, ...]
+"""Everything signed under one intent, in the order it was signed."""
+
+
+@dataclass(frozen=True)
+class AccountFactory:
+    """Makes smart accounts: proxies of ``implementation`` at addresses that follow from their
+    owners."""
+
+    address: str
+    implementation: str
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One key on one chain of one profile.
+
+    ``account`` is the key's address; ``chain_id`` and ``genesis_hash`` are those of the chain
+    that the profile means, which key, intent and node have to agree with (``chain_id`` is None
+    on Solana). ``venues`` are contracts by provider, ``makers`` the Solana keys of providers
+    that sign their half of a swap; ``spenders`` come from the profile's configuration.
+    ``known`` are addresses that were paid before. ``blind`` is the flag under which a document
+    of unknown shape may be signed once its digest is typed. ``accounts`` makes the smart accounts
+    whose operations may be signed; none are without it.
+    """
+
+    account: str
+    chain_id: int | None
+    genesis_hash: str
+    venues: tuple[VenueContract, ...] = ()
+    makers: frozenset[tuple[str, str]] = frozenset()
+    spenders: frozenset[str] = field(default_factory=frozenset)
+    known: frozenset[str] = field(default_factory=frozenset)
+    blind: bool = False
+    accounts: AccountFactory | None = None
+
+    @property
+    def smart_account(self) -> str | None:
+        """Where the account's own one stands, or would; None where the profile makes none."""
+        factory = self.accounts
+        if factory is None or self.chain_id is None:
+            return None
+        return account_address(
+            self.account, factory=factory.address, implementation=factory.implementation
+        )
+
+    def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
+        """The contracts of the provider of a quote; of none for none."""
+        return tuple(one for one in self.venues if one.provider == provider)
+
+
+WORD = 32
+AUTHORIZATION_STATE = method("authorizationState(address,bytes32)", "authorizer nonce")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A call of ``contract`` that changes nothing, for ``eth_call`` at the newest block."""
+
+    contract: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Needs:
+    """``code`` are addresses whose code is needed; ``native`` and ``simulation`` say whether
+    the account's own coin, and a simulation with the plan for gas, are."""
+
+    code: frozenset[str] = frozenset()
+    reads: frozenset[Read] = frozenset()
+    native: bool = False
+    simulation: bool = False
+    blockhash: str | None = None
+
+
+@dataclass(frozen=True)
+class GasPlan:
+    """What a transaction will be given: ``limit`` in gas, ``fee`` its highest price in wei."""
+
+    limit: int
+    fee: int
+
+    @property
+    def most(self) -> int:
+        """The most that it can cost, in wei."""
+        return self.limit * self.fee
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the chain answered for one decision, all of it read after the payload came.
+
+    ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers``
+    holds what calls returned; a call that failed is absent, as is everything else that could not
+    be read. ``code`` is the code at an address, empty where there is none. ``native`` is the
+    account's balance of the chain's coin.
+    ``blocks_left`` are the blocks for which the blockhash of a Solana payload stays valid.
+    ``simulation`` must hold the changes of every holder, the fee for gas left out.
+    """
+
+    now: datetime
+    chain_id: int | None = None
+    genesis_hash: str | None = None
+    code: Mapping[str, bytes] = field(default_factory=dict)
+    answers: Mapping[Read, bytes] = field(default_factory=dict)
+    native: int | None = None
+    gas: GasPlan | None = None
+    simulation: Simulation | None = None
+    blocks_left: int | None = None
+    time: int | None = None
+
+    def words(self, read: Read, count: int) -> tuple[int, ...] | None:
+        """The answer as exactly ``count`` numbers, or None where it is not that."""
+        answer = self.answers.get(read)
+        if answer is None or len(answer) != count * WORD:
+            return None
+        return tuple(
+            int.from_bytes(answer[i : i + WORD], "big") for i in range(0, len(answer), WORD)
+        )
+
+
+def needed(claim: Claim, promise: Promise, policy: Policy, memory: Memory = ()) -> Needs:
+    """Everything that the rules will ask for, so that it can be read in one batch."""
+    if claim.solana:
+        hashes = [text for _, text in claim.texts(Meaning.LIFETIME)]
+        return Needs(native=True, simulation=True, blockhash=hashes[0] if hashes else None)
+    if claim.act is Act.BUNDLE:
+        return _needed_of_bundle(claim)
+    code = {text for _, text in claim.texts(Meaning.SPENDER)}
+    code |= {text for _, text in claim.texts(Meaning.RECEIVER)}
+    code |= {text for _, text in claim.texts(Meaning.PAYEE)}
+    if claim.contract is not None:
+        code.add(claim.contract)
+    reads = {read for _, read in nonce_reads(claim, policy.account)}
+    reads |= {read for one in memory if (read := unused_read(one)) is not None}
+    if claim.typed and claim.contract is not None:
+        reads.add(domain_read(claim.contract))
+    reads |= {
+        balance_read(token, policy.account)
+        for token in {one.token for one in claim.outflows + claim.allowed}
+        if token is not None
+    }
+    return Needs(frozenset(code), frozenset(reads), native=True, simulation=not claim.typed)
+
+
+def _needed_of_bundle(claim: Claim) -> Needs:
+    code = {text for _, text in claim.texts(Meaning.SMART_ACCOUNT)}
+    code |= {text for _, text in claim.texts(Meaning.PAYEE)}
+    if claim.contract is not None:
+        code.add(claim.contract)
+    read = operation_nonce_read(claim)
+    return Needs(frozenset(code), frozenset() if read is None else frozenset({read}), native=True)
+
+
+def operation_nonce_read(claim: Claim) -> Read | None:
+    """The call that tells the next nonce of an operation's key."""
+    nonces = [nonce for _, nonce in claim.numbers(Meaning.NONCE)]
+    senders = [sender for _, sender in claim.texts(Meaning.SMART_ACCOUNT)]
+    if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
+        return None
+    return _read(claim.contract, GET_NONCE, senders[0], nonces[0] >> 64)
+
+
+@lru_cache(maxsize=1024)
+def _read(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
+    """Several rules ask for the same, and each look does: a call is encoded once."""
+    return Read(contract, method.call(*arguments))
+
+
+def domain_read(contract: str) -> Read:
+    return _read(contract, erc20.DOMAIN_SEPARATOR)
+
+
+def balance_read(token: str, owner: str) -> Read:
+    return _read(token, erc20.BALANCE_OF, owner)
+
+
+def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
+    """Each nonce of the claim with the call that tells whether it may be used."""
+    kind, contract = claim.nonce_kind, claim.contract
+    if kind is NonceKind.NONE or contract is None:
+        return []
+    nonces = [one.value for one in claim.of(Meaning.NONCE)]
+    if kind is NonceKind.PERMIT2_ALLOWANCE:
+        spender = next(text for _, text in claim.texts(Meaning.SPENDER))
+        tokens = [text for _, text in claim.texts(Meaning.SOLD_TOKEN)]
+        return [
+            (_number(nonce), _nonce_read(kind, contract, owner, _number(nonce), token, spender))
+            for nonce, token in zip(nonces, tokens, strict=True)
+        ]
+    nonce = nonces[0]
+    if kind is NonceKind.AUTHORIZATION:
+        if not isinstance(nonce, bytes):
+            raise TypeError("an authorization has a nonce of bytes")
+    else:
+        nonce = _number(nonce)
+    return [(nonce, _nonce_read(kind, contract, owner, nonce))]
+
+
+def unused_read(signed: Signed) -> Read | None:
+    """The call that tells whether a document that was signed before was used; None for what is
+    no document with an end."""
+    taking = signed.taking
+    if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
+        return None
+    token = signed.token or ""
+    return _nonce_read(taking.kind, signed.contract, signed.owner, taking.nonce, token, taking.by)
+
+
+def _nonce_read(
+    kind: NonceKind,
+    contract: str,
+    owner: str,
+    nonce: int | bytes,
+    token: str = "",
+    spender: str = "",
+) -> Read:
+    if kind is NonceKind.PERMIT2_ALLOWANCE:
+        return _read(PERMIT2, permit2.ALLOWANCE, owner, token, spender)
+    if kind is NonceKind.AUTHORIZATION:
+        return _read(contract, AUTHORIZATION_STATE, owner, nonce)
+    if kind is NonceKind.SEQUENCE:
+        return _read(contract, erc20.NONCES, owner)
+    if kind is NonceKind.PERMIT2_BITMAP:
+        return _read(PERMIT2, permit2.NONCE_BITMAP, owner, _number(nonce) >> 8)
+    return _read(contract, venues.NONCE_USED, owner, _number(nonce))
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("a nonce is a number")
+    return value
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""What is signed in each field of a swap, a payment or an allowance, and what was promised for it.
+"""What is signed in each field of a payload, and what was promised for it, in words.
 
-Bundles and withdrawals have words of their own for some fields (``bundle_words``,
-``withdrawal_words``).
+Bundles and withdrawals have words of their own for some fields.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 
 from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.rules.permit import brings_no_permit
+from swapdesk.agent.gate.rules.amounts import brings_no_permit
+from swapdesk.agent.gate.rules.withdrawal import confirmed
 from swapdesk.agent.gate.words import COIN, LONGEST_TEXT, SOL, amount, moment, plain
-from swapdesk.agent.shapes.claim import ClaimField, Target
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import ClaimField, Meaning, Target
 from swapdesk.chain.addresses.display import grouped
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, TakenOut
 from swapdesk.wire.encoding.text import safe_text
 
 FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
@@ -250,4 +249,106 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
     Meaning.NETWORK_FEE: _network_fee,
     Meaning.SALT: _salt,
     Meaning.LIFETIME: _lifetime,
+}
+
+
+def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
+    """The deposit that a field of a payment stands for: both are in one order."""
+    bundle = case.promise.bundle
+    same = [one for one in case.claim.fields if one.meaning is field.meaning]
+    place = next((i for i, one in enumerate(same) if one is field), -1)
+    if bundle is None or not 0 <= place < len(bundle.deposits):
+        return None
+    return bundle.deposits[place]
+
+
+def _bundle_payee(case: Case, field: ClaimField) -> tuple[str, str]:
+    deposit = _deposit(case, field)
+    if deposit is None:
+        return plain(field.value), "no order of the group"
+    return plain(field.value), f"{grouped(deposit.address)} of order {deposit.order_id}"
+
+
+def _bundle_units(case: Case, field: ClaimField) -> tuple[str, str]:
+    deposit, sell = _deposit(case, field), case.promise.sell
+    signed = plain(field.value)
+    for flow in case.claim.outflows:
+        if flow.field is field:
+            same = flow.token == sell.contract
+            signed = amount(flow.units, sell) if same else f"{flow.units:,} base units"
+    return signed, "nothing" if deposit is None else amount(deposit.units, sell)
+
+
+def account_words(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f"the smart account of {grouped(case.promise.account)}"
+
+
+def _factory(case: Case, field: ClaimField) -> tuple[str, str]:
+    factory = case.policy.accounts
+    return plain(field.value), "nobody" if factory is None else grouped(factory.address)
+
+
+def entry_point_words(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "the EntryPoint that everybody uses"
+
+
+def _bundle_nonce(case: Case, field: ClaimField) -> tuple[str, str]:
+    bundle = case.promise.bundle
+    number = field.value if isinstance(field.value, int) else 0
+    group = "no group" if bundle is None else f"the next one of group {bundle.multi_id}"
+    return f"{number & (1 << 64) - 1} of its key", group
+
+
+def _gas(case: Case, field: ClaimField) -> tuple[str, str]:
+    units = field.value if isinstance(field.value, int) else 0
+    coin = SOL if case.claim.solana else COIN
+    return f"at most {amount(units, coin)}", f"{amount(case.promise.gas_units, coin)} at most"
+
+
+BUNDLE_WORDS: dict[Meaning, FieldWords] = {
+    Meaning.PAYEE: _bundle_payee,
+    Meaning.SOLD_UNITS: _bundle_units,
+    Meaning.SMART_ACCOUNT: account_words,
+    Meaning.ACCOUNT_FACTORY: _factory,
+    Meaning.CONTRACT: entry_point_words,
+    Meaning.NONCE: _bundle_nonce,
+    Meaning.NETWORK_FEE: _gas,
+}
+
+
+def _promised(case: Case, field: ClaimField) -> TakenOut | None:
+    """The payment that a field is of: both are in one order."""
+    path = field.path.partition(".")[0]
+    place = int(path.removeprefix("callData[").removesuffix("]"))
+    whole = confirmed(case.promise)
+    return whole[place] if place < len(whole) else None
+
+
+def _withdrawal_payee(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f"your account {grouped(case.promise.account)}"
+
+
+def _withdrawal_units(case: Case, field: ClaimField) -> tuple[str, str]:
+    one = _promised(case, field)
+    flow = next(flow for flow in case.claim.outflows if flow.field is field)
+    if one is None:
+        return f"{flow.units:,} base units", "nothing"
+    same = flow.token == one.asset.contract
+    signed = amount(flow.units, one.asset) if same else f"{flow.units:,} base units"
+    return signed, amount(one.units, one.asset)
+
+
+def _withdrawal_token(case: Case, field: ClaimField) -> tuple[str, str]:
+    one = _promised(case, field)
+    if one is None or one.asset.contract is None:
+        return plain(field.value), "no token"
+    return plain(field.value), f"{one.asset.symbol} {grouped(one.asset.contract)}"
+
+
+WITHDRAWAL_WORDS: dict[Meaning, FieldWords] = {
+    Meaning.PAYEE: _withdrawal_payee,
+    Meaning.SOLD_UNITS: _withdrawal_units,
+    Meaning.SOLD_TOKEN: _withdrawal_token,
+    Meaning.SMART_ACCOUNT: account_words,
+    Meaning.CONTRACT: entry_point_words,
 }

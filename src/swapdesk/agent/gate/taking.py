@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from swapdesk.agent.shapes.claim import Act, Claim, NonceKind, Target
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import Act, Claim, Meaning, NonceKind, Target
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.wallet.promise import Promise
 

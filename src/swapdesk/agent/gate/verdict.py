@@ -1,19 +1,170 @@
-"""The gate: what every rule says of a payload, and what a screen shows of it."""
+"""The gate: what every rule says of a payload, and what a screen shows of it.
+
+Every leaf of a payload has its line. A field is equal only where a rule binds its meaning and
+found nothing to say.
+
+EVM addresses are compared in one spelling: catalogues write some in lower case. A spelling with a
+wrong checksum stays as it is, and equals nothing that is signed.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.lines import lines_of
-from swapdesk.agent.gate.registry import rules_for
-from swapdesk.agent.gate.rules.validity import LEAST_BLOCKS
-from swapdesk.agent.gate.spelling import spelled_policy, spelled_promise
-from swapdesk.agent.shapes.claim import Act, PayloadRefused
-from swapdesk.agent.shapes.meaning import Meaning
-from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Finding, ReviewLine, Severity
+from swapdesk.agent.gate.case import Case, Policy
+from swapdesk.agent.gate.field_words import (
+    BUNDLE_WORDS,
+    FIELD_WORDS,
+    HARMLESS,
+    WITHDRAWAL_WORDS,
+    FieldWords,
+    of_no_rule,
+    unbound,
+)
+from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES, rules_for
+from swapdesk.agent.gate.rules.amounts import GAS
+from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
+from swapdesk.agent.gate.words import COIN, amount
+from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning, PayloadRefused
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.review import Finding, Match, ReviewLine, Severity
+
+BOUND = frozenset().union(*(rule.binds for rule in RULES))
+"""Meanings that some rule holds to the promise."""
+_BOUND_IN = {
+    Act.BUNDLE: frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
+    Act.WITHDRAW: frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
+}
+"""The same of payloads with rules of their own."""
+
+_AMOUNTS = frozenset(
+    {
+        Meaning.ALLOWED_UNITS,
+        Meaning.SOLD_UNITS,
+        Meaning.FEE_UNITS,
+        Meaning.LEAST_UNITS,
+        Meaning.VALUE,
+        Meaning.NETWORK_FEE,
+    }
+)
+_LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
+"""Warnings of a field that says less than was promised, which harms nobody."""
+_WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
+    Act.BUNDLE: BUNDLE_WORDS,
+    Act.WITHDRAW: WITHDRAWAL_WORDS,
+}
+
+
+def lines_of(case: Case, findings: Iterable[Finding]) -> tuple[ReviewLine, ...]:
+    """A line for each field of the claim, in its order."""
+    refused = {one.field for one in findings if one.severity is Severity.REFUSE}
+    warned = {one.field: one.code for one in findings if one.severity is Severity.WARN}
+    lines = tuple(_line(case, one, refused, warned) for one in case.claim.fields)
+    return lines + tuple(_gas(case))
+
+
+def words_of(act: Act) -> dict[Meaning, FieldWords]:
+    """The words of each meaning in a payload that does this."""
+    return {**FIELD_WORDS, **_WORDS_OF.get(act, {})}
+
+
+def _line(
+    case: Case, field: ClaimField, refused: set[str | None], warned: Mapping[str | None, str]
+) -> ReviewLine:
+    act = case.claim.act
+    signed, promised = words_of(act).get(field.meaning, unbound)(case, field)
+    units = field.value if field.meaning in _AMOUNTS and type(field.value) is int else None
+    if field.label in refused:
+        return ReviewLine(field.label, signed, promised, Match.DIFFERS, True, units)
+    if warned.get(field.label) in _LESS:
+        return ReviewLine(field.label, signed, promised, Match.UNMATCHED, units=units)
+    # What a document of unknown shape says is bound by nobody, its chain excepted.
+    known = act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
+    bound = _BOUND_IN.get(act, BOUND)
+    if field.meaning in bound and known and not _free_memo(case, field):
+        promised = f"{promised}, see below" if field.label in warned else promised
+        return ReviewLine(field.label, signed, promised, Match.EQUAL, units=units)
+    weight = field.meaning not in HARMLESS and field.meaning is not Meaning.TAG
+    return ReviewLine(field.label, signed, of_no_rule(case, field), Match.UNMATCHED, weight, units)
+
+
+def _gas(case: Case) -> Iterator[ReviewLine]:
+    """The gas of an EVM transaction, which the signer adds to what it was given."""
+    plan, bound = case.facts.gas, case.promise.gas_units
+    if plan is not None and not case.claim.typed and not case.claim.solana:
+        match = Match.EQUAL if plan.most <= bound else Match.DIFFERS
+        yield ReviewLine(
+            GAS,
+            f"at most {amount(plan.most, COIN)}",
+            f"{amount(bound, COIN)} at most",
+            match,
+            weight=match is Match.DIFFERS,
+            units=plan.most,
+        )
+
+
+def _free_memo(case: Case, field: ClaimField) -> bool:
+    """A memo is bound by a deposit alone; that of a swap is a label."""
+    if field.meaning is not Meaning.TAG:
+        return False
+    deposit = case.promise.deposit
+    if case.purpose is not Purpose.DEPOSIT or deposit is None:
+        return True
+    return field.value not in (deposit.tag, deposit.order_id)
+
+
+_WITHOUT_CHECKSUM = re.compile(r"0x([0-9a-f]{40}|[0-9A-F]{40})", re.ASCII)
+
+
+def spelled(address: str) -> str:
+    """With its checksum where it came without one; anything else as it is."""
+    return checksummed(address) if _WITHOUT_CHECKSUM.fullmatch(address) else address
+
+
+def spelled_promise(promise: Promise) -> Promise:
+    """The same promise with every EVM address in its one spelling."""
+    deposit = promise.deposit
+    if deposit is not None:
+        refund = None if deposit.refund is None else spelled(deposit.refund)
+        deposit = replace(deposit, address=spelled(deposit.address), refund=refund)
+    bundle = promise.bundle
+    if bundle is not None:
+        deposits = tuple(replace(one, address=spelled(one.address)) for one in bundle.deposits)
+        bundle = replace(bundle, deposits=deposits)
+    withdrawal = promise.withdrawal
+    if withdrawal is not None:
+        taken = tuple(replace(one, asset=_asset(one.asset)) for one in withdrawal.taken)
+        withdrawal = replace(withdrawal, taken=taken)
+    return replace(
+        promise,
+        account=spelled(promise.account),
+        sell=_asset(promise.sell),
+        buy=_asset(promise.buy),
+        recipient=spelled(promise.recipient),
+        deposit=deposit,
+        bundle=bundle,
+        withdrawal=withdrawal,
+    )
+
+
+def spelled_policy(policy: Policy) -> Policy:
+    """The same policy with every EVM address in its one spelling."""
+    return replace(
+        policy,
+        account=spelled(policy.account),
+        venues=tuple(replace(one, address=spelled(one.address)) for one in policy.venues),
+        spenders=frozenset(map(spelled, policy.spenders)),
+        known=frozenset(map(spelled, policy.known)),
+    )
+
+
+def _asset(asset: Asset) -> Asset:
+    return asset if asset.contract is None else replace(asset, contract=spelled(asset.contract))
+
 
 NOTHING_ALLOWED = "An approval of nothing: the allowance ends"
 WEIGHT_PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"

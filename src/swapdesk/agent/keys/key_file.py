@@ -3,6 +3,10 @@ elsewhere.
 
 Beside the encrypted part stands in plain what is known without a pass phrase. Changing it is
 noticed when the file is opened: a key belongs to one profile for ever.
+
+The ``crypto`` part of a Solana key file is scrypt and AES-256-GCM. There is no standard for an
+encrypted ed25519 key: keystore v3 refuses what is no secp256k1 key. What is known of the key
+without opening it is bound to it as associated data.
 """
 
 from __future__ import annotations
@@ -10,19 +14,63 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from swapdesk.agent.keys.derivation import Derivation, KeyFileRefused, Scrypt
-from swapdesk.agent.keys.keystore_v3 import Keystore, encrypt
-from swapdesk.agent.keys.sealed import Sealed, seal
+from Crypto.Cipher import AES
+
+from swapdesk.agent.keys.derivation import Derivation, KeyFileRefused, Scrypt, read_derivation
+from swapdesk.agent.keys.keystore_v3 import Keystore, WrongPassword, encrypt, fixed_bytes
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.paths import PRIVATE_FILE_LIMIT
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wire.encoding.codec import refuse_deep
+
+
+def seal(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt, bound: bytes) -> dict[str, Any]:
+    nonce = os.urandom(12)
+    cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=nonce)
+    cipher.update(bound)
+    ciphertext, tag = cipher.encrypt_and_digest(bytes(secret.reveal()))
+    return {
+        "cipher": "aes-256-gcm",
+        "cipherparams": {"nonce": nonce.hex()},
+        "ciphertext": ciphertext.hex(),
+        "kdf": "scrypt",
+        "kdfparams": scrypt.parameters(),
+        "tag": tag.hex(),
+    }
+
+
+class Sealed:
+    """A file's ``crypto``, checked and not yet opened. Raises KeyFileRefused."""
+
+    def __init__(self, crypto: object) -> None:
+        if not isinstance(crypto, dict):
+            raise KeyFileRefused("the key file has no encrypted part")
+        parameters = crypto.get("cipherparams")
+        if crypto.get("cipher") != "aes-256-gcm" or not isinstance(parameters, dict):
+            raise KeyFileRefused("the key file is not encrypted with aes-256-gcm")
+        if crypto.get("kdf") != "scrypt":
+            raise KeyFileRefused("the key file does not derive its key by scrypt")
+        self.derivation = read_derivation("scrypt", crypto.get("kdfparams"))
+        self._nonce = fixed_bytes(parameters.get("nonce"), 12)
+        self._ciphertext = fixed_bytes(crypto.get("ciphertext"), 32)
+        self._tag = fixed_bytes(crypto.get("tag"), 16)
+
+    def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
+        """The 32-byte seed inside. Raises WrongPassword, also when ``bound`` was changed."""
+        cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
+        cipher.update(bound)
+        try:
+            return SecretBytes(cipher.decrypt_and_verify(self._ciphertext, self._tag))
+        except ValueError:
+            raise WrongPassword from None
+
 
 _FIELDS = {"profile", "origin", "path", "created"}
 _FORMAT = "swapdesk-solana-key"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from swapdesk.agent.process.arguments import Answer, assets, promised, text
-from swapdesk.agent.process.opened import OpenedWallet
 from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.place import ChainLink
@@ -21,7 +21,7 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     asked = assets(frame)
     await opened.loaded()
-    from swapdesk.agent.process.balances import evm_balances, solana_balances
+    from swapdesk.agent.process.holdings import evm_balances, solana_balances
 
     genesis = opened.records.genesis(link.name)
     if account.kind is Kind.SOLANA:
@@ -36,12 +36,12 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
     await opened.loaded()
     genesis = opened.records.genesis(link.name)
     if account.kind is Kind.SOLANA:
-        from swapdesk.agent.process.delegations import solana_allowances
+        from swapdesk.agent.process.holdings import solana_allowances
 
         makers = opened.place.makers
         delegated = await solana_allowances(link, genesis, account.address, tokens, makers)
         return to_json(delegated), {}
-    from swapdesk.agent.process.allowances import evm_allowances
+    from swapdesk.agent.process.holdings import evm_allowances
     from swapdesk.chain.deployments import SANDBOX_VENUES
 
     place = opened.place
@@ -87,7 +87,7 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     await opened.loaded()
-    from swapdesk.agent.process.allowances import revocation
+    from swapdesk.agent.process.holdings import revocation
 
     granted = frame.head.get("permit2", False) is True
     return to_json(revocation(text(frame, "token"), text(frame, "spender"), granted=granted)), {}
@@ -98,7 +98,7 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     if account.kind is not Kind.SOLANA:
         raise Refusal(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
     await opened.loaded()
-    from swapdesk.agent.process.delegations import solana_revocation
+    from swapdesk.agent.process.holdings import solana_revocation
 
     genesis = opened.records.genesis(link.name)
     return to_json(

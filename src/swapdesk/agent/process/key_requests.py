@@ -24,8 +24,8 @@ from swapdesk.agent.process.arguments import (
     text,
     texts,
 )
-from swapdesk.agent.process.opened import OpenedWallet
 from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import ImportChoice, Kind, Origin, export_phrase
 from swapdesk.wallet.encoding import to_json

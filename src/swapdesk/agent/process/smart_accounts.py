@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swapdesk.agent.gate.policy import AccountFactory
+from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
 from swapdesk.agent.process.chain_answers import answers_of, units_in, words_in
 from swapdesk.agent.process.refusal import Refusal

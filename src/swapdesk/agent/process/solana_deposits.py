@@ -8,8 +8,8 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
+from swapdesk.agent.process.chain_answers import TOKEN_PROGRAMS, asking, program_of, token_program
 from swapdesk.agent.process.refusal import Refusal
-from swapdesk.agent.process.solana_asking import TOKEN_PROGRAMS, asking, program_of, token_program
 from swapdesk.wallet.holdings import SolanaDraft
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import DepositPromise, Promise

@@ -1,12 +1,80 @@
-"""What a payload lets others do, read field by field and not yet judged."""
+"""What a payload claims: each value with its meaning, and the moves of tokens that follow from it.
+
+A shape is a known form of a call, a document or an instruction. The gate's rules bind meanings and
+never look at the bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from swapdesk.agent.shapes.meaning import Meaning
+
+class Meaning(StrEnum):
+    """Each is bound by a rule of the gate, but for LABEL and what UNKNOWN stands for."""
+
+    DOMAIN = "domain"
+    """Name, version or salt of the contract that will check the signature."""
+    CHAIN = "chain"
+    CONTRACT = "contract"
+    """The contract that checks the signature or is called."""
+    METHOD = "method"
+    OWNER = "owner"
+    SPENDER = "spender"
+    """Who may take the token afterwards."""
+    ALLOWED_UNITS = "allowed units"
+    SOLD_TOKEN = "sold token"
+    SOLD_UNITS = "sold units"
+    FEE_UNITS = "fee units"
+    """Taken beside what is sold, in the token sold."""
+    VALUE = "value"
+    """Native coin sent along with a call that sells a token."""
+    BOUGHT_TOKEN = "bought token"
+    LEAST_UNITS = "least units"
+    RECEIVER = "receiver"
+    """Who gets what is bought."""
+    DESTINATION = "destination"
+    """The EVM id of the chain that is paid out on."""
+    PAYEE = "payee"
+    """Who gets a plain transfer."""
+    BEGINS = "begins"
+    ENDS = "ends"
+    """Unix seconds after which the signature or call is worth nothing."""
+    ALLOWANCE_ENDS = "allowance ends"
+    NONCE = "nonce"
+    PARTIAL = "partial"
+    """Whether an order may be filled in part."""
+    TAG = "tag"
+    """The memo of a payment."""
+    FEE_PAYER = "fee payer"
+    COSIGNER = "co-signer"
+    NETWORK_FEE = "network fee"
+    """What the payload itself offers for its execution, in native units."""
+    COUNTERPARTY = "counterparty"
+    """Who is paid and pays in a swap of two parties."""
+    RENT_PAYEE = "rent payee"
+    """The owner of a token account that is opened at our cost."""
+    RENT_TOKEN = "rent token"
+    """The token of such an account."""
+    SMART_ACCOUNT = "smart account"
+    """The account whose operation it is; its owner signs."""
+    ACCOUNT_FACTORY = "account factory"
+    """Who makes the smart account that does not stand yet."""
+    SALT = "salt"
+    """Which of the smart accounts that a factory makes for one owner."""
+    LIFETIME = "lifetime"
+    """The blockhash a Solana transaction is bound to."""
+    ROUTE = "route"
+    """A token passed on the way; the least that arrives bounds what it can cost."""
+    PERMIT = "permit"
+    """A part of a permit that the owner signed before, or zero for none."""
+    PROOF = "proof"
+    """What the chain itself holds against what it knows; without its match the call fails."""
+    LABEL = "label"
+    """Nothing that moves money hangs on it."""
+    UNKNOWN = "unknown"
+
 
 Value = int | bool | str | bytes
 
@@ -155,3 +223,67 @@ class Claim:
             and bool(self.allowed)
             and all(one.units == 0 for one in self.allowed)
         )
+
+
+Meanings = Mapping[str, tuple[Meaning, str]]
+"""Path of a field, list places left out (``details[].amount``), to its meaning and label."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """``fields`` name every field there is: one that is missing here makes reading fail.
+
+    ``sells_contract`` says that the contract is itself the token sold, ``sells_native`` that the
+    coin of the chain is.
+    """
+
+    name: str
+    title: str
+    act: Act
+    target: Target
+    fields: Meanings
+    roles: frozenset[str] = frozenset()
+    nonce_kind: NonceKind = NonceKind.NONE
+    limitless: int | None = None
+    sells_contract: bool = False
+    sells_native: bool = False
+
+
+_LEAVES = (Meaning.SOLD_UNITS, Meaning.FEE_UNITS)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """``outflows``, ``allowed`` and ``bought`` of a claim."""
+
+    outflows: tuple[Outflow, ...]
+    allowed: tuple[Outflow, ...]
+    bought: str | None
+
+
+def moves_of(fields: Sequence[ClaimField], shape: Shape, contract: str | None) -> Moves:
+    """``contract`` is the one that is called or checks the signature. Coin that is sent along
+    leaves beside what is sold. Raises TypeError for an amount that is none, a defect."""
+    tokens = [one.value for one in fields if one.meaning is Meaning.SOLD_TOKEN]
+    token = contract if shape.sells_contract else (tokens[0] if tokens else None)
+    # No token is not the coin of the chain: only a shape can say that.
+    sold = None if shape.sells_native else str(token)
+    allowed = [one for one in fields if one.meaning is Meaning.ALLOWED_UNITS]
+    taken = tokens if len(tokens) == len(allowed) else [token] * len(allowed)
+    bought = next((one.value for one in fields if one.meaning is Meaning.BOUGHT_TOKEN), None)
+    return Moves(
+        outflows=(
+            *(Outflow(sold, _units(one), one) for one in fields if one.meaning in _LEAVES),
+            *(Outflow(None, _units(one), one) for one in fields if one.meaning is Meaning.VALUE),
+        ),
+        allowed=tuple(
+            Outflow(str(of), _units(one), one) for of, one in zip(taken, allowed, strict=True)
+        ),
+        bought=bought if isinstance(bought, str) else None,
+    )
+
+
+def _units(field: ClaimField) -> int:
+    if not isinstance(field.value, int) or isinstance(field.value, bool):
+        raise TypeError(f"{field.path} is no amount")
+    return field.value

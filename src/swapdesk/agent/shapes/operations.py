@@ -1,17 +1,24 @@
 """UserOperations of ERC-4337: their hash is computed here, out of every field they have.
 
 An operation is read only where its smart account makes plain payments, of the chain's coin or
-of tokens, and pays its gas itself.
+of tokens, and pays its gas itself. Each call is read as the one payment that it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, PayloadRefused, Target
-from swapdesk.agent.shapes.meaning import Meaning
-from swapdesk.agent.shapes.payments import read_payment
+from swapdesk.agent.shapes.claim import (
+    Act,
+    Claim,
+    ClaimField,
+    Meaning,
+    Outflow,
+    PayloadRefused,
+    Target,
+)
 from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.user_operation.batch import InnerCall, decode_batch
 from swapdesk.chain.user_operation.hashing import user_operation_hash
@@ -24,6 +31,39 @@ from swapdesk.chain.user_operation.operation import (
 from swapdesk.chain.user_operation.rpc_form import read_operation
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, NO_SALT
 from swapdesk.wallet.payload import OperationPayload
+
+Payment = tuple[tuple[ClaimField, ...], Outflow]
+
+
+def read_payment(number: int, call: InnerCall, code: str) -> Payment:
+    """Of the chain's coin or of a token; ``number`` counts from 0. Raises PayloadRefused with
+    ``code`` for anything else."""
+    if call.value and not call.data:
+        payee, units, token = checksummed(call.to), call.value, None
+    elif call.data and not call.value:
+        try:
+            transfer = TRANSFER.read(call.data)
+        except CalldataError as error:
+            raise PayloadRefused(code, f"call {number + 1} is no payment") from error
+        payee, units, token = transfer["to"], transfer["amount"], checksummed(call.to)
+    else:
+        raise PayloadRefused(code, f"call {number + 1} is no payment")
+    fields = payment_fields(number, payee, units)
+    if token is not None:
+        label = f"Token {number + 1}"
+        held = ClaimField(f"callData[{number}].token", label, Meaning.SOLD_TOKEN, token)
+        return (*fields, held), Outflow(token, units, fields[-1])
+    return fields, Outflow(None, units, fields[-1])
+
+
+def payment_fields(number: int, payee: str, units: int) -> tuple[ClaimField, ...]:
+    """Who is paid, and last how much."""
+    path, name = f"callData[{number}]", number + 1
+    return (
+        ClaimField(f"{path}.to", f"Paid to {name}", Meaning.PAYEE, payee),
+        ClaimField(f"{path}.amount", f"Amount {name}", Meaning.SOLD_UNITS, units),
+    )
+
 
 SHAPE = "UserOperation"
 _NEEDED = (

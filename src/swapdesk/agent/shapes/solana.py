@@ -15,8 +15,15 @@ from solders.message import Message, MessageV0, to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Outflow, PayloadRefused, Target
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import (
+    Act,
+    Claim,
+    ClaimField,
+    Meaning,
+    Outflow,
+    PayloadRefused,
+    Target,
+)
 from swapdesk.chain.solana import message as messages
 from swapdesk.chain.solana.fees import fee_of
 from swapdesk.chain.solana.instructions import (

@@ -13,16 +13,16 @@ from swapdesk.agent.shapes.claim import (
     Act,
     Claim,
     ClaimField,
+    Meaning,
+    Meanings,
     NonceKind,
     PayloadRefused,
+    Shape,
     Target,
     Value,
+    moves_of,
 )
-from swapdesk.agent.shapes.meaning import Meaning
-from swapdesk.agent.shapes.moves import moves_of
-from swapdesk.agent.shapes.shape import Meanings, Shape
-from swapdesk.agent.typed_data.document import Document, read_document
-from swapdesk.agent.typed_data.refusal import TypedDataRefused
+from swapdesk.agent.typed_data.document import Document, TypedDataRefused, read_document
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import Role
 

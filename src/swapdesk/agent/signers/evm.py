@@ -1,17 +1,19 @@
 """An unlocked EVM key: digests and transactions.
 
 Digests are signed by libsecp256k1 at once; eth_account is needed to encode a transaction and
-is imported with the first one.
+is imported with the first one. Where it accepts a document, its digest is the second opinion.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from coincurve import PrivateKey, PublicKey
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.secret import SecretBytes
+from swapdesk.wire.encoding.numbers import WireNumber
 
 _DYNAMIC_FEE = 2
 
@@ -140,3 +142,27 @@ def _fields_of(raw: bytes) -> EvmTransaction | None:
     )
     to = checksummed(f"0x{items[5].hex()}")
     return EvmTransaction(chain_id, nonce, to, value, bytes(items[7]), gas, fee, priority)
+
+
+def digest_of_others(document: dict[str, Any]) -> bytes | None:
+    """eth-account's digest, or None for a document that it refuses."""
+    from eth_abi.exceptions import EncodingError
+    from eth_account.messages import encode_typed_data
+    from eth_utils.exceptions import ValidationError
+
+    try:
+        message = encode_typed_data(full_message=_plain(document))
+    except (EncodingError, ValidationError, ValueError, TypeError, KeyError, OverflowError):
+        return None
+    return keccak(b"\x19" + message.version + message.header + message.body)
+
+
+def _plain(value: Any) -> Any:
+    """The document with whole numbers as Python has them."""
+    if isinstance(value, WireNumber):
+        return int(value) if value.lstrip("-").isdigit() else str(value)
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,1 +1,1 @@
-"""The rules by subject. A module lists its own in ``RULES``; ``registry`` has them all."""
+"""The rules by subject. A module lists its own; ``registry`` has them all in their order."""

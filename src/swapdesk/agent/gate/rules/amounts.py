@@ -1,12 +1,14 @@
-"""Tokens and amounts: what leaves, what may be taken, what arrives (checklist 7)."""
+"""What leaves, what may be taken, what arrives, and what execution may cost (checklist 7, 12).
+
+A permit that a call brings along is the one that was signed for it, or none.
+"""
 
 from __future__ import annotations
 
-from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
-from swapdesk.agent.gate.facts import balance_read
+from swapdesk.agent.gate.case import Case, Objection, Objections, balance_read, refuses, warns
 from swapdesk.agent.gate.words import amount
-from swapdesk.agent.shapes.claim import Act
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, Outflow
+from swapdesk.agent.signers.evm import signer_of
 from swapdesk.wallet.promise import Purpose
 
 _SPENDING = frozenset({Act.ORDER, Act.SWAP})
@@ -168,7 +170,7 @@ def account_has_the_funds(case: Case) -> Objections:
             yield Objection("The account does not hold what would leave.")
 
 
-RULES = (
+AMOUNT_RULES = (
     token_sold_is_the_confirmed_one,
     token_bought_is_the_confirmed_one,
     allowance_is_no_more_than_sold,
@@ -184,3 +186,98 @@ RULES = (
     coin_sent_along_is_the_confirmed_fee,
     account_has_the_funds,
 )
+
+
+GAS = "Gas"
+"""The line of the gas of an EVM transaction, which is no field of what is signed for."""
+
+
+@refuses("GAS_ABOVE", Meaning.NETWORK_FEE)
+def gas_is_within_the_confirmed_bound(case: Case) -> Objections:
+    claim, facts, bound = case.claim, case.facts, case.promise.gas_units
+    if claim.typed:
+        return
+    if claim.solana:
+        offered = list(claim.numbers(Meaning.NETWORK_FEE))
+        if not offered:
+            yield Objection("What the transaction costs cannot be told.")
+        for field, units in offered:
+            if units > bound:
+                yield Objection("The network fee is above what was confirmed.", field)
+    elif facts.gas is None:
+        yield Objection("What the transaction costs could not be found out.")
+    elif facts.gas.limit <= 0 or facts.gas.fee <= 0:
+        yield Objection("The plan for gas makes no sense.")
+    elif facts.gas.most > bound:
+        line = ClaimField("gas", GAS, Meaning.NETWORK_FEE, facts.gas.most)
+        yield Objection("The gas could cost more than was confirmed.", line)
+
+
+def _of_smart_account(claim: Claim, flow: Outflow) -> bool:
+    return claim.act is Act.WITHDRAW and flow.field.meaning is not Meaning.VALUE
+
+
+@refuses("GAS_UNFUNDED")
+def account_can_pay_the_gas(case: Case) -> Objections:
+    claim, facts = case.claim, case.facts
+    if claim.typed:
+        return
+    cost = sum(units for _, units in claim.numbers(Meaning.NETWORK_FEE))
+    if not claim.solana:
+        cost = facts.gas.most if facts.gas is not None else 0
+    # What a smart account pays is not taken from the account that signs.
+    own = [one for one in claim.outflows if not _of_smart_account(claim, one)]
+    sent = sum(one.units for one in own if one.token is None)
+    if facts.native is None:
+        yield Objection("The balance for gas could not be read.")
+    elif facts.native < cost + sent:
+        yield Objection("The account's coin does not pay for the gas.")
+
+
+GAS_RULES = (gas_is_within_the_confirmed_bound, account_can_pay_the_gas)
+
+
+_EVEN = 27
+"""``v`` of a signature whose y is even; 28 of one whose y is odd."""
+
+
+def brings_no_permit(claim: Claim) -> bool:
+    """Whether the places of a permit are empty: then an allowance has to stand."""
+    return not any(
+        any(one.value) if isinstance(one.value, bytes) else one.value
+        for one in claim.of(Meaning.PERMIT)
+    )
+
+
+@refuses("PERMIT_DIFFERS", Meaning.PERMIT)
+def permit_is_the_one_signed_before(case: Case) -> Objections:
+    """Of the permits under this intent one has to carry this very signature of the account. Any
+    other one fails on the chain at best, at the cost of the gas."""
+    parts = list(case.claim.of(Meaning.PERMIT))
+    if not parts or brings_no_permit(case.claim) or _was_signed(case):
+        return
+    for field in parts:
+        yield Objection("It is of no permit that you signed for this swap.", field)
+
+
+def _was_signed(case: Case) -> bool:
+    signature = _signature(case.claim)
+    return signature is not None and any(
+        signer_of(one.content, signature) == case.policy.account
+        for one in case.memory
+        if one.act is Act.ALLOW
+        and one.key is not None
+        and one.contract == case.promise.sell.contract
+    )
+
+
+def _signature(claim: Claim) -> bytes | None:
+    """r, s and the parity of y, or None where that is no signature."""
+    values = {one.path: one.value for one in claim.of(Meaning.PERMIT)}
+    v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
+    if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):
+        return None
+    return r + s + bytes([int(v) - _EVEN])
+
+
+PERMIT_RULES = (permit_is_the_one_signed_before,)

@@ -1,12 +1,14 @@
-"""A payment goes to the order's deposit address, exactly, and with its memo (checklist 19, 22)."""
+"""A payment goes to the order's deposit address, exactly, and with its memo (checklist 19, 22).
+
+What is sent to fund a bundle goes to the owner's own smart account, and no more of it.
+"""
 
 from __future__ import annotations
 
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
-from swapdesk.agent.gate.rules.validity import LEAST_LEFT
-from swapdesk.agent.gate.words import amount
-from swapdesk.agent.shapes.claim import Act
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.gate.rules.envelope import LEAST_LEFT
+from swapdesk.agent.gate.words import NO_FACTORY, ONE_BY_ONE, amount
+from swapdesk.agent.shapes.claim import Act, Meaning
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.wallet.promise import Purpose
@@ -120,7 +122,7 @@ def refund_comes_back_to_this_chain(case: Case) -> Objections:
         yield Objection("The order's refund address is none of the chain that is paid on.")
 
 
-RULES = (
+DEPOSIT_RULES = (
     there_is_an_order_to_pay,
     payee_is_the_deposit_address,
     amount_is_the_orders,
@@ -131,3 +133,31 @@ RULES = (
     deposit_goes_to_somebody_else,
     refund_comes_back_to_this_chain,
 )
+
+
+@refuses("FUNDING_PAYEE_DIFFERS", Meaning.PAYEE)
+def payee_is_the_owners_smart_account(case: Case) -> Objections:
+    """Its address follows from owner and factory; a service that names another one is not paid."""
+    if case.purpose is not Purpose.FUND:
+        return
+    own = case.policy.smart_account
+    for field, payee in case.claim.texts(Meaning.PAYEE):
+        if own is None:
+            yield Objection(f"{NO_FACTORY} {ONE_BY_ONE}", field)
+        elif payee != own:
+            yield Objection("It does not pay this account's own smart account.", field)
+
+
+@refuses("FUNDING_ABOVE", Meaning.SOLD_UNITS)
+def no_more_is_sent_than_confirmed(case: Case) -> Objections:
+    if case.purpose is not Purpose.FUND:
+        return
+    sell, bound = case.promise.sell, case.promise.sell_units
+    for field, units in case.claim.numbers(Meaning.SOLD_UNITS):
+        if units > bound:
+            yield Objection(
+                f"It sends {amount(units, sell)}; you confirmed {amount(bound, sell)}.", field
+            )
+
+
+FUNDING_RULES = (payee_is_the_owners_smart_account, no_more_is_sent_than_confirmed)

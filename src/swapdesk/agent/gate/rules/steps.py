@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
-from swapdesk.agent.gate.facts import unused_read
-from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.gate.rules.nonce import is_free
+from swapdesk.agent.gate.case import Case, Objection, Objections, Signed, refuses, unused_read
+from swapdesk.agent.gate.rules.envelope import is_free
 from swapdesk.agent.gate.taking import MOVING, Taking, most_taken, taking_of
 from swapdesk.agent.gate.words import amount
-from swapdesk.agent.shapes.claim import Act, Claim
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import Act, Claim, Meaning
 from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.wallet.promise import Purpose
 

@@ -7,8 +7,7 @@ from collections import defaultdict
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
 from swapdesk.agent.gate.rules.simulation import moved_by
 from swapdesk.agent.gate.words import COIN
-from swapdesk.agent.shapes.claim import Outflow
-from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.claim import Meaning, Outflow
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.wallet.promise import Promise, TakenOut, WithdrawalPromise
 

@@ -1,7 +1,11 @@
-"""Who may take what of an account: approved on a token itself, or in Permit2 and with an end.
+"""What an account has on a chain, and who may take what of it.
 
-The known contracts are asked, and whoever the chain's events name; what no event tells is not
-found, and then ``complete`` is False.
+Allowances stand on a token itself, or in Permit2 with an end. The known contracts are asked, and
+whoever the chain's events name; what no event tells is not found, and then ``complete`` is False.
+
+On Solana the delegates of token accounts may take. Every token account names its own, so nothing
+is overlooked. A delegation ends by one instruction of the owner, in a transaction that is built
+here and judged like any other.
 """
 
 from __future__ import annotations
@@ -10,19 +14,75 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from swapdesk.agent.process.chain_answers import answers_of, words_in
+from swapdesk.agent.process.chain_answers import (
+    answers_of,
+    asking,
+    token_accounts,
+    token_program,
+    units_in,
+    words_in,
+)
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import PERMIT2, VenueContract
-from swapdesk.chain.rpc.evm import Call, EvmClient, calling
+from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling
 from swapdesk.chain.rpc.evm_answers import Log, items, read_head, read_log
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
 from swapdesk.chain.rpc.evm_wire import Request
-from swapdesk.wallet.holdings import Allowance, Allowances, CallData
+from swapdesk.chain.rpc.solana_answers import read_delegations, read_holdings
+from swapdesk.wallet.holdings import Allowance, Allowances, Balance, Balances, CallData, SolanaDraft
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import RefusalCode as Code
+
+
+async def evm_balances(
+    client: EvmClient, link: ChainLink, genesis: str | None, account: str, assets: Sequence[Asset]
+) -> Balances:
+    """Raises Refusal when the node does not answer or is of another chain."""
+    coin = balance_of(account)
+    asked = [coin if one.contract is None else _holding(one, account) for one in assets]
+    answers = await answers_of(client, link, genesis, asked)
+    return Balances(
+        link.name,
+        account,
+        tuple(
+            Balance(one, _held(one, answer)) for one, answer in zip(assets, answers, strict=True)
+        ),
+    )
+
+
+async def solana_balances(
+    link: ChainLink, genesis: str | None, account: str, assets: Sequence[Asset]
+) -> Balances:
+    """Of the coin and of all token accounts of the owner together. Raises Refusal."""
+    held: dict[str, int] = {}
+    async with asking(link, genesis) as client:
+        lamports = await client.balance(account)
+        for told in await token_accounts(client, account):
+            for one in read_holdings(told):
+                held[one.mint] = held.get(one.mint, 0) + one.units
+    return Balances(
+        link.name,
+        account,
+        tuple(
+            Balance(one, lamports if one.contract is None else held.get(one.contract, 0))
+            for one in assets
+        ),
+    )
+
+
+def _held(asset: Asset, answer: object) -> int | None:
+    if asset.contract is None:
+        return units_in(answer)
+    words = words_in(answer)
+    return None if words is None else words[0]
+
+
+def _holding(asset: Asset, account: str) -> Request:
+    return calling(Call(asset.contract or "", erc20.BALANCE_OF.call(account)))
+
 
 LOG_ADDRESSES = 100
 """Contracts of one question for events."""
@@ -171,3 +231,61 @@ def _pair(log: Log, owner: str) -> _Pair | None:
     if len(topics) == 4 and topics[0] in _GRANTED and contract == PERMIT2:
         return _Pair(last[0], last[1], granted=True)
     return None
+
+
+_UNLIMITED = (1 << 64) - 1
+
+
+async def solana_allowances(
+    link: ChainLink,
+    genesis: str | None,
+    account: str,
+    tokens: Sequence[Asset],
+    makers: Sequence[tuple[str, str]],
+) -> Allowances:
+    """Of the token accounts of these tokens. Raises Refusal when the node does not answer or is
+    of another chain."""
+    by_mint = {one.contract: one for one in tokens if one.contract is not None}
+    venues = {key: provider for provider, key in makers}
+    async with asking(link, genesis) as client:
+        told = await token_accounts(client, account)
+        found = [one for each in told for one in read_delegations(each)]
+    allowances = tuple(
+        Allowance(
+            by_mint[one.mint],
+            one.delegate,
+            one.units,
+            one.units == _UNLIMITED,
+            venues.get(one.delegate),
+        )
+        for one in found
+        if one.units and one.mint in by_mint
+    )
+    return Allowances(link.name, account, allowances, complete=True)
+
+
+async def solana_revocation(
+    link: ChainLink, genesis: str | None, account: str, token: str
+) -> SolanaDraft:
+    """The transaction that ends every delegation of a token. Raises Refusal as above, and for a
+    token of which the account holds none."""
+    from base64 import b64encode
+
+    from solders.hash import Hash
+    from solders.message import MessageV0
+    from solders.pubkey import Pubkey
+
+    from swapdesk.chain.solana.instructions import Revoke
+    from swapdesk.chain.solana.programs import token_account
+    from swapdesk.chain.solana.transaction import unsigned
+
+    async with asking(link, genesis) as client:
+        newest = await client.latest_blockhash()
+        program = await token_program(client, token)
+    owner, programs = Pubkey.from_string(account), Pubkey.from_string(program)
+    source = token_account(owner, Pubkey.from_string(token), programs)
+    message = MessageV0.try_compile(
+        owner, [Revoke(source, owner, programs).build()], [], Hash.from_string(newest.blockhash)
+    )
+    raw = b64encode(bytes(unsigned(message))).decode()
+    return SolanaDraft(raw, newest.last_height)

@@ -1,4 +1,7 @@
-"""The wallet that a desk opened: everything of one profile, under one lock."""
+"""The wallet that a desk opened: everything of one profile, under one lock.
+
+Keys are closed when the desk has not used them for a while.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,55 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.agent.keys.directory import KeyDirectory, WalletLock
 from swapdesk.agent.process.arguments import refuse_far_clock
-from swapdesk.agent.process.idle import IdleLock
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
-from swapdesk.clock import SystemClock
+from swapdesk.clock import Clock, SystemClock
 from swapdesk.wallet.accounts import Accounts, Kind
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 if TYPE_CHECKING:
     from swapdesk.agent.process.chains import Chains
-    from swapdesk.agent.process.reviewing import Reviewing
+    from swapdesk.agent.process.signing import Reviewing
+
+
+MIN_SECONDS = 0.01
+MAX_SECONDS = 24 * 3600.0
+
+
+class IdleLock:
+    """Calls ``lock`` once after ``seconds`` in which nothing was asked.
+
+    Time is the clock's monotonic one, which counts while the machine sleeps.
+    """
+
+    def __init__(self, clock: Clock, seconds: float, lock: Callable[[], None]) -> None:
+        self._clock = clock
+        self._seconds = min(MAX_SECONDS, max(MIN_SECONDS, seconds))
+        self._lock = lock
+        self._last = clock.monotonic()
+        self._watch: asyncio.Task[None] | None = None
+
+    def used(self) -> None:
+        """Something was asked: the time begins anew."""
+        self._last = self._clock.monotonic()
+
+    def start(self) -> None:
+        """Keys were opened."""
+        self.used()
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._wait(), name="idle lock")
+
+    @property
+    def overdue(self) -> bool:
+        return self._clock.monotonic() - self._last >= self._seconds
+
+    async def _wait(self) -> None:
+        while not self.overdue:
+            await self._clock.sleep(self._last + self._seconds - self._clock.monotonic())
+        self._lock()
 
 
 class OpenedWallet:
@@ -105,7 +144,7 @@ class OpenedWallet:
     @property
     def reviewing(self) -> Reviewing:
         if self._reviewing is None:
-            from swapdesk.agent.process.reviewing import Reviewing
+            from swapdesk.agent.process.signing import Reviewing
 
             self._reviewing = Reviewing(
                 self.place, self.keys, self.chains, self._records, self.clock
@@ -120,7 +159,7 @@ def load_signing() -> None:
     for name in (
         "coincurve",
         "eth_account.messages",
-        "swapdesk.agent.process.reviewing",
+        "swapdesk.agent.process.signing",
         "swapdesk.agent.signers.solana",
     ):
         importlib.import_module(name)

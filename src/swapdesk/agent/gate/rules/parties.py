@@ -1,0 +1,318 @@
+"""Who is party to a payload.
+
+- the account whose payload it is (checklist 5)
+- the contract that checks or executes it, and what kind it is (checklist 3, 4, 12)
+- the spender, who may take the token afterwards (checklist 6)
+- the recipient, who gets what is bought (checklist 15 to 18)
+"""
+
+from __future__ import annotations
+
+from swapdesk.agent.gate.case import Case, Objection, Objections, domain_read, refuses, warns
+from swapdesk.agent.shapes.claim import Act, Meaning, Target
+from swapdesk.chain.addresses import evm, sol
+from swapdesk.chain.addresses.display import looks_like
+from swapdesk.chain.addresses.kind import AddressProblem
+from swapdesk.chain.deployments import PERMIT2
+from swapdesk.wallet.promise import Purpose
+
+
+@refuses("ACCOUNT_DIFFERS", Meaning.OWNER, Meaning.FEE_PAYER)
+def key_is_the_confirmed_account(case: Case) -> Objections:
+    if case.policy.account != case.promise.account:
+        yield Objection(
+            "The key is of another account than the one that was confirmed.",
+            next(case.claim.of(Meaning.OWNER, Meaning.FEE_PAYER), None),
+        )
+
+
+@refuses("OWNER_DIFFERS", Meaning.OWNER)
+def owner_is_the_account(case: Case) -> Objections:
+    for field, owner in case.claim.texts(Meaning.OWNER):
+        if owner != case.policy.account:
+            yield Objection("The owner is another account.", field)
+
+
+@refuses("FEE_PAYER_DIFFERS", Meaning.FEE_PAYER)
+def account_pays_the_fee(case: Case) -> Objections:
+    """Whoever pays the fee signs first and can hold the transaction back."""
+    payers = list(case.claim.texts(Meaning.FEE_PAYER))
+    for field, payer in payers:
+        if payer != case.policy.account:
+            yield Objection("The fee is paid by another account.", field)
+    if case.claim.solana and not payers:
+        yield Objection("Nobody pays the fee.")
+
+
+@refuses("COSIGNER_UNKNOWN", Meaning.COSIGNER)
+def further_signers_are_the_venues_makers(case: Case) -> Objections:
+    for field, signer in case.claim.texts(Meaning.COSIGNER):
+        if (case.promise.venue or "", signer) not in case.policy.makers:
+            yield Objection("Somebody else has to sign who is not the venue's maker.", field)
+        elif signer not in case.claim.signed_first:
+            yield Objection("The maker's signature is missing or wrong.", field)
+
+
+@refuses("COUNTERPARTY_UNKNOWN", Meaning.COUNTERPARTY)
+def counterparty_is_the_venues_maker(case: Case) -> Objections:
+    for field, party in case.claim.texts(Meaning.COUNTERPARTY):
+        if (case.promise.venue or "", party) not in case.policy.makers:
+            yield Objection("The other side of the swap is not the venue's maker.", field)
+
+
+@refuses("RENT_FOR_STRANGER", Meaning.RENT_PAYEE, Meaning.RENT_TOKEN)
+def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
+    """Opening a token account costs its payer a rent that its owner can take out. A maker has one
+    of its own, or pays for it."""
+    promise = case.promise
+    owners = {promise.account, promise.recipient}
+    if promise.deposit is not None:
+        owners.add(promise.deposit.address)
+    for field, owner in case.claim.texts(Meaning.RENT_PAYEE):
+        if owner not in owners:
+            yield Objection("An account is opened at your cost for somebody else.", field)
+    for field, token in case.claim.texts(Meaning.RENT_TOKEN):
+        if token not in (promise.sell.contract, promise.buy.contract):
+            yield Objection("An account is opened at your cost for another token.", field)
+
+
+ACCOUNT_RULES = (
+    key_is_the_confirmed_account,
+    owner_is_the_account,
+    account_pays_the_fee,
+    further_signers_are_the_venues_makers,
+    counterparty_is_the_venues_maker,
+    rent_is_paid_for_the_swap_alone,
+)
+
+
+DELEGATED = bytes.fromhex("ef0100")
+"""Code of an account that somebody holds the key of (EIP-7702)."""
+
+ACTS = {
+    Purpose.APPROVE: frozenset({Act.ALLOW}),
+    Purpose.REVOKE: frozenset({Act.ALLOW}),
+    Purpose.ORDER: frozenset({Act.ORDER}),
+    Purpose.SWAP: frozenset({Act.SWAP}),
+    Purpose.DEPOSIT: frozenset({Act.PAY}),
+    Purpose.CANCEL: frozenset({Act.NOTHING}),
+    Purpose.FUND: frozenset({Act.PAY}),
+    Purpose.BUNDLE: frozenset({Act.BUNDLE}),
+    Purpose.DEPLOY: frozenset({Act.DEPLOY}),
+    Purpose.WITHDRAW: frozenset({Act.WITHDRAW}),
+}
+
+
+def is_contract(code: bytes | None) -> bool:
+    """Whether code stands there that nobody can act for with a key."""
+    return bool(code) and not (code or b"").startswith(DELEGATED)
+
+
+@refuses("SHAPE_UNKNOWN")
+def shape_is_known(case: Case) -> Objections:
+    if case.claim.act is Act.UNKNOWN and not case.policy.blind:
+        yield Objection("What this document does is not known here. It is never signed blindly.")
+
+
+@warns("SHAPE_BLIND")
+def blind_signing_is_told(case: Case) -> Objections:
+    if case.claim.act is Act.UNKNOWN and case.policy.blind:
+        yield Objection("What this document does is not known here. Type its digest to sign it.")
+
+
+@refuses("PURPOSE_DIFFERS", Meaning.METHOD)
+def act_is_what_was_asked_for(case: Case) -> Objections:
+    claim = case.claim
+    if claim.act is not Act.UNKNOWN and claim.act not in ACTS[case.purpose]:
+        yield Objection(
+            f"It is {claim.title[:1].lower()}{claim.title[1:]}, not what was asked for.",
+            next(claim.of(Meaning.METHOD), None),
+        )
+
+
+@refuses("CONTRACT_UNKNOWN", Meaning.CONTRACT)
+def contract_is_the_shapes_own(case: Case) -> Objections:
+    claim = case.claim
+    if claim.solana or claim.target is Target.PAYEE:
+        return
+    if claim.contract is None:
+        yield Objection("It names no contract.")
+        return
+    own: dict[Target, set[str | None]] = {
+        Target.TOKEN: {case.promise.sell.contract},
+        Target.PERMIT2: {PERMIT2},
+        Target.VENUE: {
+            one.address
+            for one in case.policy.contracts_of(case.promise.venue)
+            if one.role in claim.roles
+        },
+        Target.FACTORY: {case.policy.accounts.address if case.policy.accounts else None},
+        Target.ANY: {claim.contract},
+    }
+    if claim.contract not in own[claim.target]:
+        said = {
+            Target.TOKEN: "The contract is not the token that was confirmed.",
+            Target.PERMIT2: "The contract is not Permit2.",
+            Target.FACTORY: "It is not the factory of smart accounts of this profile.",
+        }.get(claim.target, "The contract is none of the venue's for this.")
+        yield Objection(said, next(claim.of(Meaning.CONTRACT), None))
+
+
+@refuses("CONTRACT_WITHOUT_CODE", Meaning.CONTRACT)
+def contract_has_code(case: Case) -> Objections:
+    claim = case.claim
+    if claim.contract is None:
+        return
+    field = next(claim.of(Meaning.CONTRACT), None)
+    code = case.facts.code.get(claim.contract)
+    if code is None:
+        yield Objection("Whether the contract exists could not be read.", field)
+    elif not is_contract(code):
+        yield Objection("There is no contract at this address.", field)
+
+
+@refuses("DOMAIN_DIFFERS", Meaning.DOMAIN)
+def domain_is_the_contracts_own(case: Case) -> Objections:
+    """The contract tells its domain, so a changed name or version is seen."""
+    claim = case.claim
+    if not claim.typed or claim.contract is None or claim.act is Act.UNKNOWN:
+        return
+    field = next(claim.of(Meaning.DOMAIN), None)
+    own = case.facts.answers.get(domain_read(claim.contract))
+    if own is None:
+        yield Objection("The contract's own domain could not be read.", field)
+    elif own != claim.domain_separator:
+        yield Objection("The contract would not take this: its domain is another.", field)
+
+
+CONTRACT_RULES = (
+    shape_is_known,
+    blind_signing_is_told,
+    act_is_what_was_asked_for,
+    contract_is_the_shapes_own,
+    contract_has_code,
+    domain_is_the_contracts_own,
+)
+
+
+@refuses("SPENDER_UNKNOWN", Meaning.SPENDER)
+def spender_is_the_venues(case: Case) -> Objections:
+    """An approval of nothing may name anybody."""
+    claim = case.claim
+    if claim.revokes:
+        return
+    spenders = list(claim.texts(Meaning.SPENDER))
+    if claim.act is Act.ALLOW and not spenders:
+        yield Objection("Nobody is named who may take the token.")
+    allowed = {one.address for one in case.policy.contracts_of(case.promise.venue)}
+    allowed |= case.policy.spenders
+    if claim.target is Target.TOKEN:
+        # Permit2 takes nothing without a further signature of the owner.
+        allowed.add(PERMIT2)
+    for field, spender in spenders:
+        if spender not in allowed:
+            yield Objection("The spender is none of the venue's contracts.", field)
+
+
+@refuses("SPENDER_WITHOUT_CODE", Meaning.SPENDER)
+def spender_has_code(case: Case) -> Objections:
+    if case.claim.revokes:
+        return
+    for field, spender in case.claim.texts(Meaning.SPENDER):
+        code = case.facts.code.get(spender)
+        if code is None:
+            yield Objection("Whether the spender is a contract could not be read.", field)
+        elif not is_contract(code):
+            yield Objection("The spender is no contract: somebody holds its key.", field)
+
+
+SPENDER_RULES = (spender_is_the_venues, spender_has_code)
+
+
+def _crosses(case: Case) -> bool:
+    return case.promise.chain_out != case.promise.chain
+
+
+@refuses("RECIPIENT_DIFFERS", Meaning.RECEIVER)
+def receiver_is_the_confirmed_one(case: Case) -> Objections:
+    claim = case.claim
+    receivers = list(claim.texts(Meaning.RECEIVER))
+    if claim.act in (Act.ORDER, Act.SWAP) and not receivers:
+        yield Objection("It does not say who gets what is bought.")
+    for field, receiver in receivers:
+        if receiver != case.promise.recipient:
+            yield Objection("Somebody else gets what is bought.", field)
+
+
+@refuses("RECIPIENT_UNSAFE", Meaning.RECEIVER, Meaning.PAYEE)
+def receiver_is_an_address_of_somebody(case: Case) -> Objections:
+    read = sol.read if case.claim.solana else evm.read
+    for meaning in (Meaning.RECEIVER, Meaning.PAYEE):
+        for field, receiver in case.claim.texts(meaning):
+            try:
+                read(receiver)
+            except (AddressProblem, ValueError):
+                yield Objection("Nobody can use what is sent to this address.", field)
+
+
+@refuses("RECIPIENT_IS_CONTRACT", Meaning.RECEIVER, Meaning.PAYEE)
+def receiver_is_no_token_and_no_venue(case: Case) -> Objections:
+    promise = case.promise
+    taboo = {promise.sell.contract, promise.buy.contract, case.claim.contract}
+    taboo |= {one.address for one in case.policy.venues}
+    for meaning in (Meaning.RECEIVER, Meaning.PAYEE):
+        for field, receiver in case.claim.texts(meaning):
+            if receiver in taboo:
+                yield Objection("This is a contract that keeps what it is sent.", field)
+
+
+@refuses("DESTINATION_DIFFERS", Meaning.DESTINATION)
+def chain_out_is_the_confirmed_one(case: Case) -> Objections:
+    promise = case.promise
+    stated = list(case.claim.numbers(Meaning.DESTINATION))
+    for field, chain_id in stated:
+        if promise.chain_out_id is None or chain_id != promise.chain_out_id:
+            yield Objection("It is paid out on another chain.", field)
+    if case.claim.act in (Act.ORDER, Act.SWAP) and not stated and _crosses(case):
+        yield Objection("It pays out on the chain it is paid on; you confirmed another.")
+
+
+@warns("RECIPIENT_HAS_CODE", Meaning.RECEIVER, Meaning.PAYEE)
+def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
+    """A contract may exist on one chain only, and keep for ever what it gets on another."""
+    if case.claim.solana or case.purpose is Purpose.FUND:
+        return
+    for meaning in (Meaning.RECEIVER, Meaning.PAYEE):
+        for field, receiver in case.claim.texts(meaning):
+            code = case.facts.code.get(receiver)
+            if code is None:
+                yield Objection("Whether the recipient is a contract could not be read.", field)
+            elif code and _crosses(case):
+                yield Objection(
+                    "The recipient is a contract here. It may not exist on the other chain.", field
+                )
+            elif code:
+                yield Objection("The recipient is a contract.", field)
+
+
+@warns("RECIPIENT_LOOKS_LIKE", Meaning.RECEIVER)
+def receiver_that_resembles_another_is_told(case: Case) -> Objections:
+    for field, receiver in case.claim.texts(Meaning.RECEIVER):
+        if receiver not in case.policy.known and any(
+            looks_like(receiver, known) for known in sorted(case.policy.known)
+        ):
+            yield Objection(
+                "The recipient begins and ends like an address you paid before, "
+                "but is another one. Compare every group.",
+                field,
+            )
+
+
+RECIPIENT_RULES = (
+    receiver_is_the_confirmed_one,
+    receiver_is_an_address_of_somebody,
+    receiver_is_no_token_and_no_venue,
+    chain_out_is_the_confirmed_one,
+    receiver_that_is_a_contract_is_told,
+    receiver_that_resembles_another_is_told,
+)

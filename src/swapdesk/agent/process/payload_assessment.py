@@ -1,0 +1,540 @@
+"""What a payload says, what its chain says to it, and what the gate makes of both.
+
+Chain facts are read in one batch beside one simulation. Assessing signs nothing and writes nothing
+down. The second assessment, before a signature, takes the payload of the first one; only the chain
+may have moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from swapdesk.agent.gate.case import (
+    Case,
+    Facts,
+    GasPlan,
+    Memory,
+    Needs,
+    Policy,
+    Signed,
+    needed,
+)
+from swapdesk.agent.gate.rules.steps import taken_in_all
+from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
+from swapdesk.agent.process.chains import Chains
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.smart_accounts import account_factory
+from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
+from swapdesk.agent.shapes.reading import read_payload
+from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
+from swapdesk.agent.transactions.records import Given, Records
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at, nonce_of
+from swapdesk.chain.rpc.evm_answers import (
+    Head,
+    Log,
+    SimulatedCall,
+    digest,
+    fields,
+    octets,
+    quantity,
+    read_head,
+)
+from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain
+from swapdesk.chain.rpc.evm_wire import Request
+from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.chain.rpc.solana_answers import Blockhash, Moves
+from swapdesk.chain.rpc.solana_answers import Simulation as Simulated
+from swapdesk.chain.rpc.solana_errors import SolanaError
+from swapdesk.chain.solana.transaction import read_transaction
+from swapdesk.clock import Clock
+from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.place import ChainLink, WalletPlace
+from swapdesk.wallet.promise import Asset, Promise
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
+from swapdesk.wallet.transactions import TransactionState
+
+NATIVE = checksummed("0x" + "ee" * 20)
+"""Stands for the chain's own coin in the transfers that a simulation tells."""
+_TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
+GAS_MARGIN_PERCENT = 20
+"""More gas than the estimate, because the state may move before the block."""
+
+
+@dataclass(frozen=True)
+class EvmFacts:
+    """``facts`` for the gate, and what only the signer needs: ``nonce`` is what the node would
+    use next, ``base_fee`` and ``priority`` wei per gas; None where they could not be read."""
+
+    facts: Facts
+    nonce: int | None = None
+    base_fee: int | None = None
+    priority: int | None = None
+    problem: str | None = None
+
+
+async def read_facts(
+    client: EvmClient, needs: Needs, promise: Promise, now: datetime, call: Call | None = None
+) -> EvmFacts:
+    """Everything at once. What cannot be read is missing, and the gate refuses what it misses;
+    ``problem`` says why. ``call`` is the transaction to simulate, from the account."""
+    code, reads = sorted(needs.code), sorted(needs.reads, key=lambda one: (one.contract, one.data))
+    account = promise.account
+    requests = [
+        Request("eth_chainId"),
+        Request("eth_getBlockByNumber", ("0x0", False)),
+        Request("eth_getBlockByNumber", ("latest", False)),
+        balance_of(account),
+        *(code_at(one) for one in code),
+        *(calling(Call(one.contract, one.data)) for one in reads),
+    ]
+    if call is not None:
+        requests += [
+            nonce_of(account, "pending"),
+            Request("eth_maxPriorityFeePerGas"),
+            Request("eth_estimateGas", (call.as_json(),)),
+        ]
+    simulating = _simulated(client, call) if call is not None else _nothing()
+    try:
+        answers, outcome = await asyncio.gather(client.batch(requests), simulating)
+    except EvmError as error:
+        return EvmFacts(Facts(now), problem=str(error))
+    told = _Answers(answers)
+    head = told.head(2)
+    at = 4 + len(code)
+    facts = Facts(
+        now=now,
+        chain_id=told.number(0),
+        genesis_hash=told.hash_of_block(1),
+        code={one: found for i, one in enumerate(code) if (found := told.data(4 + i)) is not None},
+        answers={one: found for i, one in enumerate(reads) if (found := told.data(at + i))},
+        native=told.number(3),
+        time=None if head is None else head.timestamp,
+    )
+    if call is None or head is None:
+        return EvmFacts(facts)
+    at += len(reads)
+    nonce, priority, gas = (told.number(at + i) for i in range(3))
+    simulation = _evm_simulation(outcome, head, gas, promise)
+    plan = None
+    if gas is not None and priority is not None:
+        plan = _gas_plan(gas, head.base_fee, priority, promise.gas_units)
+    whole = replace(facts, gas=plan, simulation=simulation)
+    return EvmFacts(whole, nonce, head.base_fee, priority)
+
+
+class _Answers:
+    """Answers of a batch; one that is no such thing is missing."""
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self._answers = answers
+
+    def number(self, place: int) -> int | None:
+        try:
+            return quantity(self._whole(place))
+        except EvmError:
+            return None
+
+    def data(self, place: int) -> bytes | None:
+        try:
+            return octets(self._whole(place))
+        except EvmError:
+            return None
+
+    def head(self, place: int) -> Head | None:
+        try:
+            return read_head(self._whole(place))
+        except EvmError:
+            return None
+
+    def hash_of_block(self, place: int) -> str | None:
+        try:
+            return digest(fields(self._whole(place)).get("hash"))
+        except EvmError:
+            return None
+
+    def _whole(self, place: int) -> Any:
+        answer = self._answers[place]
+        if isinstance(answer, EvmRefused):
+            raise answer
+        return answer
+
+
+async def _simulated(client: EvmClient, call: Call) -> SimulatedCall | None:
+    try:
+        return (await client.simulate([call]))[0]
+    except EvmRefused:
+        return None
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _gas_plan(gas: int, base_fee: int, priority: int, most: int) -> GasPlan:
+    """A price that holds when the base fee doubles, or less where that is more than was
+    confirmed and the next blocks can still be paid."""
+    limit = gas + gas * GAS_MARGIN_PERCENT // 100 if gas > 21_000 else gas
+    fee = 2 * base_fee + priority
+    allowed = most // limit
+    if base_fee + base_fee // 8 + priority <= allowed < fee:
+        fee = allowed
+    return GasPlan(limit, fee)
+
+
+def _evm_simulation(
+    outcome: SimulatedCall | None, head: Head, gas: int | None, promise: Promise
+) -> Simulation | None:
+    if outcome is None:
+        return None
+    if not outcome.succeeded:
+        return Simulation(head.number, (), outcome.gas_used or 0, outcome.words or "it reverts")
+    if outcome.logs is None:
+        # Without transfers nobody knows what moves.
+        return None
+    try:
+        changes = tuple(_evm_changes(outcome.logs, promise))
+    except EvmUncertain:
+        return None
+    return Simulation(head.number, changes, outcome.gas_used or gas or 0)
+
+
+def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
+    moved: dict[tuple[str, str], int] = defaultdict(int)
+    for log in logs:
+        # Four topics are a transfer of a single thing (ERC-721), which has no amount.
+        if len(log.topics) != 3 or log.topics[0] != _TRANSFER or len(log.data) != 32:
+            continue
+        units = int.from_bytes(log.data, "big")
+        giver, taker = (checksummed("0x" + topic[-40:]) for topic in log.topics[1:])
+        moved[giver, log.address] -= units
+        moved[taker, log.address] += units
+    return [
+        _change(holder, token, units, promise) for (holder, token), units in moved.items() if units
+    ]
+
+
+def _change(holder: str, token: str, units: int, promise: Promise) -> BalanceChange:
+    contract = None if token == NATIVE else token
+    known = _asset(contract, promise)
+    if known is None:
+        return BalanceChange(holder, "?", contract, None, units)
+    return BalanceChange(holder, known.symbol, contract, known.decimals, units)
+
+
+def _asset(contract: str | None, promise: Promise) -> Asset | None:
+    if contract == promise.sell.contract:
+        return promise.sell
+    for one in promise.withdrawal.taken if promise.withdrawal is not None else ():
+        if contract == one.asset.contract:
+            return one.asset
+    same_chain = promise.chain_out == promise.chain
+    return promise.buy if same_chain and contract == promise.buy.contract else None
+
+
+_NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
+"""And one of Solana that is LOST: its blockhash has expired."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is looked at: a payload, what was confirmed for it, and who would sign it where.
+    ``replaces`` is the hash of a transaction whose nonce it takes."""
+
+    payload: Payload
+    promise: Promise
+    account: Account
+    link: ChainLink
+    replaces: str | None = None
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One look at a payload: the claim, what the chain said and what the gate made of it.
+
+    ``plan`` is the transaction that would be signed, ``of_node`` the nonce its node gave, and
+    ``taken`` the most that could be taken then by all that was signed under the intent.
+    """
+
+    claim: Claim | None
+    facts: Facts
+    verdict: Verdict
+    plan: EvmTransaction | None = None
+    of_node: int | None = None
+    base_fee: int | None = None
+    last_valid: int | None = None
+    taken: int = 0
+
+
+class Looking:
+    """Raises Refusal for what is no matter of the gate, and RecordsUnavailable."""
+
+    def __init__(self, place: WalletPlace, chains: Chains, records: Records, clock: Clock) -> None:
+        self._place = place
+        self._chains = chains
+        self._records = records
+        self._clock = clock
+
+    async def look(self, subject: Subject, before: Looked | None = None) -> Looked:
+        """``before`` is the first look at the same subject."""
+        payload, promise, link = subject.payload, subject.promise, subject.link
+        now = self._clock.now()
+        policy = self._policy(subject.account, link)
+        if before is not None and before.claim is not None:
+            # The payload is the very object that was reviewed; only the chain may have moved.
+            claim = before.claim
+        else:
+            try:
+                claim = read_payload(payload, promise)
+            except PayloadRefused as refusal:
+                return Looked(None, Facts(now), unreadable(refusal, now))
+        memory = tuple(_remembered(one) for one in self._records.given(promise.intent_id))
+        read, last_valid = await self._read(subject, claim, policy, memory, now)
+        if not policy.genesis_hash:
+            # First use: the chain is the one the node serves, and from the first signature on
+            # no other.
+            policy = replace(policy, genesis_hash=read.facts.genesis_hash or "")
+        facts = read.facts
+        plan = None
+        if isinstance(payload, TransactionPayload) and facts.gas is not None:
+            plan, facts = self._plan(subject, payload, read, before)
+        step = payload.step if isinstance(payload, TypedDataPayload) else None
+        case = Case(
+            claim,
+            payload.purpose,
+            step,
+            promise,
+            policy,
+            facts,
+            memory,
+            subject.replaces,
+            None if plan is None else plan.nonce,
+        )
+        verdict = judge(case)
+        extra = [] if read.problem is None else [_unread(read.problem)]
+        if isinstance(payload, TypedDataPayload) and before is None:
+            extra += _second_opinion(payload, claim)
+        if extra:
+            verdict = replace(verdict, findings=(*extra, *verdict.findings))
+        return Looked(
+            claim,
+            facts,
+            verdict,
+            plan,
+            read.nonce,
+            read.base_fee,
+            last_valid,
+            taken_in_all(case),
+        )
+
+    async def _read(
+        self, subject: Subject, claim: Claim, policy: Policy, memory: Memory, now: datetime
+    ) -> tuple[EvmFacts, int | None]:
+        """What the chain says, and the last height of a Solana transaction."""
+        payload, promise, link = subject.payload, subject.promise, subject.link
+        if isinstance(payload, SolanaPayload) and link.kind is Kind.SOLANA:
+            client = self._chains.solana(link)
+            raw = b64decode(payload.transaction)
+            seen = await read_solana_facts(client, payload, raw, promise, now)
+            return EvmFacts(seen.facts, problem=seen.problem), seen.last_valid
+        if link.kind is not Kind.EVM:
+            return EvmFacts(Facts(now)), None
+        call = None
+        if isinstance(payload, TransactionPayload):
+            data = bytes.fromhex(payload.data[2:])
+            call = Call(payload.to, data, subject.account.address, payload.value)
+        needs = needed(claim, promise, policy, memory)
+        return await read_facts(self._chains.evm(link), needs, promise, now, call), None
+
+    def _policy(self, account: Account, link: ChainLink) -> Policy:
+        place = self._place
+        return Policy(
+            account=account.address,
+            chain_id=link.chain_id,
+            genesis_hash=self._records.genesis(link.name) or "",
+            venues=() if place.live else SANDBOX_VENUES,
+            makers=frozenset(place.makers),
+            spenders=frozenset(place.spenders),
+            known=frozenset(place.known),
+            blind=place.blind,
+            accounts=account_factory(place),
+        )
+
+    def _plan(
+        self,
+        subject: Subject,
+        payload: TransactionPayload,
+        read: EvmFacts,
+        before: Looked | None,
+    ) -> tuple[EvmTransaction | None, Facts]:
+        """The transaction to sign. On the second look it is the one of the first."""
+        promise, replaces = subject.promise, subject.replaces
+        facts, gas = read.facts, read.facts.gas
+        if gas is None or read.nonce is None or read.priority is None or promise.chain_id is None:
+            return None, facts
+        if before is not None and before.plan is not None:
+            agreed = replace(gas, limit=before.plan.gas, fee=before.plan.max_fee)
+            if gas.limit > before.plan.gas * 2:
+                raise Refusal(Code.STALE_REVIEW, "it would need more gas than was reviewed")
+            return before.plan, replace(facts, gas=agreed)
+        nonce = self._records.next_nonce(promise.chain, subject.account.address, read.nonce)
+        fee, priority = gas.fee, min(read.priority, gas.fee)
+        if replaces is not None:
+            old = self._records.find(replaces)
+            if old is None or old.nonce is None:
+                raise Refusal(Code.NO_TRANSACTION, "there is no such transaction to replace")
+            nonce = old.nonce
+            old_fee, old_priority = self._records.fees(replaces)
+            fee = max(fee, old_fee * 9 // 8 + 1)
+            priority = min(max(priority, old_priority * 9 // 8 + 1), fee)
+        planned = replace(gas, fee=fee)
+        plan = EvmTransaction(
+            chain_id=promise.chain_id,
+            nonce=nonce,
+            to=payload.to,
+            value=payload.value,
+            data=bytes.fromhex(payload.data[2:]),
+            gas=gas.limit,
+            max_fee=fee,
+            max_priority=priority,
+        )
+        return plan, replace(facts, gas=planned)
+
+
+def _unread(problem: str) -> Finding:
+    return Finding(CHAIN_UNREAD, Severity.REFUSE, f"The chain could not be read: {problem}.")
+
+
+def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[Finding]:
+    other = digest_of_others(payload.document)
+    if other is None or other == claim.content:
+        return []
+    words = "Other wallets would compute another digest of it."
+    return [Finding("DIGEST_DISAGREES", Severity.REFUSE, words)]
+
+
+def _remembered(given: Given) -> Signed:
+    return Signed(
+        content=given.content,
+        act=Act(given.act),
+        quote_id=given.quote_id,
+        chain_id=given.chain_id,
+        owner=given.owner,
+        token=given.token,
+        contract=given.contract,
+        key=given.key,
+        step=given.step,
+        total=given.total,
+        complete=given.complete,
+        # Not even a failure: a node can tell a wrong one, and the money leaves twice.
+        spent=given.state in _NEVER_ARRIVES
+        or (given.state is TransactionState.LOST and given.chain_id is None),
+        taking=given.taking,
+        nonce=given.nonce,
+    )
+
+
+LIFETIME = 150
+"""Blocks for which a blockhash is good, on every network of Solana."""
+
+
+@dataclass(frozen=True)
+class SolanaFacts:
+    """``last_valid`` is the height of blocks after which no transaction that can be executed
+    now will be; None where it could not be read, and ``problem`` says why."""
+
+    facts: Facts
+    last_valid: int | None = None
+    problem: str | None = None
+
+
+async def read_solana_facts(
+    client: SolanaClient, payload: SolanaPayload, raw: bytes, promise: Promise, now: datetime
+) -> SolanaFacts:
+    """What cannot be read is missing, and the gate refuses what it misses."""
+    message = read_transaction(raw).message
+    blockhash = str(message.recent_blockhash)
+    keys = [str(key) for key in message.account_keys]
+    try:
+        genesis, native, newest, good, height, tip, outcome = await asyncio.gather(
+            client.genesis_hash(),
+            client.balance(promise.account),
+            client.latest_blockhash(),
+            client.is_blockhash_good(blockhash),
+            client.block_height(),
+            client.call("getBlockHeight", {"commitment": "processed"}),
+            client.simulate(raw, keys),
+        )
+    except SolanaError as error:
+        return SolanaFacts(Facts(now), problem=str(error))
+    facts = Facts(
+        now=now,
+        genesis_hash=genesis,
+        native=native,
+        simulation=_solana_simulation(outcome, height, promise),
+        blocks_left=_blocks_left(payload, blockhash, newest, good, height),
+    )
+    if type(tip) is not int:
+        return SolanaFacts(facts, problem="the node did not say how high its chain is")
+    # Its blockhash may be newer than the newest that is confirmed.
+    return SolanaFacts(facts, max(newest.last_height, tip + LIFETIME))
+
+
+def _blocks_left(
+    payload: SolanaPayload, blockhash: str, newest: Blockhash, good: bool, height: int
+) -> int | None:
+    """No node tells the age of a blockhash that is not the newest. What the payload says of it
+    is taken up to the newest's own end: a wrong word costs an attempt and no money."""
+    if not good:
+        return 0
+    if blockhash == newest.blockhash:
+        return newest.last_height - height
+    if payload.last_valid_height is None:
+        return None
+    return min(payload.last_valid_height, newest.last_height) - height
+
+
+def _solana_simulation(outcome: Simulated, height: int, promise: Promise) -> Simulation | None:
+    units = outcome.units or 0
+    if outcome.error is not None:
+        return Simulation(height, (), units, "the programs refuse it")
+    if outcome.moves is None:
+        return None
+    return Simulation(height, tuple(_solana_changes(outcome.moves, promise)), units)
+
+
+def _solana_changes(moves: Moves, promise: Promise) -> list[BalanceChange]:
+    assets = {promise.sell.contract: promise.sell}
+    if promise.chain_out == promise.chain:
+        assets[promise.buy.contract] = promise.buy
+    native = assets.get(None, Asset("SOL", 9, None))
+    found = [
+        BalanceChange(account, native.symbol, None, native.decimals, after - before)
+        for account, (before, after) in moves.lamports.items()
+        if after != before
+    ]
+    deposits = {one.address for one in promise.bundle.deposits} if promise.bundle else set()
+    if promise.deposit is not None:
+        deposits.add(promise.deposit.address)
+    for move in moves.tokens:
+        known = assets.get(move.mint)
+        found.append(
+            BalanceChange(
+                # A venue may name a token account itself as where a deposit goes.
+                holder=move.account if move.account in deposits else move.owner,
+                symbol=known.symbol if known is not None else "?",
+                contract=move.mint,
+                decimals=known.decimals if known is not None else None,
+                units=move.after - move.before,
+            )
+        )
+    return found
