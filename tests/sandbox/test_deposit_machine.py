@@ -42,7 +42,7 @@ from swapdesk.sandbox.venue_faults import VENUE_FAULTS, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
@@ -120,7 +120,7 @@ class DepositMachine(RuleBasedStateMachine):
             for row in ROWS
         ]
         venues = Venues([FaultyVenue(each, self.faults) for each in exchanges], self.clock)
-        catalog = Catalog(CHAINS, TOKENS)
+        catalog = ServiceCatalog(CHAINS, TOKENS)
         self.engine = QuoteEngine(catalog, venues, self.store, self.clock, self.rng, MIDDLES)
         self.desk = OrderDesk(self.store, catalog, venues, self.engine, self.clock, self.rng)
         self.worker = Worker(self.store, catalog, venues, self.clock, self.desk)

@@ -16,7 +16,7 @@ from service.new_store import open_new
 from service.venue import PlainVenue
 from swapdesk.clock import Clock, ManualClock
 from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.quoting.engine import QuoteEngine
@@ -125,7 +125,7 @@ class Floor:
 
     def __post_init__(self) -> None:
         self.store: SqliteStore = open_new(self.path)
-        self.catalog = Catalog(CHAINS, TOKENS)
+        self.catalog = ServiceCatalog(CHAINS, TOKENS)
         self.venues = Venues(self.adapters, self.clock)
         self.engine = QuoteEngine(
             self.catalog, self.venues, self.store, self.clock, self.rng, [XMR.id, BITCOIN.id]

@@ -26,7 +26,7 @@ from swapdesk.service.bundling.bundler import (
     BundlerUnreachable,
     FundingCall,
     Landed,
-    Payment,
+    OperationPayment,
 )
 
 CHAIN_ID = 1_337_000_001
@@ -56,7 +56,7 @@ class PlainBundler:
         return account_address(owner)
 
     async def build(
-        self, chain: str, multi_id: str, owner: str, payments: Sequence[Payment]
+        self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
         self._answer()
         account = account_address(owner)
@@ -66,7 +66,7 @@ class PlainBundler:
         return Build(account, operations, 0 if account in self.funded else needed, 0)
 
     def _operation(
-        self, multi_id: str, account: str, token: str | None, payments: Sequence[Payment]
+        self, multi_id: str, account: str, token: str | None, payments: Sequence[OperationPayment]
     ) -> BuiltOperation:
         places = tuple(place for place, one in enumerate(payments) if one.token == token)
         mine = [payments[place] for place in places]
@@ -147,7 +147,7 @@ def _hash(operation: UserOperation) -> bytes:
     return user_operation_hash(operation, ENTRY_POINT, CHAIN_ID)
 
 
-def _call(payment: Payment) -> InnerCall:
+def _call(payment: OperationPayment) -> InnerCall:
     to = checksummed(payment.to)
     if payment.token is None:
         return InnerCall(to, payment.units)

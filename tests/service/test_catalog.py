@@ -35,7 +35,7 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.catalog import Catalog, page_count
+from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
@@ -71,7 +71,7 @@ async def test_order_is_priority_then_rank_then_symbol_then_id(api: httpx.AsyncC
 
 def test_equal_tokens_are_in_order_of_their_ids() -> None:
     twins = [token(n, "TWIN", "Twin", ETHEREUM, 18, None, address=f"0x{n:040x}") for n in (9, 3, 5)]
-    catalog = Catalog(CHAINS, twins)
+    catalog = ServiceCatalog(CHAINS, twins)
     assert [one.id for one in catalog.tokens] == sorted(one.id for one in twins)
 
 
@@ -104,7 +104,7 @@ async def test_term(api: httpx.AsyncClient, term: str, found: list[Token]) -> No
 
 
 def test_term_is_case_folded_in_every_script() -> None:
-    catalog = Catalog(CHAINS, [token(1, "STR", "Straße", ETHEREUM, 18, None)])
+    catalog = ServiceCatalog(CHAINS, [token(1, "STR", "Straße", ETHEREUM, 18, None)])
     for term in ("STRASSE", "straße", "strasse"):
         assert catalog.search(TokenQuery(term=term))[1] == 1
 
@@ -150,7 +150,7 @@ async def test_pages(api: httpx.AsyncClient) -> None:
         body = (await api.get("/tokens", params={"page": page, "pageSize": 4})).json()
         assert (body["total"], body["totalPages"]) == (10, 3)
         seen += [row["id"] for row in body["tokens"]]
-    assert seen == [one.id for one in Catalog(CHAINS, VERIFIED).tokens]
+    assert seen == [one.id for one in ServiceCatalog(CHAINS, VERIFIED).tokens]
 
 
 def test_page_count() -> None:
@@ -168,7 +168,7 @@ async def test_a_kept_page_is_the_same_page(api: httpx.AsyncClient) -> None:
 
 
 def test_kept_pages_are_bounded() -> None:
-    catalog = Catalog(CHAINS, TOKENS)
+    catalog = ServiceCatalog(CHAINS, TOKENS)
     first = catalog.encoded_page(TokenQuery(page=1))
     for page in range(2, 400):
         catalog.encoded_page(TokenQuery(page=page))
@@ -285,7 +285,7 @@ def test_two_tokens_of_one_cex_id(service: ServiceParts) -> None:
         token(1, "ONE", "One", ETHEREUM, 18, None, priority=2, cex_token_id="SAME"),
         token(2, "TWO", "Two", ETHEREUM, 18, None, priority=1, cex_token_id="same"),
     ]
-    found = Catalog(CHAINS, twins).token_by_cex_id("Same")
+    found = ServiceCatalog(CHAINS, twins).token_by_cex_id("Same")
     assert found is not None
     assert found.symbol == "TWO"
 
@@ -298,6 +298,6 @@ def test_a_token_that_can_be_swapped_owns_a_shared_cex_id() -> None:
         token(4, "REAL", "Real", ETHEREUM, 18, None, priority=4, cex_token_id="S"),
     ]
     for left, symbol in ((4, "REAL"), (3, "COPY"), (2, "OFF")):
-        found = Catalog(CHAINS, tokens[:left]).token_by_cex_id("s")
+        found = ServiceCatalog(CHAINS, tokens[:left]).token_by_cex_id("s")
         assert found is not None
         assert found.symbol == symbol

@@ -33,7 +33,7 @@ from swapdesk.service.venues.adapter import (
     LegOrder,
     VenueTraits,
 )
-from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader
+from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.operation import Operation
@@ -84,7 +84,7 @@ def service(
 def nobody_asks(clock: ManualClock) -> EvmSightings:
     """A chain of which no error here has to know anything but how its hashes are written."""
     place = ChainPlace("ethereum", 1, "http://127.0.0.1:1/", "", 1)
-    return EvmSightings(ChainReader(place, EvmClient(place.rpc), clock))
+    return EvmSightings(OnchainReader(place, EvmClient(place.rpc), clock))
 
 
 def test_every_code_has_a_way() -> None:

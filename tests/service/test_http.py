@@ -19,8 +19,8 @@ from service.test_access import path_of
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
-from swapdesk.service.middleware import PREFIX
 from swapdesk.service.parts import ServiceParts
+from swapdesk.service.router import PREFIX
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Operation

@@ -13,7 +13,7 @@ import pytest
 from service.world import BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.scans import RETRY_AFTER, SCAN_SECONDS, TokenScans
 from swapdesk.wire.encoding.codec import encode_json
@@ -163,14 +163,14 @@ async def test_a_scanner_that_fails_blocks_nothing(
 
 
 async def test_without_a_scanner_nothing_is_scanned(store: Any, clock: ManualClock) -> None:
-    catalog = Catalog(CHAINS, TOKENS)
+    catalog = ServiceCatalog(CHAINS, TOKENS)
     TokenScans(catalog, store, None, clock).selected(*catalog.tokens)
     await settle()
     assert {token.security_scan for token in catalog.tokens} == {None}
 
 
 def test_a_new_verdict_keeps_the_listing_and_its_order(clock: ManualClock) -> None:
-    catalog = Catalog(CHAINS, TOKENS)
+    catalog = ServiceCatalog(CHAINS, TOKENS)
     before = [token.id for token in catalog.tokens]
     query = TokenQuery(term="BTC")
     page = catalog.encoded_page(query)
@@ -227,6 +227,6 @@ async def test_a_verdict_of_the_catalogue_that_is_newer_stays(
     await store.save_scan(ETH.id, b"{}")
     clock.advance(60)
     new = old.model_copy(update={"scanned_at": clock.now()})
-    catalog = Catalog(CHAINS, [BTC.model_copy(update={"security_scan": new}), ETH])
+    catalog = ServiceCatalog(CHAINS, [BTC.model_copy(update={"security_scan": new}), ETH])
     await TokenScans(catalog, store, None, clock).restore()
     assert [token.security_scan for token in catalog.tokens] == [new, None]

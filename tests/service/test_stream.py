@@ -468,7 +468,7 @@ async def test_a_reader_that_takes_a_little_again_and_again_is_behind_all_the_sa
     """No frame waits for long; what waits is never less than may."""
     monkeypatch.setattr(rules, limit, value)
     trickle = Trickle(takes=0)
-    connection = rules.Connection(trickle, service.hub, clock, "partner-first")  # type: ignore[arg-type]
+    connection = rules.StreamConnection(trickle, service.hub, clock, "partner-first")  # type: ignore[arg-type]
     connection.welcome()
     served = asyncio.create_task(connection.run())
     await trickle.told.wait()
@@ -493,7 +493,7 @@ async def test_a_reader_to_whom_nothing_of_what_waited_had_to_be_told_is_not_beh
     """As where it has the newest of each order."""
     monkeypatch.setattr(rules, "SLOW_READER_FRAMES", 8)
     trickle = Trickle(takes=100)
-    connection = rules.Connection(trickle, service.hub, clock, "partner-first")  # type: ignore[arg-type]
+    connection = rules.StreamConnection(trickle, service.hub, clock, "partner-first")  # type: ignore[arg-type]
     served = asyncio.create_task(connection.run())
     trickle.says("subscribe")
     await trickle.told.wait()

@@ -21,7 +21,7 @@ from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.sandbox.tampering import Part, tampered_operations
-from swapdesk.service.bundling.bundler import BuiltOperation, Payment
+from swapdesk.service.bundling.bundler import BuiltOperation, OperationPayment
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import OperationPayload, TransactionPayload
@@ -64,8 +64,8 @@ async def agent(someone: Trader) -> AsyncIterator[WalletClient]:
         yield made
 
 
-def payments(token: str | None = USDC.contract, first: int = 0) -> list[Payment]:
-    return [Payment(token, deposit_address(first + i), u) for i, u in enumerate(UNITS)]
+def payments(token: str | None = USDC.contract, first: int = 0) -> list[OperationPayment]:
+    return [OperationPayment(token, deposit_address(first + i), u) for i, u in enumerate(UNITS)]
 
 
 async def built(

@@ -20,7 +20,7 @@ from swapdesk.sandbox.answer_faults import (
     target_at,
 )
 from swapdesk.sandbox.http_server import CUT
-from swapdesk.service.middleware import PREFIX
+from swapdesk.service.router import PREFIX
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.operations import BODY_LIMIT
 

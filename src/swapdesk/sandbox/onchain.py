@@ -35,7 +35,7 @@ from swapdesk.sandbox.world import object_id, rows_by_id
 from swapdesk.service.bundling.node_bundler import NodeBundler
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.dex.transaction_check import EvmSightings, Sightings, SolanaSightings
-from swapdesk.service.multi.funding import SolanaNode
+from swapdesk.service.multi.funding import BlockhashNode
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken
 from swapdesk.service.venues.onchain.basalt import Basalt
@@ -45,7 +45,7 @@ from swapdesk.service.venues.onchain.isthmus import Isthmus
 from swapdesk.service.venues.onchain.meridian import Meridian
 from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import Pools
-from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader, PoolPlace
+from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader, PoolPlace
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -71,7 +71,7 @@ def build_onchain(
     """The venues over the chains of a node; ``key`` is ``sandbox.key``."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     readers = {
-        name: ChainReader(place, EvmClient(place.rpc), clock)
+        name: OnchainReader(place, EvmClient(place.rpc), clock)
         for name in EVM_CHAINS
         if (place := _place(node_url, name, ids.get(name))) is not None
     }
@@ -95,7 +95,7 @@ def build_onchain(
     sightings: dict[str, Sightings] = {
         name: EvmSightings(reader) for name, reader in readers.items()
     }
-    nodes: dict[str, SolanaNode] = {}
+    nodes: dict[str, BlockhashNode] = {}
     if SOLANA in ids:
         client = SolanaClient(rpc_url(node_url, SOLANA))
         seed = key_seed(key, MAKER)

@@ -17,12 +17,11 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 import swapdesk
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory, Partner
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.events.websocket import stream_endpoint
-from swapdesk.service.middleware import Surface
 from swapdesk.service.multi.bundle_watch import BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.bundles import Bundles
 from swapdesk.service.multi.funding import FundingDesk
@@ -34,7 +33,8 @@ from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.parts import Running, ServiceParts
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
-from swapdesk.service.scans import Scanner, TokenScans
+from swapdesk.service.router import Surface
+from swapdesk.service.scans import TokenScanner, TokenScans
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.registry import Venues
@@ -116,7 +116,7 @@ def assemble(
     partners: Iterable[Partner],
     intermediaries: Iterable[str],
     keywords: Mapping[str, str] | None = None,
-    scanner: Scanner | None = None,
+    scanner: TokenScanner | None = None,
     onchain: Onchain | None = None,
     intervene: Intervene = nobody_intervenes,
 ) -> ServiceParts:
@@ -127,7 +127,7 @@ def assemble(
     without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
     and no bundles; ``intervene`` is what the operator does with the bundles of groups.
     """
-    catalog = Catalog(chains, tokens, keywords)
+    catalog = ServiceCatalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
     registry = Venues(venues, clock, chains_of.venues)
     scans = TokenScans(catalog, store, scanner, clock)

@@ -35,7 +35,7 @@ def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
     return (priority, rank, token.symbol, token.id)
 
 
-class Catalog:
+class ServiceCatalog:
     """The reference data of one version of the world.
 
     ``keywords`` gives extra search terms by token id; they are matched and never shown.

@@ -27,7 +27,7 @@ from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
 
 
 @dataclass(slots=True)
-class Call:
+class RequestContext:
     """A request after access and parsing; models are those its row names."""
 
     caller: Caller | None
@@ -52,7 +52,7 @@ class Encoded:
     data: bytes
 
 
-Handler = Callable[[Call], Awaitable[object]]
+Handler = Callable[[RequestContext], Awaitable[object]]
 
 
 class Handlers:
@@ -69,27 +69,27 @@ class Handlers:
             raise LookupError(f"rows without handlers, or handlers without rows: {rows ^ own}")
         return {name: getattr(self, name) for name in rows}
 
-    async def health(self, call: Call) -> Health:
+    async def health(self, call: RequestContext) -> Health:
         return Health(status="ok", version=self._parts.version, time=self._parts.clock.now())
 
-    async def openapi(self, call: Call) -> Encoded:
+    async def openapi(self, call: RequestContext) -> Encoded:
         return Encoded(encoded_document(self._parts.version))
 
-    async def list_chains(self, call: Call) -> ChainList:
+    async def list_chains(self, call: RequestContext) -> ChainList:
         chains, total = self._parts.catalog.list_chains(call.query)
         return ChainList(
             chains=chains, total=total, total_pages=page_count(total, call.query.page_size)
         )
 
-    async def list_tokens(self, call: Call) -> Encoded:
+    async def list_tokens(self, call: RequestContext) -> Encoded:
         return Encoded(self._parts.catalog.encoded_page(call.query))
 
-    async def get_token(self, call: Call) -> Encoded:
+    async def get_token(self, call: RequestContext) -> Encoded:
         """TOKEN_DISABLED for a disabled one, which the list still shows (contract 5.8, 5.9)."""
         token = self._parts.catalog.enabled_token(call.path.id, "token")
         return Encoded(self._parts.catalog.encoded_token(token))
 
-    async def list_swaps(self, call: Call) -> list[SwapProvider]:
+    async def list_swaps(self, call: RequestContext) -> list[SwapProvider]:
         wanted = [
             (name, value)
             for name in ("is_dex", "markup_supported", "slippage_supported")
@@ -101,55 +101,55 @@ class Handlers:
             if all(getattr(provider, name) == value for name, value in wanted)
         ]
 
-    async def get_pair_limits(self, call: Call) -> PairLimits:
+    async def get_pair_limits(self, call: RequestContext) -> PairLimits:
         return await self._parts.pair_limits.limits(call.by, call.query)
 
-    async def get_quotes(self, call: Call) -> QuoteList:
+    async def get_quotes(self, call: RequestContext) -> QuoteList:
         return await self._parts.engine.quotes(call.by, call.query)
 
-    async def get_private_send_quotes(self, call: Call) -> PrivateSendQuoteList:
+    async def get_private_send_quotes(self, call: RequestContext) -> PrivateSendQuoteList:
         return await self._parts.engine.private_send(call.by, call.query)
 
-    async def create_exchange(self, call: Call) -> Order:
+    async def create_exchange(self, call: RequestContext) -> Order:
         return await self._parts.orders.create(call.by, call.body, "exchange", call.admit)
 
-    async def create_private_send(self, call: Call) -> Order:
+    async def create_private_send(self, call: RequestContext) -> Order:
         return await self._parts.orders.create(call.by, call.body, "private_send", call.admit)
 
-    async def create_multi_exchange(self, call: Call) -> MultiExchange:
+    async def create_multi_exchange(self, call: RequestContext) -> MultiExchange:
         return await self._parts.groups.create(call.by, call.body, call.admit)
 
-    async def get_multi_exchange(self, call: Call) -> MultiExchangeStatus:
+    async def get_multi_exchange(self, call: RequestContext) -> MultiExchangeStatus:
         return await self._parts.groups.status(call.by, call.path.multi_id)
 
-    async def build_multi_transactions(self, call: Call) -> MultiTransactions:
+    async def build_multi_transactions(self, call: RequestContext) -> MultiTransactions:
         return await self._parts.funding.build(call.by, call.path.multi_id, call.body)
 
-    async def get_multi_transactions(self, call: Call) -> MultiTransactions:
+    async def get_multi_transactions(self, call: RequestContext) -> MultiTransactions:
         return await self._parts.funding.transactions(
             call.by, call.path.multi_id, call.query.sender
         )
 
-    async def submit_multi_transactions(self, call: Call) -> MultiSubmission:
+    async def submit_multi_transactions(self, call: RequestContext) -> MultiSubmission:
         return await self._parts.funding.submit(call.by, call.path.multi_id, call.body)
 
-    async def get_order(self, call: Call) -> Encoded:
+    async def get_order(self, call: RequestContext) -> Encoded:
         return Encoded(await self._parts.orders.encoded(call.by, call.path.service_id))
 
-    async def list_orders(self, call: Call) -> OrderList:
+    async def list_orders(self, call: RequestContext) -> OrderList:
         return await self._parts.orders.list(call.by, call.query)
 
-    async def dex_approve(self, call: Call) -> ApproveAnswer:
+    async def dex_approve(self, call: RequestContext) -> ApproveAnswer:
         return await self._parts.dex.approve(call.by, call.body)
 
-    async def dex_allowance(self, call: Call) -> bool:
+    async def dex_allowance(self, call: RequestContext) -> bool:
         return await self._parts.dex.allowance(call.by, call.body)
 
-    async def dex_chain_signatures(self, call: Call) -> list[SignatureRequirement]:
+    async def dex_chain_signatures(self, call: RequestContext) -> list[SignatureRequirement]:
         return await self._parts.dex.next_signatures(call.by, call.body)
 
-    async def dex_confirm_transaction(self, call: Call) -> bool:
+    async def dex_confirm_transaction(self, call: RequestContext) -> bool:
         return await self._parts.dex.confirm(call.by, call.body)
 
-    async def get_rate_limits(self, call: Call) -> object:
+    async def get_rate_limits(self, call: RequestContext) -> object:
         return await self._parts.rates.limits(call.by)

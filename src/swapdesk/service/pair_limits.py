@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Literal
 
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import invalid
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.private_bounds import (
@@ -43,7 +43,7 @@ class PairLimitsDesk:
     """Answers ``GET /minMax``."""
 
     def __init__(
-        self, catalog: Catalog, venues: Venues, engine: QuoteEngine, scans: TokenScans
+        self, catalog: ServiceCatalog, venues: Venues, engine: QuoteEngine, scans: TokenScans
     ) -> None:
         self._catalog = catalog
         self._venues = venues

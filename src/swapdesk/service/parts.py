@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.multi.bundle_watch import BundleWatch
@@ -40,7 +40,7 @@ class ServiceParts:
     clock: Clock
     rng: random.Random
     directory: Directory
-    catalog: Catalog
+    catalog: ServiceCatalog
     venues: Venues
     store: Store
     engine: QuoteEngine

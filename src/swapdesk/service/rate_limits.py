@@ -29,7 +29,7 @@ WINDOW_SECONDS = (60, 3_600, 86_400)
 
 
 @dataclass(slots=True)
-class Admission:
+class RateDecision:
     """What the answer's ``ratelimit-*`` headers say of the window that binds.
 
     ``resets_in``: seconds until that window ends. ``retry_after`` is set on a refused call:
@@ -65,7 +65,7 @@ class CallWindows:
 
     def admit(
         self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
-    ) -> Admission:
+    ) -> RateDecision:
         """Count one call, or refuse it: then ``retry_after`` is set and nothing is counted."""
         key, seconds = (partner_id, rate_class), now.timestamp()
         most = (limits.per_minute, limits.per_hour, limits.per_day)
@@ -75,23 +75,23 @@ class CallWindows:
         if fewest <= 0:
             full = [place for place, room in enumerate(left) if room <= 0]
             wait = max(_whole(_until_end(place, seconds)) for place in full)
-            return Admission(most[full[-1]], 0, wait, retry_after=wait)
+            return RateDecision(most[full[-1]], 0, wait, retry_after=wait)
         self._used[key] = [(number, count + 1) for number, count in used]
         self._changed.add(key)
         # The fewest calls left bind; of equals the window that lasts longer.
         binding = max(place for place, room in enumerate(left) if room == fewest)
-        return Admission(most[binding], fewest - 1, _whole(_until_end(binding, seconds)))
+        return RateDecision(most[binding], fewest - 1, _whole(_until_end(binding, seconds)))
 
     def standing(
         self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
-    ) -> Admission:
+    ) -> RateDecision:
         """What is left in the window that binds; nothing is counted."""
         seconds = now.timestamp()
         most = (limits.per_minute, limits.per_hour, limits.per_day)
         used = self._open((partner_id, rate_class), seconds)
         left = [max(0, limit - count) for (_, count), limit in zip(used, most, strict=True)]
         binding = max(place for place, room in enumerate(left) if room == min(left))
-        return Admission(most[binding], left[binding], _whole(_until_end(binding, seconds)))
+        return RateDecision(most[binding], left[binding], _whole(_until_end(binding, seconds)))
 
     def usage(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
         """The counts of one partner and class as they stand, to be stored."""
@@ -217,7 +217,7 @@ class RateLimiter:
         """Take up the windows an earlier process left. Raises StoreUnavailable."""
         self._windows.restore(await self._store.load_usage(self._clock.now() - _LONGEST))
 
-    async def admit(self, caller: Caller, rate_class: RateClass) -> Admission | None:
+    async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
         """Count one call; None for operations without a class.
 
         The caller refuses a call whose admission has ``retry_after`` by ``refusal``. Raises
@@ -232,7 +232,7 @@ class RateLimiter:
             await self._store.save_usage(self._windows.usage(partner_id, rate_class))
         return admission
 
-    def standing(self, caller: Caller, rate_class: RateClass) -> Admission | None:
+    def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
         """How the windows stand, for an answer to a call that counted in none of them."""
         limits = limits_of(caller.partner, rate_class)
         if limits is None:
@@ -279,7 +279,7 @@ def limits_of(partner: Partner, rate_class: RateClass) -> RateWindows | None:
             return partner.exchange_limits
 
 
-def refusal(rate_class: RateClass, admission: Admission) -> ServiceError:
+def refusal(rate_class: RateClass, admission: RateDecision) -> ServiceError:
     """The 429 of a call that found a full window."""
     return ServiceError(
         ErrorCode.RATE_LIMIT_EXCEEDED,

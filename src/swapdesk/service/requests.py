@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.rate_limits import Admission
+from swapdesk.service.rate_limits import RateDecision
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.query import QueryError, parse_query
 from swapdesk.wire.encoding.text import safe_text
@@ -193,7 +193,7 @@ class Seen:
     route: str = "-"
     partner: str | None = None
     status: int = 0
-    admission: Admission | None = None
+    admission: RateDecision | None = None
 
     def log(self, method: str, seconds: float) -> None:
         """Write the line, where the log takes it."""

@@ -1,17 +1,45 @@
-"""From a path and a method to a row of the operations table, and nothing else.
+"""Everything between the server and a handler, the same for every request.
 
-No redirects: a trailing slash is another path (contract 1.3). HEAD and
-OPTIONS are not offered; like every method without a row they answer 405 with ``Allow``.
+Route, method, access, rate limit, parameters, handler: in this order. Every answer carries
+``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
+Routes come from the operations table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+import uuid
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
 
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from swapdesk.service.access import AccessRefused, Caller
 from swapdesk.service.errors import ServiceError
+from swapdesk.service.handlers import Encoded, Handlers, RequestContext
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.rate_limits import refusal
+from swapdesk.service.requests import (
+    NOT_A_CREDENTIAL,
+    NoParameters,
+    Seen,
+    body,
+    document,
+    names_api_key,
+    parameters,
+    query_pairs,
+    with_values,
+)
+from swapdesk.service.store.protocol import StoreUnavailable
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.operation import Operation
+from swapdesk.wire.operation import Access, Operation, RateClass
+from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
 
 
 @dataclass(frozen=True)
@@ -87,3 +115,213 @@ def _row(by_method: dict[str, Operation], method: str) -> Operation:
             headers={"allow": allowed},
         )
     return operation
+
+
+PREFIX = "/v2"
+
+logger = logging.getLogger(__name__)
+
+_Headers = Sequence[tuple[bytes, bytes]]
+_CREDENTIALS = {b"authorization": "authorization", b"partner-id": "partner-id"}
+_AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateClass.ATTEMPT}
+"""What a request counts as when it comes in; an exchange counts when it begins."""
+_JSON = (b"content-type", b"application/json")
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What goes back over HTTP; ``headers`` are those of this answer alone."""
+
+    body: bytes
+    status: int = 200
+    headers: _Headers = (_JSON,)
+
+
+_GONE = _Answer(b"", 499, ())
+"""For the log: the client left before its request was complete."""
+
+
+class Surface:
+    """The ASGI application below ``PREFIX``, without the lifespan."""
+
+    def __init__(self, parts: ServiceParts) -> None:
+        self._parts = parts
+        self._router = Router(OPERATIONS, PREFIX)
+        self._handlers = Handlers(parts).table()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        seen = Seen(str(uuid.UUID(int=self._parts.rng.getrandbits(128), version=4)))
+        begin = self._parts.clock.monotonic()
+        try:
+            if scope["type"] == "websocket":
+                await self._stream(scope, receive, send, seen)
+            else:
+                answer = await self._answer(scope, receive, seen)
+                await self._send(answer, send, seen)
+        finally:
+            seen.log(scope.get("method", "WS"), self._parts.clock.monotonic() - begin)
+
+    async def _send(self, answer: _Answer, send: Send, seen: Seen) -> None:
+        seen.status = answer.status
+        headers = [
+            (b"content-length", b"%d" % len(answer.body)),
+            *answer.headers,
+            *self._stamp(seen),
+        ]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    def _stamp(self, seen: Seen) -> list[tuple[bytes, bytes]]:
+        """The headers that every answer carries."""
+        stamp = [
+            (b"x-request-id", seen.request_id.encode()),
+            (b"date", _date(int(self._parts.clock.now().timestamp()))),
+        ]
+        if seen.admission is not None:
+            stamp += seen.admission.headers
+        return stamp
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> None:
+        scope.setdefault("state", {})["request_id"] = seen.request_id
+
+        async def stamped(message: Message) -> None:
+            if message["type"] in ("websocket.http.response.start", "websocket.accept"):
+                message["headers"] = [*message.get("headers", ()), *self._stamp(seen)]
+                seen.status = message.get("status", 101)
+            await send(message)
+
+        websocket = WebSocket(scope, receive, stamped)
+        if _path(scope) != PREFIX + STREAM_PATH:
+            error = ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
+            denial = Response(
+                encode_json(error.body(seen.request_id)),
+                status_code=error.status,
+                media_type="application/json",
+            )
+            await websocket.send_denial_response(denial)
+            return
+        seen.route = STREAM_PATH
+        await self._parts.stream(websocket)
+
+    async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> _Answer:
+        try:
+            result = await self._handled(scope, receive, seen)
+            return _Answer(result.data if isinstance(result, Encoded) else encode_json(result))
+        except ServiceError as error:
+            return _refusal(error, seen.request_id)
+        except StoreUnavailable:
+            logger.warning("store unavailable, request %s", seen.request_id)
+            code = ErrorCode.SERVICE_UNAVAILABLE
+            refused = ServiceError(code, "The service cannot answer at present. Try again.")
+            return _refusal(refused, seen.request_id)
+        except ClientDisconnect:
+            return _GONE
+        except Exception:
+            # The boundary of a request: whatever went wrong is logged whole and told to nobody.
+            logger.exception("request %s failed", seen.request_id)
+            code = ErrorCode.INTERNAL_SERVER_ERROR
+            refused = ServiceError(code, "Something went wrong. Quote the request id to support.")
+            return _refusal(refused, seen.request_id)
+
+    async def _handled(self, scope: Scope, receive: Receive, seen: Seen) -> object:
+        if _path(scope) == PREFIX + STREAM_PATH:
+            seen.route = STREAM_PATH
+            raise _no_handshake(scope["method"])
+        found = self._router.find(scope["method"], _path(scope))
+        operation = found.operation
+        seen.route = operation.path
+        credentials = _credentials(scope)
+        if operation.access is not Access.OPEN:
+            _refuse_api_key(scope["query_string"], credentials)
+        caller = self._caller(operation, credentials)
+        if caller is not None:
+            seen.partner = caller.partner.partner_id
+            self._parts.requests.count(caller.partner)
+            await self._admit(caller, _AT_THE_DOOR[operation.rate_class], seen)
+            if operation.rate_class is RateClass.EXCHANGE:
+                seen.admission = self._parts.rates.standing(caller, RateClass.EXCHANGE)
+        pairs = query_pairs(scope["query_string"])
+        if operation.access is not Access.OPEN:
+            pairs = [(name, value) for name, value in pairs if name != NOT_A_CREDENTIAL]
+
+        async def admit() -> None:
+            if caller is not None:
+                await self._admit(caller, RateClass.EXCHANGE, seen)
+
+        path = parameters(operation.path_parameters or NoParameters, found.parameters)
+        query = parameters(operation.query or NoParameters, pairs)
+        handler = self._handlers[operation.name]
+        if operation.body is None:
+            return await handler(RequestContext(caller, path, query, None, admit))
+        sent = await document(Request(scope, receive))
+        try:
+            return await handler(
+                RequestContext(caller, path, query, body(operation.body, sent), admit)
+            )
+        except ServiceError as error:
+            raise with_values(error, sent) from error.__cause__
+
+    async def _admit(self, caller: Caller, rate_class: RateClass, seen: Seen) -> None:
+        seen.admission = await self._parts.rates.admit(caller, rate_class)
+        if seen.admission is not None and seen.admission.retry_after is not None:
+            raise refusal(rate_class, seen.admission)
+
+    def _caller(self, operation: Operation, credentials: dict[str, str]) -> Caller | None:
+        if operation.access is Access.OPEN:
+            return None
+        try:
+            return self._parts.directory.authenticate(
+                credentials, operation.access, writes=operation.writes
+            )
+        except AccessRefused as refused:
+            raise ServiceError(refused.code, refused.message) from None
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> bytes:
+    """The ``Date`` of a second since 1970; many answers leave within the same one."""
+    return formatdate(second, usegmt=True).encode()
+
+
+def _path(scope: Scope) -> str:
+    """The decoded path; empty where a slash came encoded, which separates no segments."""
+    if b"%2f" in scope.get("raw_path", b"").lower():
+        return ""
+    path: str = scope["path"]
+    return path
+
+
+def _credentials(scope: Scope) -> dict[str, str]:
+    """The two headers that say who calls; repeated ones are joined, so that two are none."""
+    sent: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        known = _CREDENTIALS.get(name)
+        if known is not None:
+            text = value.decode("latin-1")
+            sent[known] = f"{sent[known]}, {text}" if known in sent else text
+    return sent
+
+
+def _refuse_api_key(query_string: bytes, credentials: dict[str, str]) -> None:
+    """401 where ``apiKey`` is sent without ``Authorization``, whatever else tells who calls."""
+    if "authorization" not in credentials and names_api_key(query_string):
+        raise ServiceError(
+            ErrorCode.INVALID_API_CREDENTIALS,
+            "An apiKey parameter is not a credential; send the Authorization header.",
+        )
+
+
+def _no_handshake(method: str) -> ServiceError:
+    """What a request to the stream is told that is no complete WebSocket handshake."""
+    if method != "GET":
+        return ServiceError(
+            ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET.", headers={"allow": "GET"}
+        )
+    return ServiceError(ErrorCode.BAD_REQUEST, "This path takes a WebSocket handshake, version 13.")
+
+
+def _refusal(error: ServiceError, request_id: str) -> _Answer:
+    headers = [
+        (name.encode("latin-1"), text.encode("latin-1")) for name, text in error.headers.items()
+    ]
+    return _Answer(encode_json(error.body(request_id)), error.status, [_JSON, *headers])

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from swapdesk.clock import Clock
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.store.protocol import Store, StoreUnavailable
 from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_json
@@ -25,7 +25,7 @@ RETRY_AFTER = timedelta(minutes=5)
 logger = logging.getLogger(__name__)
 
 
-class Scanner(Protocol):
+class TokenScanner(Protocol):
     """A screening provider."""
 
     async def scan(self, token: Token) -> TokenSecurityScan:
@@ -41,7 +41,7 @@ class TokenScans:
     """
 
     def __init__(
-        self, catalog: Catalog, store: Store, scanner: Scanner | None, clock: Clock
+        self, catalog: ServiceCatalog, store: Store, scanner: TokenScanner | None, clock: Clock
     ) -> None:
         self._catalog = catalog
         self._store = store
@@ -75,7 +75,7 @@ class TokenScans:
                 task = asyncio.create_task(self._looked_at(self._scanner, token))
                 self._under_way[token.id] = task
 
-    async def _looked_at(self, scanner: Scanner, token: Token) -> None:
+    async def _looked_at(self, scanner: TokenScanner, token: Token) -> None:
         try:
             verdict = await self._scan(scanner, token)
             self._catalog.put_scan(token.id, verdict)
@@ -86,7 +86,7 @@ class TokenScans:
         except StoreUnavailable as unavailable:
             logger.warning("verdict of token %s not written: %s", token.id, unavailable)
 
-    async def _scan(self, scanner: Scanner, token: Token) -> TokenSecurityScan:
+    async def _scan(self, scanner: TokenScanner, token: Token) -> TokenSecurityScan:
         try:
             return await within(self._clock, SCAN_SECONDS, scanner.scan(token))
         except TimeoutError:

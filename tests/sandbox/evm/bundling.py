@@ -18,9 +18,9 @@ from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.service.bundling.bundler import Build, Landed, Payment
+from swapdesk.service.bundling.bundler import Build, Landed, OperationPayment
 from swapdesk.service.bundling.node_bundler import NodeBundler
-from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader
+from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from wallet.chains import Chains, served
 from wallet.signing import CHAIN, CHAIN_ID, USDC
 
@@ -57,12 +57,12 @@ class Bundling:
             await node.confirmed(CHAIN, await give(node, CHAIN, DOLLAR, address, dollars))
 
     async def build(
-        self, by: LocalAccount, payments: Sequence[Payment], multi_id: str = "group"
+        self, by: LocalAccount, payments: Sequence[OperationPayment], multi_id: str = "group"
     ) -> Build:
         return await self.bundler.build(CHAIN, multi_id, by.address, payments)
 
     async def funded(
-        self, by: LocalAccount, payments: Sequence[Payment], multi_id: str = "group"
+        self, by: LocalAccount, payments: Sequence[OperationPayment], multi_id: str = "group"
     ) -> Build:
         """Built, and its account holds what it pays: as a trader does it, by what was told."""
         built = await self.build(by, payments, multi_id)
@@ -102,5 +102,5 @@ async def bundling(directory: Path) -> AsyncIterator[Bundling]:
 def over(world: Chains) -> Bundling:
     client = EvmClient(world.url(CHAIN), deadline=30)
     place = ChainPlace(CHAIN, CHAIN_ID, world.url(CHAIN), DOLLAR, 2)
-    reader = ChainReader(place, client, SystemClock())
+    reader = OnchainReader(place, client, SystemClock())
     return Bundling(world, client, NodeBundler({CHAIN: reader}))

@@ -32,7 +32,7 @@ from swapdesk.chain.user_operation.operation import Paymaster, UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.sandbox.evm_world.parties import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.rows import NonceTaken, OperationRows, State
-from swapdesk.service.bundling.bundler import BundleRefused, Payment
+from swapdesk.service.bundling.bundler import BundleRefused, OperationPayment
 from wallet.signing import CHAIN_ID
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -44,12 +44,12 @@ async def here(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bundli
         yield made
 
 
-def dollars(count: int, units: int = 7, first: int = 0) -> list[Payment]:
-    return [Payment(DOLLAR, deposit_address(first + i), units) for i in range(count)]
+def dollars(count: int, units: int = 7, first: int = 0) -> list[OperationPayment]:
+    return [OperationPayment(DOLLAR, deposit_address(first + i), units) for i in range(count)]
 
 
-def coins(count: int, wei: int = 5, first: int = 0) -> list[Payment]:
-    return [Payment(None, deposit_address(first + i), wei) for i in range(count)]
+def coins(count: int, wei: int = 5, first: int = 0) -> list[OperationPayment]:
+    return [OperationPayment(None, deposit_address(first + i), wei) for i in range(count)]
 
 
 async def held(here: Bundling, address: str) -> int:

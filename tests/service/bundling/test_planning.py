@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.user_operation.batch import MOST_CALLS, encode_batch
 from swapdesk.chain.user_operation.nonces import nonce_key
-from swapdesk.service.bundling.bundler import Payment, parts_of
+from swapdesk.service.bundling.bundler import OperationPayment, parts_of
 
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 TOKENS = (
@@ -20,7 +20,10 @@ TOKENS = (
 
 payments = st.lists(
     st.builds(
-        Payment, token=st.sampled_from(TOKENS), to=st.just(BOB), units=st.integers(1, 2**100)
+        OperationPayment,
+        token=st.sampled_from(TOKENS),
+        to=st.just(BOB),
+        units=st.integers(1, 2**100),
     ),
     min_size=1,
     max_size=160,
@@ -62,14 +65,19 @@ def test_no_two_operations_of_a_group_have_one_nonce(asked):
 
 def test_a_token_is_one_token_however_it_is_written():
     token = TOKENS[1]
-    parts = parts_of([Payment(token, BOB, 1), Payment(token.lower(), BOB, 2)])
+    parts = parts_of([OperationPayment(token, BOB, 1), OperationPayment(token.lower(), BOB, 2)])
     assert [part.places for part in parts] == [(0, 1)]
     assert nonce_key("group", token, 0) == nonce_key("group", token.lower(), 0)
     assert nonce_key("group", token, 0) != nonce_key("grouq", token, 0)
 
 
 @pytest.mark.parametrize(
-    "asked", [[], [Payment(None, BOB, 0)], [Payment(None, BOB, 1), Payment(None, BOB, -1)]]
+    "asked",
+    [
+        [],
+        [OperationPayment(None, BOB, 0)],
+        [OperationPayment(None, BOB, 1), OperationPayment(None, BOB, -1)],
+    ],
 )
 def test_nothing_is_not_paid(asked):
     with pytest.raises(ValueError, match=r"pay"):

@@ -33,7 +33,7 @@ from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, ChainReader
+from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 
 BASE = "http://service/v2"
@@ -64,7 +64,7 @@ class Floor:
 
     world: World
     parts: ServiceParts
-    readers: dict[str, ChainReader]
+    readers: dict[str, OnchainReader]
     api: httpx.AsyncClient
     clock: AgeingClock
     faults: AnswerFaults
@@ -109,7 +109,7 @@ class Trader:
         return str(self.account.address)
 
     @property
-    def reader(self) -> ChainReader:
+    def reader(self) -> OnchainReader:
         return self.floor.readers[self.chain]
 
     async def fund(self, coins: str = "10", **tokens: str) -> None:

@@ -30,7 +30,7 @@ class BundleRefused(Exception):
 
 
 @dataclass(frozen=True)
-class Payment:
+class OperationPayment:
     """One deposit out of the smart account: ``units`` of the token with this contract, None for
     the chain's coin."""
 
@@ -103,7 +103,7 @@ class Bundler(Protocol):
         """The smart account of an owner, whether it stands or not."""
 
     async def build(
-        self, chain: str, multi_id: str, owner: str, payments: Sequence[Payment]
+        self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
         """Operations that make these payments. Asked again for a group before one of its
         operations landed, it gives the same nonces, so that at most one of both lands. Raises
@@ -123,7 +123,7 @@ COIN_GAS, TOKEN_GAS = 46_000, 75_000
 
 
 @dataclass(frozen=True)
-class Part:
+class OperationPart:
     """The payments of one operation, all of one token. ``places`` are theirs in what was asked
     for, ``number`` counts the operations of the token from 0."""
 
@@ -140,7 +140,7 @@ class Part:
         return AROUND_GAS + each * len(self.calls)
 
 
-def parts_of(payments: Sequence[Payment]) -> tuple[Part, ...]:
+def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
     """Payments in their order, tokens in that of their first payment. Raises ValueError for no
     payments, and for a payment of nothing."""
     if not payments:
@@ -158,9 +158,11 @@ def parts_of(payments: Sequence[Payment]) -> tuple[Part, ...]:
     )
 
 
-def _part(payments: Sequence[Payment], places: Sequence[int], number: int) -> Part:
+def _part(
+    payments: Sequence[OperationPayment], places: Sequence[int], number: int
+) -> OperationPart:
     chosen = [payments[place] for place in places]
-    return Part(
+    return OperationPart(
         token=chosen[0].token,
         number=number,
         places=tuple(places),
@@ -169,7 +171,7 @@ def _part(payments: Sequence[Payment], places: Sequence[int], number: int) -> Pa
     )
 
 
-def _call(payment: Payment) -> InnerCall:
+def _call(payment: OperationPayment) -> InnerCall:
     if payment.token is None:
         return InnerCall(payment.to, payment.units)
     return InnerCall(payment.token, 0, TRANSFER.call(payment.to, payment.units))

@@ -31,11 +31,11 @@ from swapdesk.service.bundling.bundler import (
     BundlerUnreachable,
     FundingCall,
     Landed,
-    Part,
-    Payment,
+    OperationPart,
+    OperationPayment,
     parts_of,
 )
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader
 
 EXECUTION = -32521
 """Code of calls inside that would fail as things are."""
@@ -60,7 +60,7 @@ class _Seen:
 class NodeBundler:
     """As Bundler says, for the chains of ``readers`` by short name."""
 
-    def __init__(self, readers: Mapping[str, ChainReader]) -> None:
+    def __init__(self, readers: Mapping[str, OnchainReader]) -> None:
         self._readers = readers
 
     def serves(self, chain: str) -> bool:
@@ -70,7 +70,7 @@ class NodeBundler:
         return account_address(owner, SALT)
 
     async def build(
-        self, chain: str, multi_id: str, owner: str, payments: Sequence[Payment]
+        self, chain: str, multi_id: str, owner: str, payments: Sequence[OperationPayment]
     ) -> Build:
         reader, parts = self._readers[chain], parts_of(payments)
         account = account_address(owner, SALT)
@@ -150,7 +150,9 @@ class NodeBundler:
             raise BundlerUnreachable(str(error)) from error
 
 
-async def _look(client: EvmClient, account: str, multi_id: str, parts: Sequence[Part]) -> _Seen:
+async def _look(
+    client: EvmClient, account: str, multi_id: str, parts: Sequence[OperationPart]
+) -> _Seen:
     tokens = list(dict.fromkeys(part.token for part in parts if part.token is not None))
     answers = await client.batch(
         [
@@ -178,11 +180,11 @@ async def _look(client: EvmClient, account: str, multi_id: str, parts: Sequence[
     )
 
 
-def _key(multi_id: str, part: Part) -> int:
+def _key(multi_id: str, part: OperationPart) -> int:
     return nonce_key(multi_id, part.token, part.number)
 
 
-async def _with_gas(client: EvmClient, part: Part, draft: UserOperation) -> UserOperation:
+async def _with_gas(client: EvmClient, part: OperationPart, draft: UserOperation) -> UserOperation:
     """The operation with the gas that the bundler says it needs. An account that holds no tokens
     yet cannot make its calls: their gas is then a bound, and the rest is measured without them."""
     try:
@@ -214,7 +216,9 @@ async def _estimated(client: EvmClient, draft: UserOperation) -> dict[str, int]:
     return {name: quantity(told.get(name)) for name in GAS_FIELDS}
 
 
-def _funding(account: str, part: Part, needed: int, held: Mapping[str, int]) -> FundingCall:
+def _funding(
+    account: str, part: OperationPart, needed: int, held: Mapping[str, int]
+) -> FundingCall:
     if part.token is None:
         return FundingCall(account, b"", needed)
     missing = max(0, part.units - held[part.token])

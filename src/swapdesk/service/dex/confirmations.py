@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.dex_mapping import (
     BY_VENUE,
     CONFIRMED,
@@ -37,7 +37,11 @@ class Confirmations:
     """``sightings`` are the chains by short name."""
 
     def __init__(
-        self, store: Store, catalog: Catalog, sightings: Mapping[str, Sightings], clock: Clock
+        self,
+        store: Store,
+        catalog: ServiceCatalog,
+        sightings: Mapping[str, Sightings],
+        clock: Clock,
     ) -> None:
         self._store = store
         self._catalog = catalog

@@ -12,7 +12,7 @@ from dataclasses import replace
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.confirmations import Confirmations
 from swapdesk.service.dex.dex_mapping import Detail, deal_of_quote, detail_of, execution_of
 from swapdesk.service.dex.transaction_check import Sightings, asked
@@ -47,7 +47,7 @@ class DexDesk:
     def __init__(
         self,
         store: Store,
-        catalog: Catalog,
+        catalog: ServiceCatalog,
         venues: Venues,
         sightings: Mapping[str, Sightings],
         clock: Clock,

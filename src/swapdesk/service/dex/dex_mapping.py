@@ -9,9 +9,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.store.records import StoredOrder, StoredQuote
-from swapdesk.service.venues.onchain.adapter import Deal, Execution, Plan, Prepared
+from swapdesk.service.venues.onchain.adapter import Deal, Plan, PreparedSwap, RouteExecution
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 from swapdesk.wire.tokens import Token
@@ -30,7 +30,7 @@ _QUOTE_ENDS = "quoteExpires"
 Detail = dict[str, str | bool | None]
 
 
-def deal_of_quote(quote: StoredQuote, catalog: Catalog) -> Deal:
+def deal_of_quote(quote: StoredQuote, catalog: ServiceCatalog) -> Deal:
     return Deal(
         quote.quote_id,
         _token(catalog, quote.token_in_id),
@@ -40,7 +40,7 @@ def deal_of_quote(quote: StoredQuote, catalog: Catalog) -> Deal:
     )
 
 
-def detail_of(deal: Deal, owner: str, prepared: Prepared) -> Detail:
+def detail_of(deal: Deal, owner: str, prepared: PreparedSwap) -> Detail:
     """What an order keeps of its create."""
     detail: Detail = {
         OWNER: owner,
@@ -62,7 +62,7 @@ def metadata_of(order: StoredOrder) -> dict[str, Any]:
     return found
 
 
-def execution_of(order: StoredOrder, catalog: Catalog, now: datetime) -> Execution:
+def execution_of(order: StoredOrder, catalog: ServiceCatalog, now: datetime) -> RouteExecution:
     metadata = metadata_of(order)
     found = order.detail.get(CONFIRMED_HASH)
     deal = Deal(
@@ -72,7 +72,7 @@ def execution_of(order: StoredOrder, catalog: Catalog, now: datetime) -> Executi
         Plan.from_json(order.plan),
         parse_rfc3339(_text(order, _QUOTE_ENDS)),
     )
-    return Execution(
+    return RouteExecution(
         deal=deal,
         owner=_text(order, OWNER),
         receiver=order.receiver_address,
@@ -91,7 +91,7 @@ def _text(order: StoredOrder, name: str) -> str:
     return value
 
 
-def _token(catalog: Catalog, token_id: str) -> Token:
+def _token(catalog: ServiceCatalog, token_id: str) -> Token:
     token = catalog.token(token_id)
     if token is None:
         raise LookupError(f"token {token_id} of a swap is not in the catalogue")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from swapdesk.clock import Clock
 from swapdesk.service.bundling.bundler import Bundler
 from swapdesk.service.dex.transaction_check import Sightings
-from swapdesk.service.multi.funding import SolanaNode
+from swapdesk.service.multi.funding import BlockhashNode
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 
 if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
-    from swapdesk.service.venues.onchain.reader import ChainReader
+    from swapdesk.service.venues.onchain.reader import OnchainReader
 
 
 WARM_SECONDS = 3.0
@@ -27,10 +27,10 @@ class Onchain:
     ``solana`` those of the other kind. ``bundler`` makes the bundles of groups."""
 
     venues: Sequence[DexVenue] = ()
-    readers: Mapping[str, ChainReader] = field(default_factory=dict)
+    readers: Mapping[str, OnchainReader] = field(default_factory=dict)
     sightings: Mapping[str, Sightings] = field(default_factory=dict)
     bundler: Bundler | None = None
-    solana: Mapping[str, SolanaNode] = field(default_factory=dict)
+    solana: Mapping[str, BlockhashNode] = field(default_factory=dict)
 
     async def warm(self, clock: Clock) -> None:
         """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""

@@ -16,7 +16,7 @@ from decimal import Decimal
 from swapdesk.chain.rpc.evm_errors import EvmUncertain
 from swapdesk.chain.rpc.solana_errors import SolanaUncertain
 from swapdesk.clock import Clock
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.quoting.asking import STEPS, Steps, gather
 from swapdesk.service.quoting.routes import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.quoting.rows import QUOTE_VALID
@@ -69,7 +69,9 @@ class DexOffer:
 class DexQuoting:
     """Asks every on-chain venue that trades a pair."""
 
-    def __init__(self, catalog: Catalog, venues: Venues, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self, catalog: ServiceCatalog, venues: Venues, clock: Clock, rng: random.Random
+    ) -> None:
         self._venues = venues
         self._clock = clock
         self._rng = rng
@@ -224,7 +226,7 @@ def _in_usd(token: Token, units: int) -> Decimal | None:
     return in_usd(token, short(from_base_units(units, token.decimals)))
 
 
-def native_coins(catalog: Catalog) -> dict[str, str]:
+def native_coins(catalog: ServiceCatalog) -> dict[str, str]:
     """Ids of the native coins by the short name of their chain."""
     return {token.chain_data.short_name: token.id for token in catalog.tokens if token.mainnet}
 

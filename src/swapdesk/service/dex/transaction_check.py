@@ -22,7 +22,7 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
-    from swapdesk.service.venues.onchain.reader import ChainReader
+    from swapdesk.service.venues.onchain.reader import OnchainReader
 
 
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
@@ -60,7 +60,7 @@ class Sightings(Protocol):
 class EvmSightings:
     """By what the node tells of the transaction."""
 
-    def __init__(self, reader: ChainReader) -> None:
+    def __init__(self, reader: OnchainReader) -> None:
         self._reader = reader
 
     def spelled(self, text: str) -> str | None:

@@ -94,7 +94,7 @@ class _Ended(Exception):
         self.code = code
 
 
-class Connection:
+class StreamConnection:
     """An accepted and authenticated connection of one partner."""
 
     def __init__(self, socket: WebSocket, hub: Hub, clock: Clock, partner_id: str) -> None:

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket
 from swapdesk.clock import Clock
 from swapdesk.service.access import AccessRefused, Directory
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.events.connection import Connection
+from swapdesk.service.events.connection import StreamConnection
 from swapdesk.service.events.hub import Hub
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
@@ -62,7 +62,7 @@ async def _serve(websocket: WebSocket, hub: Hub, directory: Directory, clock: Cl
         await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
         return
     await websocket.accept()
-    connection = Connection(websocket, hub, clock, caller.partner.partner_id)
+    connection = StreamConnection(websocket, hub, clock, caller.partner.partner_id)
     connection.welcome()
     await connection.run()
 

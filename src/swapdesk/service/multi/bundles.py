@@ -19,7 +19,7 @@ from swapdesk.service.bundling.bundler import (
     Bundler,
     BundleRefused,
     BundlerUnreachable,
-    Payment,
+    OperationPayment,
 )
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.multi.bundle_watch import signed_by
@@ -96,9 +96,11 @@ class Bundles:
             sa_current_balance=str(built.account_balance),
         )
 
-    def _payment(self, order: StoredOrder) -> Payment:
+    def _payment(self, order: StoredOrder) -> OperationPayment:
         token = self._payable.token(order)
-        return Payment(token.address, str(order.deposit_address), self._payable.units(order))
+        return OperationPayment(
+            token.address, str(order.deposit_address), self._payable.units(order)
+        )
 
     def _bundle(
         self,

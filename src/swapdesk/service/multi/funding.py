@@ -32,7 +32,7 @@ from swapdesk.chain.solana.instructions import (
 from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import unsigned
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.multi.bundle_watch import BundleWatch
 from swapdesk.service.multi.bundles import Bundles
@@ -55,7 +55,7 @@ SOLANA = "solana"
 _KIND = "sol"
 
 
-class SolanaNode(Protocol):
+class BlockhashNode(Protocol):
     """What is asked of a Solana chain. Raises SolanaError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
@@ -70,8 +70,8 @@ class FundingDesk:
         payable: PayableOrders,
         bundles: Bundles,
         watch: BundleWatch,
-        catalog: Catalog,
-        nodes: Mapping[str, SolanaNode],
+        catalog: ServiceCatalog,
+        nodes: Mapping[str, BlockhashNode],
     ) -> None:
         self._groups = groups
         self._payable = payable

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.draft import draft
@@ -210,7 +210,7 @@ class GroupDesk:
     def __init__(
         self,
         store: Store,
-        catalog: Catalog,
+        catalog: ServiceCatalog,
         venues: Venues,
         engine: QuoteEngine,
         desk: OrderDesk,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from swapdesk.clock import Clock
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.store.records import StoredGroup, StoredOrder
@@ -22,7 +22,7 @@ _LOOK_SECONDS = 0.1
 class PayableOrders:
     """Finds the orders that a bundle, or a transaction, is to pay."""
 
-    def __init__(self, store: Store, catalog: Catalog, clock: Clock) -> None:
+    def __init__(self, store: Store, catalog: ServiceCatalog, clock: Clock) -> None:
         self._store = store
         self._catalog = catalog
         self._clock = clock

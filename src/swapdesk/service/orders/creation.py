@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.dex_mapping import Detail
 from swapdesk.service.errors import ServiceError
@@ -32,8 +32,8 @@ from swapdesk.service.orders.quote_use import (
     usable,
 )
 from swapdesk.service.orders.recipients import check_destinations
-from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OutcomeUnknown
-from swapdesk.service.quoting.private_bounds import Rotation
+from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
+from swapdesk.service.quoting.private_bounds import PayoutRotation
 from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, Store
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.registry import Venues
@@ -62,7 +62,7 @@ class OrderDesk:
     def __init__(
         self,
         store: Store,
-        catalog: Catalog,
+        catalog: ServiceCatalog,
         venues: Venues,
         engine: RouteFinder,
         clock: Clock,
@@ -75,7 +75,7 @@ class OrderDesk:
         self._rng = rng
         self._in_flight: dict[str, asyncio.Event] = {}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        self.rotation = Rotation(store, venues, clock, rng)
+        self.rotation = PayoutRotation(store, venues, clock, rng)
         self.choosing = asyncio.Lock()
         self._repricing = Repricing(venues, engine)
         self.dex = dex
@@ -232,7 +232,7 @@ class OrderDesk:
     async def _carry(self, order: StoredOrder) -> StoredOrder:
         try:
             return await self.opening.carry(order, ask_first=False)
-        except OutcomeUnknown as unknown:
+        except OpeningUnknown as unknown:
             log.warning("order %s: outcome unknown: %s", order.service_id, unknown)
             raise _outcome_unknown() from unknown
 

@@ -14,13 +14,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from swapdesk.clock import Clock
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import WINDOW
 from swapdesk.service.orders.progress import next_rows, rows_of_return
 from swapdesk.service.orders.recovery import Recovery, given_up, moving
-from swapdesk.service.orders.route_opening import OutcomeUnknown
+from swapdesk.service.orders.route_opening import OpeningUnknown
 from swapdesk.service.store.protocol import Store, StoreUnavailable
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
@@ -65,7 +65,7 @@ class Worker:
     """One per process. ``run`` until cancelled, or ``step`` by hand."""
 
     def __init__(
-        self, store: Store, catalog: Catalog, venues: Venues, clock: Clock, desk: OrderDesk
+        self, store: Store, catalog: ServiceCatalog, venues: Venues, clock: Clock, desk: OrderDesk
     ) -> None:
         self._store = store
         self._catalog = catalog
@@ -144,7 +144,7 @@ class Worker:
                 await self._desk.opening.carry(order, ask_first=True)
             else:
                 await self._follow(order)
-        except (VenueFailure, OutcomeUnknown) as silence:
+        except (VenueFailure, OpeningUnknown) as silence:
             log.info("order %s: asked in vain: %s", order.service_id, silence)
             await self._later(order, order.attempt + 1)
         except StoreUnavailable:

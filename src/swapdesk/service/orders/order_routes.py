@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from swapdesk.clock import Clock
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.recipients import is_address
 from swapdesk.service.orders.states import centralized
@@ -206,7 +206,9 @@ def needing_refund_address(venues: Venues) -> set[str]:
 class NextRoute:
     """Finds routes around venues that refused, on the terms of the quote."""
 
-    def __init__(self, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock) -> None:
+    def __init__(
+        self, catalog: ServiceCatalog, venues: Venues, routes: RouteFinder, clock: Clock
+    ) -> None:
         self._catalog = catalog
         self._venues = venues
         self._routes = routes

@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from urllib.parse import quote
 
-from swapdesk.service.catalog import Catalog, page_count
+from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, display, non_refundable, rank
 from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import OrderFilter, StoredOrder
+from swapdesk.service.store.records import OrderQuery as OrderFilter
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
@@ -41,7 +42,7 @@ class _Encoded:
 class Presentation:
     """Turns rows into answers; pure but for the catalogue and the venues it reads."""
 
-    def __init__(self, catalog: Catalog, venues: Venues) -> None:
+    def __init__(self, catalog: ServiceCatalog, venues: Venues) -> None:
         self._catalog = catalog
         self._venues = venues
         self._encoded: OrderedDict[str, _Encoded] = OrderedDict()

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Literal
 
 from swapdesk.clock import Clock
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.order_routes import (
     SECOND_LEG_PATIENCE,
     Position,
@@ -42,7 +42,7 @@ from swapdesk.wire.tokens import Token
 class Takeover:
     """Chooses venues for single legs of orders that exist."""
 
-    def __init__(self, catalog: Catalog, venues: Venues, routes: RouteFinder) -> None:
+    def __init__(self, catalog: ServiceCatalog, venues: Venues, routes: RouteFinder) -> None:
         self._catalog = catalog
         self._venues = venues
         self._routes = routes
@@ -173,7 +173,9 @@ def moving(order: StoredOrder) -> Position | None:
 class Recovery:
     """Moves deposits that a venue gave up. Used by the worker, which holds the order's lease."""
 
-    def __init__(self, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock) -> None:
+    def __init__(
+        self, catalog: ServiceCatalog, venues: Venues, routes: RouteFinder, clock: Clock
+    ) -> None:
         self._venues = venues
         self._clock = clock
         self._takeover = Takeover(catalog, venues, routes)

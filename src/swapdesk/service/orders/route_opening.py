@@ -13,7 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from swapdesk.clock import Clock
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.order_routes import (
     NextRoute,
     Position,
@@ -53,7 +53,7 @@ CARRY_SECONDS = 24.0
 """After this long an opening is left to the worker; clients wait a little longer for it."""
 
 
-class OutcomeUnknown(Exception):
+class OpeningUnknown(Exception):
     """A venue may or may not have opened a leg; ``find`` by key decides later."""
 
 
@@ -77,7 +77,12 @@ class Opening:
     """Opens the legs of orders that have no deposit address yet."""
 
     def __init__(
-        self, store: Store, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock
+        self,
+        store: Store,
+        catalog: ServiceCatalog,
+        venues: Venues,
+        routes: RouteFinder,
+        clock: Clock,
     ) -> None:
         self._store = store
         self._catalog = catalog
@@ -89,14 +94,14 @@ class Opening:
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
         """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.
 
-        ``ask_first`` asks each venue what the key already stands for. Raises OutcomeUnknown,
+        ``ask_first`` asks each venue what the key already stands for. Raises OpeningUnknown,
         at the latest after CARRY_SECONDS. Returns the row as it stands, also when someone
         else was faster.
         """
         try:
             return await within(self._clock, CARRY_SECONDS, self._carry(order, ask_first))
         except TimeoutError:
-            raise OutcomeUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
+            raise OpeningUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
 
     async def _carry(self, order: StoredOrder, ask_first: bool) -> StoredOrder:
         if order.route == "dex":
@@ -120,7 +125,7 @@ class Opening:
                 return await self._current(order)
             order = replace(rerouted, version=order.version + 1)
             if self._clock.monotonic() >= until:
-                raise OutcomeUnknown("no time for another venue")
+                raise OpeningUnknown("no time for another venue")
             ask_first = False
 
     async def _open_legs(
@@ -151,7 +156,7 @@ class Opening:
         venue = self._venues.by_code(code)
         if venue is None:
             if ask_first:
-                raise OutcomeUnknown(f"{code} is not configured, but may have opened {leg.key}")
+                raise OpeningUnknown(f"{code} is not configured, but may have opened {leg.key}")
             raise _Refusal(position, code)
         try:
             found = await venue.find(leg.key) if ask_first else None
@@ -162,7 +167,7 @@ class Opening:
         except VenueFailure as failure:
             if isinstance(failure, Rejected):
                 raise _Refusal(position, code) from failure
-            raise OutcomeUnknown(f"{code} does not say: {failure.reason}") from failure
+            raise OpeningUnknown(f"{code} does not say: {failure.reason}") from failure
         try:
             return await venue.open(leg)
         except DepositAddressesInUse as held:
@@ -176,7 +181,7 @@ class Opening:
             raise _Refusal(position, code) from failure
         except Ambiguous as failure:
             log.warning("order %s: %s left %s open", order.service_id, code, leg.key)
-            raise OutcomeUnknown(failure.reason) from failure
+            raise OpeningUnknown(failure.reason) from failure
 
     def _waiting(
         self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None

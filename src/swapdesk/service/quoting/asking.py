@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.quoting.routes import RouteQuestion, leg_filters, require_known
 from swapdesk.service.quoting.rows import Asked
@@ -38,7 +38,7 @@ _CENTRALIZED: dict[RouteType, Literal["standard", "private"]] = {
 class Asking:
     """Reads requests against the catalogue, the venues and the account."""
 
-    def __init__(self, catalog: Catalog, venues: Venues) -> None:
+    def __init__(self, catalog: ServiceCatalog, venues: Venues) -> None:
         self._catalog = catalog
         self._venues = venues
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.limits import DexLimits
 from swapdesk.service.dex.quoting import DexAsked, DexOffer, DexQuoting
 from swapdesk.service.errors import ServiceError
@@ -19,7 +19,7 @@ from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.amount_rule import AmountRule
 from swapdesk.service.quoting.asking import Asking
 from swapdesk.service.quoting.pricing import Priced, Pricing, Reach, best_per_pair, ranked
-from swapdesk.service.quoting.private_bounds import PrivateBounds, Rotation
+from swapdesk.service.quoting.private_bounds import PayoutRotation, PrivateBounds
 from swapdesk.service.quoting.routes import (
     Intermediaries,
     PairBounds,
@@ -57,7 +57,7 @@ class QuoteEngine:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: ServiceCatalog,
         venues: Venues,
         store: Store,
         clock: Clock,
@@ -75,7 +75,7 @@ class QuoteEngine:
         self._pricing = Pricing(venues, middle, clock)
         self._onchain = DexQuoting(catalog, venues, clock, rng)
         self._reach = Reach(self._pricing, clock)
-        self._rotation = Rotation(store, venues, clock, rng)
+        self._rotation = PayoutRotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
         self._amount_rule = AmountRule(self.private_bounds, clock)
         self.onchain_limits = DexLimits(self._onchain, clock)

@@ -299,7 +299,7 @@ def _unit(amount: Decimal, token: Token) -> Decimal:
 RECENT = timedelta(hours=24)
 
 
-class Rotation:
+class PayoutRotation:
     """Chooses the hot wallet each private route shall pay from."""
 
     def __init__(self, store: Store, venues: Venues, clock: Clock, rng: random.Random) -> None:

@@ -15,7 +15,7 @@ from decimal import ROUND_CEILING, Decimal
 from enum import Enum
 from typing import Literal
 
-from swapdesk.service.catalog import Catalog
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice
 from swapdesk.service.venues.adapter import (
@@ -366,7 +366,7 @@ _XMR = "xmr"
 class Intermediaries:
     """``token_ids`` names the rotating set, best of which is chosen per venue pair."""
 
-    def __init__(self, catalog: Catalog, venues: Venues, token_ids: Iterable[str]) -> None:
+    def __init__(self, catalog: ServiceCatalog, venues: Venues, token_ids: Iterable[str]) -> None:
         self._catalog = catalog
         self._venues = venues
         self._token_ids = tuple(token_ids)

@@ -169,7 +169,7 @@ class OutboxRow:
 
 
 @dataclass(frozen=True)
-class OrderFilter:
+class OrderQuery:
     """What ``GET /orders`` asks for, with the window already applied to ``since``."""
 
     partner_id: str

@@ -153,7 +153,7 @@ class Permission:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSwap:
     """What the wallet has to send: ``metadata`` for the order. ``settled_by_venue``: nothing,
     the venue acts once the order is confirmed. ``notes`` stay with the order."""
 
@@ -163,7 +163,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Execution:
+class RouteExecution:
     """An order of a deal as far as it is known. ``hash`` is the confirmed transaction; with
     ``confirmed`` a venue that settles by itself may begin."""
 
@@ -218,10 +218,10 @@ class DexVenue(Protocol):
         receiver: str,
         signatures: Sequence[GivenSignature],
         now: datetime,
-    ) -> Prepared:
+    ) -> PreparedSwap:
         """What to send, tried on the chain as it is. Raises DexRefused."""
         ...
 
-    async def progress(self, execution: Execution) -> Progress:
+    async def progress(self, execution: RouteExecution) -> Progress:
         """Where the order stands, doing what the venue itself has to do next."""
         ...

@@ -41,11 +41,11 @@ from swapdesk.service.venues.onchain.adapter import (
     DexPrice,
     DexQuestion,
     DexRefused,
-    Execution,
     Permission,
     Plan,
-    Prepared,
+    PreparedSwap,
     Progress,
+    RouteExecution,
 )
 from swapdesk.service.venues.onchain.hot_wallet import Unsigned
 from swapdesk.wire.dex import GivenSignature
@@ -184,7 +184,7 @@ class Atoll(Unsigned):
         receiver: str,
         signatures: Sequence[GivenSignature],
         now: datetime,
-    ) -> Prepared:
+    ) -> PreparedSwap:
         self.refuse(signatures)
         newest, height = await asyncio.gather(
             self._client.latest_blockhash(), self._client.block_height()
@@ -192,7 +192,7 @@ class Atoll(Unsigned):
         raw = self._half(deal, owner, receiver, newest.blockhash)
         await self._try(raw)
         seconds = float((newest.last_height - height) * SLOT_SECONDS)
-        return Prepared(
+        return PreparedSwap(
             {
                 "from": owner,
                 "data": raw.hex(),
@@ -228,7 +228,7 @@ class Atoll(Unsigned):
         if outcome.error is not None:
             raise DexRefused(f"the swap would fail now: {_reason(outcome.error)}")
 
-    async def progress(self, execution: Execution) -> Progress:
+    async def progress(self, execution: RouteExecution) -> Progress:
         if execution.hash is None:
             return Progress(LegReport(LegStatus.WAITING))
         # In this order: what is executed between the two questions is not taken for expired.
@@ -252,7 +252,7 @@ class Atoll(Unsigned):
         return Progress(_swapped(execution))
 
 
-def _swapped(execution: Execution) -> LegReport:
+def _swapped(execution: RouteExecution) -> LegReport:
     """All of it happened: what both sides paid is what they signed."""
     deal = execution.deal
     return LegReport(

@@ -14,10 +14,10 @@ from swapdesk.service.venues.onchain.adapter import (
     Deal,
     DexPrice,
     DexQuestion,
-    Execution,
     Permission,
-    Prepared,
+    PreparedSwap,
     Progress,
+    RouteExecution,
 )
 from swapdesk.service.venues.onchain.hot_wallet import Spender, Unsigned
 from swapdesk.service.venues.onchain.pool_venue import (
@@ -26,7 +26,7 @@ from swapdesk.service.venues.onchain.pool_venue import (
     swapped,
     tried,
 )
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -78,7 +78,7 @@ class Basalt(Unsigned):
         receiver: str,
         signatures: Sequence[GivenSignature],
         now: datetime,
-    ) -> Prepared:
+    ) -> PreparedSwap:
         self.refuse(signatures)
         deadline = now + timedelta(seconds=CALLDATA_SECONDS)
         plan, ends = deal.plan, int(deadline.timestamp())
@@ -92,12 +92,12 @@ class Basalt(Unsigned):
         else:
             data = SWAP_TOKENS.call(plan.amount, plan.least, path, receiver, ends)
         call = Call(self._router, data, sender=owner, value=value)
-        return Prepared(
+        return PreparedSwap(
             await tried(self._reader(deal), call, deadline=deadline, slippage=plan.slippage)
         )
 
-    async def progress(self, execution: Execution) -> Progress:
+    async def progress(self, execution: RouteExecution) -> Progress:
         return await swapped(self._reader(execution.deal), execution)
 
-    def _reader(self, deal: Deal) -> ChainReader:
+    def _reader(self, deal: Deal) -> OnchainReader:
         return self._pools.reader(deal.token_in.chain_data.short_name)

@@ -69,7 +69,7 @@ class Domain:
 
 
 @dataclass(frozen=True)
-class Signature:
+class DocumentSignature:
     """Its three parts as contracts take them; ``v`` is 27 or 28."""
 
     v: int
@@ -77,7 +77,7 @@ class Signature:
     s: bytes
 
 
-NO_SIGNATURE = Signature(0, bytes(32), bytes(32))
+NO_SIGNATURE = DocumentSignature(0, bytes(32), bytes(32))
 
 
 def permit_document(
@@ -184,7 +184,7 @@ def _document(
     }
 
 
-def read_signature(text: str) -> Signature | None:
+def read_signature(text: str) -> DocumentSignature | None:
     """The parts of 65 bytes of 0x-hex; None unless a contract would take them: ``v`` is 27 or
     28 (0 and 1 are read as these), and ``s`` is in the lower half."""
     if len(text) != 132:
@@ -193,10 +193,10 @@ def read_signature(text: str) -> Signature | None:
     v = raw[64] + 27 if raw[64] < 27 else raw[64]
     if v not in (27, 28) or int.from_bytes(raw[32:64], "big") > _HALF_ORDER:
         return None
-    return Signature(v, raw[:32], raw[32:64])
+    return DocumentSignature(v, raw[:32], raw[32:64])
 
 
-def signed_by(document: Document, text: str, owner: str) -> Signature | None:
+def signed_by(document: Document, text: str, owner: str) -> DocumentSignature | None:
     """The signature when ``owner`` made it for this document; None for any other."""
     from eth_account import Account
     from eth_account.messages import encode_typed_data

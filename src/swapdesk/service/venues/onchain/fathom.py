@@ -15,12 +15,17 @@ from swapdesk.service.venues.onchain.adapter import (
     DexPrice,
     DexQuestion,
     DexRefused,
-    Execution,
     Permission,
-    Prepared,
+    PreparedSwap,
     Progress,
+    RouteExecution,
 )
-from swapdesk.service.venues.onchain.documents import NO_SIGNATURE, Document, Signature, signed_by
+from swapdesk.service.venues.onchain.documents import (
+    NO_SIGNATURE,
+    Document,
+    DocumentSignature,
+    signed_by,
+)
 from swapdesk.service.venues.onchain.hot_wallet import Spender
 from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import (
@@ -29,7 +34,7 @@ from swapdesk.service.venues.onchain.pool_venue import (
     swapped,
     tried,
 )
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -98,7 +103,7 @@ class Fathom:
         receiver: str,
         signatures: Sequence[GivenSignature],
         now: datetime,
-    ) -> Prepared:
+    ) -> PreparedSwap:
         permit = await self._permit(deal, owner, signatures)
         deadline = now + timedelta(seconds=CALLDATA_SECONDS)
         plan = deal.plan
@@ -114,16 +119,16 @@ class Fathom:
             permit.s,
         )
         call = Call(self._router, data, sender=owner)
-        return Prepared(
+        return PreparedSwap(
             await tried(self._reader(deal), call, deadline=deadline, slippage=plan.slippage)
         )
 
-    async def progress(self, execution: Execution) -> Progress:
+    async def progress(self, execution: RouteExecution) -> Progress:
         return await swapped(self._reader(execution.deal), execution)
 
     async def _permit(
         self, deal: Deal, owner: str, signatures: Sequence[GivenSignature]
-    ) -> Signature:
+    ) -> DocumentSignature:
         """The permit that was given; an empty one where an allowance stands already."""
         if not signatures:
             if await self.allowed(deal, owner):
@@ -145,7 +150,7 @@ class Fathom:
             deal.plan.path[0], owner, self._router, deal.plan.amount, deal.signed_until
         )
 
-    def _reader(self, deal: Deal) -> ChainReader:
+    def _reader(self, deal: Deal) -> OnchainReader:
         return self._pools.reader(deal.token_in.chain_data.short_name)
 
     def _permits_of(self, token: Token) -> Permits:

@@ -17,7 +17,7 @@ from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.rpc.evm_answers import Receipt
 from swapdesk.chain.rpc.evm_errors import EvmRefused
 from swapdesk.service.venues.onchain.adapter import ApprovalCall, Deal, DexRefused
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 
 _GAS_SHARE = 4
@@ -34,7 +34,7 @@ class HotWallet:
     def __repr__(self) -> str:
         return f"HotWallet({self.address})"
 
-    async def send(self, reader: ChainReader, to: str, data: bytes) -> str:
+    async def send(self, reader: OnchainReader, to: str, data: bytes) -> str:
         """Send a call; its hash. Raises EvmError: EvmRefused when it would revert."""
         from eth_account import Account
 
@@ -65,12 +65,12 @@ class Spender:
 
     address: str
 
-    async def may_take(self, reader: ChainReader, deal: Deal, owner: str) -> bool:
+    async def may_take(self, reader: OnchainReader, deal: Deal, owner: str) -> bool:
         """Whether the owner allows it already."""
         allowed = await reader.allowance(deal.plan.path[0], owner, self.address)
         return allowed >= deal.plan.amount
 
-    async def approvals(self, reader: ChainReader, deal: Deal, owner: str) -> list[ApprovalCall]:
+    async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[ApprovalCall]:
         """Approvals of exactly the amount, to be mined in this order; none when enough is allowed.
 
         A token that refuses to change one allowance into another is set to zero first. Which ones
@@ -106,7 +106,7 @@ class OwnTransaction:
         return self.receipt if self.deep >= self.needed else None
 
 
-async def looked_up(reader: ChainReader, transaction: str) -> OwnTransaction | None:
+async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
     """None when the chain does not know it, or it was in vain: then it is sent anew. Raises
     EvmError."""
     needed = reader.place.confirmations

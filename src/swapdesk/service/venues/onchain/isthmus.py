@@ -28,18 +28,18 @@ from swapdesk.service.venues.onchain.adapter import (
     DexPrice,
     DexQuestion,
     DexRefused,
-    Execution,
     Permission,
     Plan,
-    Prepared,
+    PreparedSwap,
     Progress,
+    RouteExecution,
 )
 from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
     Document,
+    DocumentSignature,
     Domain,
     IntentOrder,
-    Signature,
     digest_of,
     order_document,
     permit2_order_document,
@@ -50,7 +50,7 @@ from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, looked_up
 from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import Pools, planned
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
@@ -64,8 +64,8 @@ class SignedOrder:
     by Permit2 whose witness the order is."""
 
     order: IntentOrder
-    signature: Signature
-    permit: Signature
+    signature: DocumentSignature
+    permit: DocumentSignature
     by_permit2: bool = False
 
 
@@ -131,7 +131,7 @@ class Solver:
         self._pools = pools
         self._wallet = wallet
 
-    def domain(self, reader: ChainReader) -> Domain:
+    def domain(self, reader: OnchainReader) -> Domain:
         """The domain that orders are signed in."""
         return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._settlement)
 
@@ -144,7 +144,7 @@ class Solver:
         except EvmRefused as refused:
             raise DexRefused(f"the swap would fail now: {refused.words}") from refused
 
-    async def progress(self, execution: Execution) -> Progress:
+    async def progress(self, execution: RouteExecution) -> Progress:
         if not execution.confirmed:
             return Progress(LegReport(LegStatus.WAITING))
         reader = self._reader(execution.deal)
@@ -176,7 +176,7 @@ class Solver:
         return Progress(_exchanging(sent), {"settlement": sent})
 
     async def _settled(
-        self, reader: ChainReader, execution: Execution, transaction: str
+        self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
         """The settlement as a leg; None when the chain does not know it, or it was in vain."""
         found = await looked_up(reader, transaction)
@@ -206,12 +206,12 @@ class Solver:
         now = 0 if path is None else less(path.paid, SPREAD)
         return settle_call(signed, max(now, deal.plan.least), deal)
 
-    async def _used(self, reader: ChainReader, signed: SignedOrder) -> bool:
+    async def _used(self, reader: OnchainReader, signed: SignedOrder) -> bool:
         order = signed.order
         (used,) = await reader.numbers([(self._settlement, NONCE_USED, (order.owner, order.nonce))])
         return bool(used)
 
-    async def _trade(self, reader: ChainReader, signed: SignedOrder) -> Log | None:
+    async def _trade(self, reader: OnchainReader, signed: SignedOrder) -> Log | None:
         """The settlement of this order, whoever sent it."""
         digest = digest_of(order_document(self.domain(reader), signed.order))
         owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
@@ -220,7 +220,7 @@ class Solver:
         )
         return found[-1] if found else None
 
-    def _reader(self, deal: Deal) -> ChainReader:
+    def _reader(self, deal: Deal) -> OnchainReader:
         return self._pools.reader(deal.token_in.chain_data.short_name)
 
 
@@ -345,7 +345,7 @@ class Isthmus:
         receiver: str,
         signatures: Sequence[GivenSignature],
         now: datetime,
-    ) -> Prepared:
+    ) -> PreparedSwap:
         if receiver.lower() != owner.lower():
             raise DexRefused("this route pays nobody but the sender", "addressTo")
         if len(signatures) != 1 or signatures[0].key != KEY:
@@ -373,9 +373,9 @@ class Isthmus:
             "router": self._settlement,
             "deadline": str(deal.signed_until),
         }
-        return Prepared(metadata, settled_by_venue=True, notes=notes)
+        return PreparedSwap(metadata, settled_by_venue=True, notes=notes)
 
-    async def progress(self, execution: Execution) -> Progress:
+    async def progress(self, execution: RouteExecution) -> Progress:
         return await self._solver.progress(execution)
 
     async def _taken(self, deal: Deal, owner: str) -> bool:
@@ -394,7 +394,7 @@ class Isthmus:
             deal.plan.path[0], owner, self._settlement, deal.plan.amount, deal.signed_until
         )
 
-    def _reader(self, deal: Deal) -> ChainReader:
+    def _reader(self, deal: Deal) -> OnchainReader:
         return self._pools.reader(deal.token_in.chain_data.short_name)
 
     def _permits_of(self, token: Token) -> Permits:

@@ -23,16 +23,16 @@ from swapdesk.service.venues.onchain.adapter import (
     Deal,
     DexPrice,
     DexQuestion,
-    Execution,
     Permission,
     Plan,
-    Prepared,
+    PreparedSwap,
     Progress,
+    RouteExecution,
 )
 from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, Unsigned, looked_up
 from swapdesk.service.venues.onchain.pool_venue import tried, watched
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
 from swapdesk.wire.orders import LegStatus
@@ -64,7 +64,7 @@ class Meridian(Unsigned):
         self,
         provider: SwapProvider,
         portal: str,
-        readers: Mapping[str, ChainReader],
+        readers: Mapping[str, OnchainReader],
         assets: Mapping[str, Mapping[str, str]],
         relayer: HotWallet,
         price_of: PriceOfCoin,
@@ -139,7 +139,7 @@ class Meridian(Unsigned):
         receiver: str,
         signatures: Sequence[GivenSignature],
         now: datetime,
-    ) -> Prepared:
+    ) -> PreparedSwap:
         self.refuse(signatures)
         deadline = now + timedelta(seconds=CALLDATA_SECONDS)
         plan = deal.plan
@@ -154,9 +154,9 @@ class Meridian(Unsigned):
         )
         call = Call(self._portal, data, sender=owner, value=plan.value)
         source = self._source(deal)
-        return Prepared(await tried(source, call, deadline=deadline, slippage=plan.slippage))
+        return PreparedSwap(await tried(source, call, deadline=deadline, slippage=plan.slippage))
 
-    async def progress(self, execution: Execution) -> Progress:
+    async def progress(self, execution: RouteExecution) -> Progress:
         report, receipt = await watched(self._source(execution.deal), execution)
         if receipt is None:
             return Progress(report)
@@ -182,7 +182,7 @@ class Meridian(Unsigned):
         return await self._pay(there, execution, receipt, transfer)
 
     async def _pay(
-        self, there: ChainReader, execution: Execution, receipt: Receipt, transfer: bytes
+        self, there: OnchainReader, execution: RouteExecution, receipt: Receipt, transfer: bytes
     ) -> Progress:
         plan = execution.deal.plan
         data = FULFIL.call(transfer, plan.path[1], plan.out, execution.receiver)
@@ -199,7 +199,7 @@ class Meridian(Unsigned):
         return Progress(_sending(receipt, sent), {"payout": sent})
 
     async def _paid(
-        self, there: ChainReader, execution: Execution, receipt: Receipt, payout: str
+        self, there: OnchainReader, execution: RouteExecution, receipt: Receipt, payout: str
     ) -> LegReport | None:
         """The payout as a leg; None when the chain does not know it, or it was in vain."""
         found = await looked_up(there, payout)
@@ -219,10 +219,10 @@ class Meridian(Unsigned):
             deposit_arrived=True,
         )
 
-    def _source(self, deal: Deal) -> ChainReader:
+    def _source(self, deal: Deal) -> OnchainReader:
         return self._readers[deal.token_in.chain_data.short_name]
 
-    def _destination(self, deal: Deal) -> ChainReader:
+    def _destination(self, deal: Deal) -> OnchainReader:
         return self._readers[deal.token_out.chain_data.short_name]
 
 

@@ -7,7 +7,7 @@ from swapdesk.chain.calldata.method import method
 from swapdesk.chain.rpc.evm_errors import EvmUncertain
 from swapdesk.service.venues.onchain.documents import Document, Domain, domain_separator
 from swapdesk.service.venues.onchain.documents import permit_document as written
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader
 
 _NAME = method("name()")
 _VERSION = method("version()")
@@ -18,7 +18,7 @@ _USUAL_VERSION = "1"
 class Permits:
     """Permits of the tokens of one chain; a token is asked once."""
 
-    def __init__(self, reader: ChainReader) -> None:
+    def __init__(self, reader: OnchainReader) -> None:
         self._reader = reader
         self._domains: dict[str, Domain | None] = {}
 

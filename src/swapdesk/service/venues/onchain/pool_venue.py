@@ -1,10 +1,15 @@
-"""What the venues with pools have in common: the pair's path, its price, and the swap's end."""
+"""What the venues with pools have in common: the pair's path, its price, and the swap's end.
+
+Paths from one token to another along pools, and which of them pays most.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
@@ -16,16 +21,79 @@ from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,
     DexQuestion,
     DexRefused,
-    Execution,
     Plan,
     Progress,
+    RouteExecution,
 )
-from swapdesk.service.venues.onchain.formula import less
-from swapdesk.service.venues.onchain.paths import Paths, PricedPath
-from swapdesk.service.venues.onchain.reader import ChainPlace, ChainReader, ChainView, PoolPlace
+from swapdesk.service.venues.onchain.formula import Hop, less, pays_along, price_impact
+from swapdesk.service.venues.onchain.reader import ChainPlace, ChainView, OnchainReader, PoolPlace
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
+
+MOST_HOPS = 3
+"""As many pools as the routers' contracts go through."""
+
+
+@dataclass(frozen=True)
+class PricedPath:
+    """Tokens by contract, and what the pools between them pay in units of the last one."""
+
+    tokens: tuple[str, ...]
+    paid: int
+    impact: Decimal
+
+    @property
+    def hops(self) -> int:
+        return len(self.tokens) - 1
+
+
+class Paths:
+    """The pools of one venue on one chain."""
+
+    def __init__(self, pools: Iterable[PoolPlace]) -> None:
+        self._beside: dict[str, dict[str, PoolPlace]] = {}
+        for pool in pools:
+            self._beside.setdefault(pool.token0, {})[pool.token1] = pool
+            self._beside.setdefault(pool.token1, {})[pool.token0] = pool
+
+    def between(self, start: str, end: str) -> Iterator[tuple[str, ...]]:
+        """Every path of at most ``MOST_HOPS`` pools that comes by no token twice."""
+        if start == end or start not in self._beside or end not in self._beside:
+            return
+        waiting: list[tuple[str, ...]] = [(start,)]
+        while waiting:
+            path = waiting.pop()
+            for token in self._beside[path[-1]]:
+                if token == end:
+                    yield (*path, token)
+                elif token not in path and len(path) < MOST_HOPS:
+                    waiting.append((*path, token))
+
+    def connects(self, start: str, end: str) -> bool:
+        return next(self.between(start, end), None) is not None
+
+    def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
+        """The path that pays most now; the shorter of equal ones. None when none pays."""
+        found: PricedPath | None = None
+        for tokens in self.between(start, end):
+            hops = self._hops(view, tokens)
+            if hops is None:
+                continue
+            paid = pays_along(amount, hops)
+            if found is None or (paid, -len(tokens)) > (found.paid, -len(found.tokens)):
+                found = PricedPath(tokens, paid, price_impact(amount, paid, hops))
+        return found if found is not None and found.paid > 0 else None
+
+    def _hops(self, view: ChainView, tokens: tuple[str, ...]) -> list[Hop] | None:
+        hops = []
+        for token_in, token_out in pairwise(tokens):
+            hop = view.hop(self._beside[token_in][token_out], token_in)
+            if hop is None:
+                return None
+            hops.append(hop)
+        return hops
+
 
 _SWAP_EVENT = "0x" + keccak(b"Swap(address,uint256,uint256,uint256,uint256,address)").hex()
 _LATE = timedelta(seconds=60)
@@ -44,7 +112,7 @@ class Pools:
     """The pools of one venue on every chain it is on."""
 
     def __init__(
-        self, readers: Mapping[str, ChainReader], pools: Mapping[str, Iterable[PoolPlace]]
+        self, readers: Mapping[str, OnchainReader], pools: Mapping[str, Iterable[PoolPlace]]
     ) -> None:
         self._readers = readers
         self._paths: dict[str, Paths] = {}
@@ -53,7 +121,7 @@ class Pools:
             readers[chain].watch(listed)
             self._paths[chain] = Paths(listed)
 
-    def reader(self, chain: str) -> ChainReader:
+    def reader(self, chain: str) -> OnchainReader:
         return self._readers[chain]
 
     def connects(self, token_in: Token, token_out: Token) -> bool:
@@ -90,7 +158,7 @@ def planned(question: DexQuestion, path: PricedPath, *, out: int | None = None) 
 
 
 async def tried(
-    reader: ChainReader, call: Call, *, deadline: datetime, slippage: Decimal
+    reader: OnchainReader, call: Call, *, deadline: datetime, slippage: Decimal
 ) -> dict[str, Any]:
     """The transaction for the wallet, once it went well on the chain as it is.
 
@@ -116,7 +184,9 @@ async def tried(
     }
 
 
-async def watched(reader: ChainReader, execution: Execution) -> tuple[LegReport, Receipt | None]:
+async def watched(
+    reader: OnchainReader, execution: RouteExecution
+) -> tuple[LegReport, Receipt | None]:
     """The confirmed transaction as a leg: seen, confirmed, failed. Money moves in it or nowhere.
 
     The receipt comes with FINISHED only: after as many blocks as the chain asks for. What a
@@ -157,7 +227,7 @@ def _confirming(transaction: str, deep: int, needed: int) -> LegReport:
     )
 
 
-async def swapped(reader: ChainReader, execution: Execution) -> Progress:
+async def swapped(reader: OnchainReader, execution: RouteExecution) -> Progress:
     """Progress of an order whose transaction is the whole swap."""
     report, receipt = await watched(reader, execution)
     if receipt is None:

@@ -66,7 +66,7 @@ class ChainView:
         return Hop(reserve1, reserve0, pool.fee)
 
 
-class ChainReader:
+class OnchainReader:
     """Reads one chain for all venues. Every method raises EvmError."""
 
     def __init__(self, place: ChainPlace, client: EvmClient, clock: Clock) -> None:
