@@ -35,15 +35,13 @@ from swapdesk.tui.messages import (
     Connected,
     CreateEnded,
     CreateWaiting,
-    DepositEnded,
     DepositPaid,
-    GroupEnded,
     NotReplaced,
     OrdersChanged,
     PastKnown,
+    SigningEnded,
     SigningMoved,
     StartMoved,
-    SwapFinished,
     TokenChosen,
 )
 from swapdesk.tui.screens.swap import SwapScreen
@@ -322,17 +320,9 @@ class DeskApp(SafeApp[int]):
     def _not_replaced(self, event: NotReplaced) -> None:
         self.signing.not_replaced(event)
 
-    @on(SwapFinished)
-    async def _swap_finished(self, event: SwapFinished) -> None:
-        await self.signing.swap_finished(event)
-
-    @on(DepositEnded)
-    async def _deposit_ended(self, event: DepositEnded) -> None:
-        await self.signing.deposit_ended(event)
-
-    @on(GroupEnded)
-    async def _group_ended(self, event: GroupEnded) -> None:
-        await self.signing.group_ended(event)
+    @on(SigningEnded)
+    async def _signing_ended(self, event: SigningEnded) -> None:
+        await self.signing.ended(event)
 
     # the terminal
 

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from swapdesk.client.errors import ClientError
-    from swapdesk.flows.batch.group_signing import GroupSigning
     from swapdesk.flows.creation.order_verification import CreateOutcome
     from swapdesk.flows.creation.resume import ResumeReport
-    from swapdesk.flows.deposits.deposit_signing import DepositSigning
     from swapdesk.flows.deposits.funding import Funded, NotFunded
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.quotes.quoting import QuoteBoard
@@ -100,10 +98,11 @@ class SigningMoved(Message):
 
 
 @dataclass
-class SwapFinished(Message):
-    """The work on a swap on chains ended or stopped; its session says how."""
+class SigningEnded(Message):
+    """The work on a swap, a deposit or a group came to where it was asked to, ended or stopped; its
+    session says how."""
 
-    intent_id: str
+    signing: SigningSession
 
 
 @dataclass
@@ -113,21 +112,6 @@ class NotReplaced(Message):
 
     signing: SigningSession
     said: str
-
-
-@dataclass
-class DepositEnded(Message):
-    """The work on a deposit from the wallet ended or stopped; its session says how."""
-
-    signing: DepositSigning
-
-
-@dataclass
-class GroupEnded(Message):
-    """The work on a group of a batch came to where it was asked to, ended or stopped; its session
-    says how."""
-
-    signing: GroupSigning
 
 
 @dataclass

@@ -6,13 +6,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from swapdesk.tui.messages import (
-    DepositEnded,
-    GroupEnded,
-    NotReplaced,
-    SigningMoved,
-    SwapFinished,
-)
+from swapdesk.tui.messages import NotReplaced, SigningEnded, SigningMoved
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_signing import GroupSigning, RunningBundles
@@ -127,17 +121,8 @@ class SigningController:
         self._host.run_worker(self._work(signing), group="swap", exit_on_error=False)
 
     async def _work(self, signing: SigningSession) -> None:
-        from swapdesk.flows.batch.group_signing import GroupSigning
-        from swapdesk.flows.deposits.deposit_signing import DepositSigning
-
-        if await signing.run() is None:
-            return
-        if isinstance(signing, GroupSigning):
-            self._host.post_message(GroupEnded(signing))
-        elif isinstance(signing, DepositSigning):
-            self._host.post_message(DepositEnded(signing))
-        else:
-            self._host.post_message(SwapFinished(signing.id))
+        if await signing.run() is not None:
+            self._host.post_message(SigningEnded(signing))
 
     def bump(self, signing: SigningSession) -> None:
         """Ask for more gas for what the session waits for; the session goes on meanwhile."""
@@ -221,63 +206,32 @@ class SigningController:
                 link.tracker.look_at_swap(swap.order_id)
         self._tell_page(event.signing_id)
 
-    async def swap_finished(self, event: SwapFinished) -> None:
+    async def ended(self, event: SigningEnded) -> None:
+        """Tell how it ended, unless the page in view does."""
         from swapdesk.tui.screens.sign_facts import subject_of
 
-        signing = self._swaps.known(event.intent_id) if self._swaps is not None else None
-        if signing is None or signing.outcome is None:
+        signing, link = event.signing, self._session.link
+        outcome, order_id = signing.outcome, signing.order_id
+        if outcome is None:
             return
-        order_id = signing.order_id
-        link = self._session.link
-        if order_id is not None and link is not None:
+        if signing.SHOWS_ORDER and order_id is not None and link is not None:
             link.tracker.adopt(order_id)
-        outcome = signing.outcome
         shown = self._shows(signing)
-        if outcome.done:
-            if shown and order_id is not None:
+        if shown and outcome.failure is None:
+            if signing.SHOWS_ORDER and order_id is not None:
                 await self._show_order(order_id)
-            venue = signing.intent.provider_name or "the venue"
-            self._host.notify(f"{subject_of(signing)} is signed and sent. Next: {venue} pays out.")
-        elif not shown:
-            self._host.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
-        self._tell_page(event.intent_id, ended=True)
-
-    async def deposit_ended(self, event: DepositEnded) -> None:
-        from swapdesk.tui.screens.sign_facts import subject_of
-
-        signing = event.signing
-        shown = self._shows(signing)
-        failure = signing.outcome.failure if signing.outcome is not None else None
-        if signing.outcome is not None and signing.outcome.done:
-            if shown:
+            else:
                 await self._navigation.back()
-            self._host.notify(
-                f"{subject_of(signing)} is paid. Next: the venue counts confirmations."
-            )
-        elif failure is not None and not shown:
-            self._host.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
-        page = self._navigation.page
-        if page is not None:
-            page.refresh_frame()
-            page.orders_changed(frozenset({signing.id}))
-        self._tell_page(signing.id, ended=True)
-
-    async def group_ended(self, event: GroupEnded) -> None:
-        from swapdesk.tui.screens.sign_facts import subject_of
-
-        signing = event.signing
-        shown = self._shows(signing)
-        failure = signing.outcome.failure if signing.outcome is not None else None
-        if failure is None and shown:
-            await self._navigation.back()
         page = self._navigation.page
         told = shown or (page is not None and page.tells_end_of(signing))
-        if failure is not None and not told:
-            self._host.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
-        if failure is None and signing.over:
-            self._host.notify(f"{subject_of(signing)} paid. Next: the exchanges pay out.")
-        if page is not None:
+        if outcome.failure is not None and not told:
+            self._host.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
+        if outcome.done:
+            self._host.notify(f"{subject_of(signing)} {signing.notice}")
+        if page is not None and page.is_mounted:
             page.refresh_frame()
+            if order_id is not None:
+                page.orders_changed(frozenset({order_id}))
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
