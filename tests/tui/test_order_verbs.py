@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -41,6 +41,7 @@ from tui.known_orders import (
     private,
     waiting,
 )
+from tui.picture import take
 
 Golden = Callable[[str, str], None]
 ALL_SIZES = (*SIZES, WIDE)
@@ -96,22 +97,26 @@ def unhappy(clock: Any) -> list[Known]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: f"{size[0]}")
-async def test_every_unhappy_order_is_told_on_one_screen(
-    market: Market, golden: Golden, size: tuple[int, int]
-) -> None:
+async def test_every_unhappy_order_is_told_on_one_screen(market: Market, golden: Golden) -> None:
     known = unhappy(market.clock)
     prepare(market, known)
-    shown = []
-    async with market.desk(size) as run:
+    shown: dict[int, list[str]] = {size[0]: [] for size in ALL_SIZES}
+
+    async def draw(run: DeskRun, sizes: Sequence[tuple[int, int]]) -> None:
+        for size in sizes:
+            await take(run, size)
+            assert all(len(row) <= size[0] for row in run.text.split("\n"))
+            shown[size[0]].append(run.body)
+
+    async with market.desk(ALL_SIZES[0]) as run:
         await tracker(run)
-        shown.append(run.body)
-        for one in known if size in ((80, 24), (100, 30)) else known[:4]:
-            await opened(run, one.id)
-            assert len([row for row in run.text.split("\n") if len(row) > size[0]]) == 0
-            shown.append(run.body)
+        await draw(run, ALL_SIZES)
+        for at, listed in enumerate(known):
+            await opened(run, listed.id)
+            await draw(run, ALL_SIZES if at < 4 else ALL_SIZES[:2])
             await run.press("escape")
-    golden(f"unhappy-{size[0]}", "\n\n".join(shown))
+    for width, screens in shown.items():
+        golden(f"unhappy-{width}", "\n\n".join(screens))
 
 
 def test_the_goldens_have_ascii_forms() -> None:

@@ -36,6 +36,7 @@ from tui.known_orders import (
     waiting,
 )
 from tui.known_orders import withheld as differing
+from tui.picture import take
 from tui.scenes.orders import ONES as IN_SCENES
 
 Golden = Callable[[str, str], None]
@@ -73,20 +74,20 @@ def checked(text: str, width: int) -> str:
     return text
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}")
-async def test_every_state_of_one_order(
-    market: Market, golden: Golden, size: tuple[int, int]
-) -> None:
+async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
     """Those that have no scene of their own."""
     known = every_state(market.clock)
     prepare(market, known)
-    shown = []
-    async with market.desk(size) as run:
-        for one in known[len(IN_SCENES) :]:
-            await opened(run, one.id)
-            shown.append(checked(run.body, size[0]))
+    shown: dict[int, list[str]] = {size[0]: [] for size in SIZES}
+    async with market.desk(SIZES[0]) as run:
+        for listed in known[len(IN_SCENES) :]:
+            await opened(run, listed.id)
+            for size in SIZES:
+                await take(run, size)
+                shown[size[0]].append(checked(run.body, size[0]))
             await run.press("escape")
-    golden(f"order-{size[0]}", "\n\n".join(shown))
+    for width, screens in shown.items():
+        golden(f"order-{width}", "\n\n".join(screens))
 
 
 async def test_without_orders_it_says_what_starts_one(market: Market) -> None:
