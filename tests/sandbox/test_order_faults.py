@@ -123,6 +123,13 @@ def over(story: Story, order: dict[str, Any]) -> bool:
 
 
 @pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Of a seed that is known: which exchanges have bad moments belongs to these stories."""
+    with Running(tmp_path_factory.mktemp("running") / "sandbox") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
 def control(running: Running) -> Iterator[httpx.Client]:
     with running.control() as client:
         yield client
