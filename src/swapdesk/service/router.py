@@ -2,7 +2,8 @@
 
 Route, method, access, rate limit, parameters, handler: in this order. Every answer carries
 ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
-Routes come from the operations table.
+Routes come from the operations table. No redirects: a trailing slash is another path
+(contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row.
 """
 
 from __future__ import annotations
