@@ -28,14 +28,14 @@ from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatusCode
 
 STEPS = (
-    (OrderStatus.EXCHANGING, DisplayStatus.EXCHANGE_IN_PROGRESS, LegStatus.EXCHANGING),
-    (OrderStatus.EXCHANGING, DisplayStatus.SENDING_TO_INTERMEDIARY, LegStatus.SENDING),
-    (OrderStatus.ANONYMIZING, DisplayStatus.REACHED_INTERMEDIARY, LegStatus.FINISHED),
+    (OrderStatusCode.EXCHANGING, DisplayStatus.EXCHANGE_IN_PROGRESS, LegStatus.EXCHANGING),
+    (OrderStatusCode.EXCHANGING, DisplayStatus.SENDING_TO_INTERMEDIARY, LegStatus.SENDING),
+    (OrderStatusCode.ANONYMIZING, DisplayStatus.REACHED_INTERMEDIARY, LegStatus.FINISHED),
 )
-LAST = (OrderStatus.ANONYMIZING, DisplayStatus.SENDING_TO_RECEIVER, LegStatus.FINISHED)
+LAST = (OrderStatusCode.ANONYMIZING, DisplayStatus.SENDING_TO_RECEIVER, LegStatus.FINISHED)
 _TICK = 0.01
 
 
@@ -83,7 +83,7 @@ class Feed:
         print(f"fed {sent}", flush=True)
 
     def _frame(
-        self, place: int, number: int, step: tuple[OrderStatus, DisplayStatus, LegStatus]
+        self, place: int, number: int, step: tuple[OrderStatusCode, DisplayStatus, LegStatus]
     ) -> str:
         """A full order, some 4 kB, with a new amount and time."""
         order = self._orders[place]

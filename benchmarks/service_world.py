@@ -22,7 +22,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id, new_quote_id
-from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 AUTHORIZATION = "benchmark:benchmark"
@@ -101,7 +101,7 @@ def _order(rng: random.Random, quote: StoredQuote, created: datetime) -> StoredO
         created=created,
         modified=created,
         expires=created + timedelta(hours=47),
-        status=int(OrderStatus.CONFIRMING),
+        status=int(OrderStatusCode.CONFIRMING),
         display_status=DisplayStatus.DEPOSIT_DETECTED.value,
         rank=1,
         version=1,

@@ -9,7 +9,12 @@ from typing import Any
 
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.exchange import new_intent_id
-from swapdesk.flows.intents.deposit_release import RELEASED, UNREPEATED, Standing, Verdict
+from swapdesk.flows.intents.deposit_release import (
+    RELEASED,
+    UNREPEATED,
+    DepositRelease,
+    ReleaseVerdict,
+)
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -76,10 +81,10 @@ def order(of: Intent | None = None, **changes: Any) -> Order:
     return Order(**{**facts, **changes})
 
 
-def created_here(journal: Journal, made: Order, *, verdict: Verdict = RELEASED) -> None:
+def created_here(journal: Journal, made: Order, *, verdict: ReleaseVerdict = RELEASED) -> None:
     """Journal ``made`` as an order of this desk, of which ``verdict`` stands."""
     confirmed = intent(recipient=made.receiver_address, memo=made.receiver_tag)
-    hidden = verdict if verdict.standing is Standing.DIFFERS else UNREPEATED
+    hidden = verdict if verdict.standing is DepositRelease.DIFFERS else UNREPEATED
     journal.intents.add(confirmed, "create", "0" * 64)
     journal.intents.mark_sent(confirmed.id, NOW)
     journal.intents.mark_created(confirmed.id, made, source="create", verdict=hidden)

@@ -14,7 +14,7 @@ from swapdesk.flows.payees.address_book import (
     STARTERS,
     AddressBook,
     AddressBookError,
-    Entry,
+    BookEntry,
     write_starters,
 )
 
@@ -74,9 +74,9 @@ def test_an_entry_is_found_with_or_without_at_and_case(path: Path) -> None:
 
 def test_names_by_kind_and_chain(path: Path) -> None:
     book = AddressBook.load(path)
-    book.add(Entry("anywhere", EVM, "evm"))
-    book.add(Entry("base_only", address("evm", "b"), "evm", chain="base"))
-    book.add(Entry("cold", address("bitcoin", "c"), "bitcoin"))
+    book.add(BookEntry("anywhere", EVM, "evm"))
+    book.add(BookEntry("base_only", address("evm", "b"), "evm", chain="base"))
+    book.add(BookEntry("cold", address("bitcoin", "c"), "bitcoin"))
     assert book.names("evm") == ["anywhere", "base_only"]
     assert book.names("evm", "Base") == ["anywhere", "base_only"]
     assert book.names("evm", "ethereum") == ["anywhere"]
@@ -87,7 +87,7 @@ def test_names_by_kind_and_chain(path: Path) -> None:
 def test_an_added_entry_is_read_back_and_the_users_text_stays(path: Path) -> None:
     before = f'# my friends\n[ann]  # from school\naddress = "{EVM}"\nkind = "evm"'
     book = write(path, before)
-    added = Entry(
+    added = BookEntry(
         "rita", address("xrp", "r"), "xrp", memo="20117", note='an "exchange" \\ käse', own=False
     )
     book.add(added)
@@ -103,21 +103,21 @@ def test_an_added_entry_is_read_back_and_the_users_text_stays(path: Path) -> Non
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        (Entry("a b", EVM, "evm"), "letters, digits"),
-        (Entry("", EVM, "evm"), "letters, digits"),
-        (Entry("x" * 33, EVM, "evm"), "letters, digits"),
-        (Entry("eve", EVM[:-1] + "f", "evm"), "checksum"),
-        (Entry("eve", EVM, "bitcoin"), "Ethereum address"),
-        (Entry("eve", EVM, "moon"), "kind is one of"),
-        (Entry("eve", EVM, "evm", note="a\nb"), "U+000A"),
-        (Entry("eve", EVM, "evm", note="\u202eevil"), "U+202E"),
-        (Entry("eve", EVM, "evm", memo="1"), "has no memos"),
-        (Entry("eve", address("ton", "t"), "ton", memo="a\tb"), "plain text"),
-        (Entry("eve", address("xrp", "x"), "xrp", memo="many"), "digits only"),
-        (Entry("Bob", EVM, "evm"), "already"),
+        (BookEntry("a b", EVM, "evm"), "letters, digits"),
+        (BookEntry("", EVM, "evm"), "letters, digits"),
+        (BookEntry("x" * 33, EVM, "evm"), "letters, digits"),
+        (BookEntry("eve", EVM[:-1] + "f", "evm"), "checksum"),
+        (BookEntry("eve", EVM, "bitcoin"), "Ethereum address"),
+        (BookEntry("eve", EVM, "moon"), "kind is one of"),
+        (BookEntry("eve", EVM, "evm", note="a\nb"), "U+000A"),
+        (BookEntry("eve", EVM, "evm", note="\u202eevil"), "U+202E"),
+        (BookEntry("eve", EVM, "evm", memo="1"), "has no memos"),
+        (BookEntry("eve", address("ton", "t"), "ton", memo="a\tb"), "plain text"),
+        (BookEntry("eve", address("xrp", "x"), "xrp", memo="many"), "digits only"),
+        (BookEntry("Bob", EVM, "evm"), "already"),
     ],
 )
-def test_a_wrong_entry_is_not_written(entry: Entry, said: str, path: Path) -> None:
+def test_a_wrong_entry_is_not_written(entry: BookEntry, said: str, path: Path) -> None:
     book = write(path, f'[bob]\naddress = "{EVM}"\nkind = "evm"\n')
     before = path.read_bytes()
     with pytest.raises(AddressBookError, match=said.replace("+", r"\+")):
@@ -151,7 +151,7 @@ def test_a_file_that_is_no_toml_is_reported_and_left_alone(path: Path) -> None:
     assert len(book) == 0
     before = path.read_bytes()
     with pytest.raises(AddressBookError, match="Nothing is added"):
-        book.add(Entry("ann", EVM, "evm"))
+        book.add(BookEntry("ann", EVM, "evm"))
     assert path.read_bytes() == before
 
 
@@ -162,7 +162,7 @@ def test_a_file_that_cannot_be_read_is_reported(data: bytes, path: Path) -> None
     book = AddressBook.load(path)
     assert book.problems[0].startswith("address_book.toml cannot be read: ")
     with pytest.raises(AddressBookError):
-        book.add(Entry("ann", EVM, "evm"))
+        book.add(BookEntry("ann", EVM, "evm"))
     assert path.read_bytes() == data
 
 
@@ -264,10 +264,10 @@ def test_what_was_changed_by_hand_meanwhile_is_never_written_back(path: Path) ->
 
 def test_a_name_that_another_desk_wrote_meanwhile_is_not_written_twice(path: Path) -> None:
     one, other = AddressBook.load(path), AddressBook.load(path)
-    one.add(Entry("bob", EVM, "evm"))
+    one.add(BookEntry("bob", EVM, "evm"))
     with pytest.raises(AddressBookError, match="in the address book already"):
-        other.add(Entry("bob", OTHER, "evm"))
-    other.add(Entry("rob", OTHER, "evm"))
+        other.add(BookEntry("bob", OTHER, "evm"))
+    other.add(BookEntry("rob", OTHER, "evm"))
     again = AddressBook.load(path)
     assert again.problems == ()
     assert again.names() == ["bob", "rob"]
@@ -277,5 +277,5 @@ def test_nothing_is_added_to_a_file_that_became_unreadable(path: Path) -> None:
     book = write(path, f'[bob]\naddress = "{EVM}"\nkind = "evm"\n')
     path.write_text("[bob\n", encoding="utf-8")
     with pytest.raises(AddressBookError, match="Nothing is added"):
-        book.add(Entry("rob", OTHER, "evm"))
+        book.add(BookEntry("rob", OTHER, "evm"))
     assert path.read_text(encoding="utf-8") == "[bob\n"

@@ -13,7 +13,7 @@ import pytest
 from flows.orders import created_here, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.minimum_received import agreed_output, lower_output, moved_output
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -72,7 +72,7 @@ def known(tmp_path: Path) -> Iterator[Known]:
 def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:
     assert known.now.withheld is None
     fallen = known.seen(out_amount=CONFIRMED * Decimal("0.97"))
-    assert fallen.standing is Standing.LOWER
+    assert fallen.standing is DepositRelease.LOWER
     assert fallen.withheld == (
         "This order gives 3.00% less than you confirmed."
         " The address stays hidden until you accept that."
@@ -84,7 +84,7 @@ def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:
         "This order gives 14.088384 ETH: 3.00% less than the 14.524108 ETH you confirmed."
     )
     accepted = known.accept(asked.given)
-    assert (accepted.standing, accepted.withheld) == (Standing.RELEASED, None)
+    assert (accepted.standing, accepted.withheld) == (DepositRelease.RELEASED, None)
     assert known.restarted().accepted == asked.given
     assert known.seen(out_amount=asked.given).withheld is None
 
@@ -101,14 +101,14 @@ def test_many_small_falls_are_one_large_fall(known: Known) -> None:
     for _ in range(3):
         amount *= Decimal("0.996")
         known.seen(out_amount=amount)
-    assert known.now.standing is Standing.LOWER
+    assert known.now.standing is DepositRelease.LOWER
 
 
 def test_what_is_accepted_is_what_was_shown(known: Known) -> None:
     shown = known.seen(out_amount=CONFIRMED * Decimal("0.97")).order.out_amount
     assert shown is not None
     known.seen(out_amount=HALF)
-    assert known.accept(shown).standing is Standing.LOWER
+    assert known.accept(shown).standing is DepositRelease.LOWER
 
 
 @pytest.mark.parametrize("out", ["0.995", "1", "1.2"])
@@ -120,7 +120,7 @@ def test_within_the_tolerance_nothing_is_asked(known: Known, out: str) -> None:
 
 def test_an_estimate_that_comes_back_shows_the_address_again(known: Known) -> None:
     known.seen(out_amount=HALF)
-    assert known.seen(out_amount=CONFIRMED).standing is Standing.RELEASED
+    assert known.seen(out_amount=CONFIRMED).standing is DepositRelease.RELEASED
     assert known.restarted().withheld is None
 
 
@@ -134,15 +134,17 @@ def test_after_the_deposit_nothing_is_asked(known: Known) -> None:
 def test_a_deposit_that_was_on_its_way_ends_the_question(known: Known) -> None:
     known.seen(out_amount=HALF)
     paid = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
-    assert known.seen("read", out_amount=HALF, in_status=2, **paid).standing is Standing.RELEASED
+    assert (
+        known.seen("read", out_amount=HALF, in_status=2, **paid).standing is DepositRelease.RELEASED
+    )
 
 
 def test_a_contradiction_is_never_accepted(known: Known) -> None:
     known.seen(out_amount=HALF)
     known.seen(deposit_address="bc1qother")
-    assert known.accept(HALF).standing is Standing.CONTRADICTS
+    assert known.accept(HALF).standing is DepositRelease.CONTRADICTS
     assert known.restarted().accepted is None
-    assert known.seen(out_amount=CONFIRMED).standing is Standing.CONTRADICTS
+    assert known.seen(out_amount=CONFIRMED).standing is DepositRelease.CONTRADICTS
 
 
 def test_two_desks_of_one_home_agree_on_what_was_accepted(known: Known) -> None:
@@ -166,10 +168,10 @@ def test_a_journal_that_takes_nothing_still_hides_and_shows_nothing(known: Known
     after = known.orders.see(order(out_amount=HALF), "stream", known.now)
     assert after.judged
     assert after.order is not None
-    assert after.order.standing is Standing.LOWER
+    assert after.order.standing is DepositRelease.LOWER
     back = known.orders.see(order(), "stream", after.order).order
     assert back is not None
-    assert back.standing is Standing.LOWER
+    assert back.standing is DepositRelease.LOWER
 
 
 def test_what_was_agreed_to_is_the_better_word_of_the_quote() -> None:

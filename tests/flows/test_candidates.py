@@ -13,13 +13,13 @@ from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.flows.creation.candidates import (
     UNSAID,
-    Candidate,
+    CandidateRefused,
     Candidates,
     Look,
-    NotSettled,
+    OrderCandidate,
     compared,
 )
-from swapdesk.flows.creation.order_verification import Created, Unknown
+from swapdesk.flows.creation.order_verification import Created, CreateUnknown
 from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import IntentState, StepState
@@ -44,7 +44,7 @@ async def unknown(trade: Trade, intent: Intent | None = None) -> Intent:
     while not pending.done():
         trade.clock.advance_to_next()
         await asyncio.sleep(0)
-    assert isinstance(pending.result(), Unknown)
+    assert isinstance(pending.result(), CreateUnknown)
     trade.network.after = None
     return intent
 
@@ -68,7 +68,7 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     assert sent is not None
     assert sent.server_at is not None
     outcome = await trade.flow.resolve(intent, sent.server_at, ())
-    assert isinstance(outcome, Unknown)
+    assert isinstance(outcome, CreateUnknown)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
     assert len(look.candidates) == 2
@@ -87,7 +87,7 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     assert step.state is StepState.RESOLVED_YES
     assert trade.journal.intents.unfinished() == []
     assert trade.network.posts() == 2
-    with pytest.raises(NotSettled, match="known by now"):
+    with pytest.raises(CandidateRefused, match="known by now"):
         await candidates.choose(look, twin)
 
 
@@ -109,7 +109,7 @@ async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: 
 async def test_only_an_order_that_was_found_can_be_chosen(trade: Trade) -> None:
     intent = await unknown(trade)
     look = await by_hand(trade).look(intent.id)
-    with pytest.raises(NotSettled, match="none of the orders found"):
+    with pytest.raises(CandidateRefused, match="none of the orders found"):
         await by_hand(trade).choose(look, "nothing-here")
 
 
@@ -117,12 +117,12 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: Trade) -
     intent = await unknown(trade)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
-    with pytest.raises(NotSettled, match="Not the same"):
+    with pytest.raises(CandidateRefused, match="Not the same"):
         candidates.give_up(look, "give up")
-    with pytest.raises(NotSettled, match="did not see every order"):
+    with pytest.raises(CandidateRefused, match="did not see every order"):
         candidates.give_up(replace(look, complete=False), look.phrase)
     trade.clock.advance(601)
-    with pytest.raises(NotSettled, match="too old"):
+    with pytest.raises(CandidateRefused, match="too old"):
         candidates.give_up(look, look.phrase)
     again = await candidates.look(intent.id)
     candidates.give_up(again, again.phrase)
@@ -151,19 +151,19 @@ async def test_a_service_that_cannot_be_asked_settles_nothing(trade: Trade) -> N
     while not pending.done():
         trade.clock.advance_to_next()
         await asyncio.sleep(0)
-    with pytest.raises(NotSettled, match="could not be asked"):
+    with pytest.raises(CandidateRefused, match="could not be asked"):
         pending.result()
 
 
 async def test_what_is_settled_or_not_here_is_refused_in_words(trade: Trade) -> None:
-    with pytest.raises(NotSettled, match="holds no such request"):
+    with pytest.raises(CandidateRefused, match="holds no such request"):
         await by_hand(trade).look("none")
     intent = await trade.quoted()
     assert isinstance(await trade.flow.create(intent), Created)
-    with pytest.raises(NotSettled, match="known by now"):
+    with pytest.raises(CandidateRefused, match="known by now"):
         await by_hand(trade).look(intent.id)
     trade.flow.running.add(intent.id)
-    with pytest.raises(NotSettled, match="at this moment"):
+    with pytest.raises(CandidateRefused, match="at this moment"):
         await by_hand(trade).look(intent.id)
 
 
@@ -182,8 +182,8 @@ def test_the_facts_tell_the_same_from_the_unsaid() -> None:
 def test_what_is_not_as_confirmed_is_named_beside_the_match() -> None:
     intent = confirmed()
     same, less = ordered(intent), ordered(intent, out_amount=intent.amount_out - 1)
-    alike = Candidate(same, True, compared(intent, same))
-    lower = Candidate(less, True, compared(intent, less))
+    alike = OrderCandidate(same, True, compared(intent, same))
+    lower = OrderCandidate(less, True, compared(intent, less))
     assert (alike.said, lower.said) == ("every field", "every field but You get")
     assert replace(lower, certain=False).said == "as far as said but You get"
 
@@ -206,12 +206,12 @@ async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(trade: Tra
     trade.network.gate = (asked, go)
     starting = asyncio.create_task(resume(trade.journal, trade.flow))
     await asked.wait()
-    with pytest.raises(NotSettled, match="looked for at this moment"):
+    with pytest.raises(CandidateRefused, match="looked for at this moment"):
         candidates.give_up(look, look.phrase)
-    with pytest.raises(NotSettled, match="looked for at this moment"):
+    with pytest.raises(CandidateRefused, match="looked for at this moment"):
         await candidates.choose(look, look.candidates[0].service_id)
     go.set()
     report = await starting
     assert [found.id for found, _ in report.found] == [intent.id]
-    with pytest.raises(NotSettled, match="known by now"):
+    with pytest.raises(CandidateRefused, match="known by now"):
         candidates.give_up(look, look.phrase)

@@ -10,7 +10,7 @@ import pytest
 from flows.orders import NOW, order
 from swapdesk.flows.deposits.deposit_money import deposit_money
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
@@ -57,7 +57,7 @@ def test_an_address_is_drawn_until_its_deadline_and_no_longer() -> None:
     last = WAITING.order.expires - timedelta(milliseconds=1)
     assert deposit_phase(WAITING, last) is DepositPhase.WAITING
     assert deposit_phase(WAITING, WAITING.order.expires) is DepositPhase.EXPIRED
-    hidden = replace(WAITING, withheld="It differs.", standing=Standing.DIFFERS)
+    hidden = replace(WAITING, withheld="It differs.", standing=DepositRelease.DIFFERS)
     assert deposit_phase(hidden, last) is DepositPhase.HIDDEN
 
 
@@ -72,7 +72,7 @@ def test_until_the_service_gave_and_repeated_the_address_the_service_acts(
     address: str | None, said: str
 ) -> None:
     new = WAITING.order.model_copy(update={"deposit_address": address})
-    one = replace(WAITING, order=new, withheld="Not yet.", standing=Standing.UNREPEATED)
+    one = replace(WAITING, order=new, withheld="Not yet.", standing=DepositRelease.UNREPEATED)
     money = deposit_money(one, NOW, sent=False)
     assert money.where == "in your wallet."
     assert money.next.startswith(said)

@@ -24,9 +24,14 @@ from flows.faulty_network import (
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_verification import Created, CreateOutcome, NotCreated, Unknown
+from swapdesk.flows.creation.order_verification import (
+    Created,
+    CreateOutcome,
+    CreateUnknown,
+    NotCreated,
+)
 from swapdesk.flows.creation.resume import resume
-from swapdesk.flows.intents.deposit_release import NO_SUCH_TEXT, Standing, Verdict
+from swapdesk.flows.intents.deposit_release import NO_SUCH_TEXT, DepositRelease, ReleaseVerdict
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
@@ -164,10 +169,10 @@ async def test_a_repetition_of_another_order_releases_nothing(trade: Trade) -> N
     outcome = await trade.flow.create(await trade.quoted())
     assert isinstance(outcome, Created)
     assert outcome.order.service_id != first.order.service_id
-    assert outcome.verdict.standing is Standing.UNREPEATED
+    assert outcome.verdict.standing is DepositRelease.UNREPEATED
     known = trade.journal.orders.get(outcome.order.service_id)
     assert known is not None
-    assert known.verdict.standing is Standing.UNREPEATED
+    assert known.verdict.standing is DepositRelease.UNREPEATED
 
 
 async def test_a_gateway_error_after_the_create_is_looked_up(trade: Trade) -> None:
@@ -205,7 +210,7 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
         trade.clock.advance_to_next()
         await asyncio.sleep(0)
     outcome = pending.result()
-    assert isinstance(outcome, Unknown)
+    assert isinstance(outcome, CreateUnknown)
     trade.network.after = None
     trade.clock.advance(120)
     twin = await trade.quoted()
@@ -387,14 +392,14 @@ async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: Trade
     outcome = await trade.flow.create(await trade.quoted())
     assert isinstance(outcome, Created)
     assert outcome.missing
-    assert outcome.verdict == Verdict(Standing.UNREPEATED, NO_SUCH_TEXT)
+    assert outcome.verdict == ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
     # For a while it may only be late.
     ((_, again),) = (await resume(trade.journal, trade.flow)).found
     assert again.missing
     trade.clock.advance(121)
     ((_, again),) = (await resume(trade.journal, trade.flow)).found
     assert again.missing
-    assert again.verdict == Verdict(Standing.DIFFERS, NO_SUCH_TEXT)
+    assert again.verdict == ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)
     assert (await resume(trade.journal, trade.flow)).empty
 
 
@@ -465,7 +470,7 @@ async def test_two_alike_orders_are_for_the_user_to_choose(trade: Trade) -> None
     trade.journal.intents.add(intent, "create", "digest")
     trade.journal.intents.mark_sent(intent.id, trade.clock.now())
     outcome = await trade.flow.resolve(intent, trade.clock.now(), known=())
-    assert isinstance(outcome, Unknown)
+    assert isinstance(outcome, CreateUnknown)
     assert len(outcome.candidates) == 2
 
 
@@ -505,7 +510,7 @@ async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: Trade) 
 
     trade.network.after = close_journal
     outcome = await trade.flow.create(intent)
-    assert isinstance(outcome, Unknown)
+    assert isinstance(outcome, CreateUnknown)
     assert "journal" in outcome.failure.next
 
 

@@ -21,7 +21,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_merge import FIGURES, PROGRESS, only_figures
+from swapdesk.flows.journal.order_merge import FIGURES, PROGRESS, only_volatile_fields
 from swapdesk.flows.journal.order_writes import (
     FIGURES_SECONDS,
     FLUSH_SECONDS,
@@ -106,16 +106,16 @@ def test_only_what_the_service_states_again_is_a_figure() -> None:
         if changed == value:
             continue
         if name == "display_status":
-            assert not only_figures(known, after)
+            assert not only_volatile_fields(known, after)
         else:
-            assert only_figures(known, after) == (name in FIGURES), name
+            assert only_volatile_fields(known, after) == (name in FIGURES), name
 
 
 @pytest.mark.parametrize("display", [*DisplayStatus, "A_NEW_WORD", None])
 def test_figures_wait_only_while_an_order_is_under_way(display: str | None) -> None:
     known = under_way(display_status=display, status=None)
     seen = known.model_copy(update={"out_amount": Decimal(9)})
-    assert only_figures(known, seen) == (
+    assert only_volatile_fields(known, seen) == (
         display in PROGRESS and display != DisplayStatus.WAITING_FOR_DEPOSIT
     )
 

@@ -23,8 +23,8 @@ from swapdesk.flows.journal.order_merge import (
     contradicts,
     display_of,
     ended,
-    fold,
     may_follow,
+    merge_order,
 )
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -39,7 +39,7 @@ def shown(trace: tuple[str, ...], **told: Any) -> list[str | None]:
     known = order()
     seen = [display_of(known)]
     for display in trace:
-        known = fold(known, order(display_status=display, **told)) or known
+        known = merge_order(known, order(display_status=display, **told)) or known
         seen.append(display_of(known))
     return seen
 
@@ -69,13 +69,13 @@ def test_any_trace_never_goes_back_and_known_ends_stay(trace: list[str]) -> None
 
 def test_duplicates_change_nothing() -> None:
     seen = order(display_status="EXCHANGE_IN_PROGRESS", status=2)
-    once = fold(order(), seen)
+    once = merge_order(order(), seen)
     assert once is not None
-    assert fold(once, seen) is None
+    assert merge_order(once, seen) is None
 
 
 def test_a_deleted_order_keeps_what_was_known() -> None:
-    gone = fold(order(), Order(service_id=order().service_id, status=8))
+    gone = merge_order(order(), Order(service_id=order().service_id, status=8))
     assert gone is not None
     assert gone.in_amount == Decimal("0.5")
     assert display_of(gone) == DisplayStatus.DELETED
@@ -86,7 +86,7 @@ def test_what_is_to_be_paid_never_changes_by_an_update() -> None:
     moved = order(
         display_status="DEPOSIT_DETECTED", deposit_address=other, in_amount=Decimal("0.6")
     )
-    kept = fold(order(), moved)
+    kept = merge_order(order(), moved)
     assert kept is not None
     assert kept.deposit_address == order().deposit_address
     assert kept.in_amount == Decimal("0.5")
@@ -96,15 +96,15 @@ def test_what_is_to_be_paid_never_changes_by_an_update() -> None:
 
 def test_a_full_update_is_kept_itself_and_a_partial_one_is_put_together() -> None:
     full = order(display_status="EXCHANGE_IN_PROGRESS", out_amount=Decimal("7"))
-    assert fold(order(), full) is full
+    assert merge_order(order(), full) is full
     partial = Order(service_id=full.service_id, display_status="EXCHANGE_IN_PROGRESS")
-    merged = fold(order(), partial)
+    merged = merge_order(order(), partial)
     assert merged == order().model_copy(update={"display_status": "EXCHANGE_IN_PROGRESS"})
 
 
 def test_the_digits_to_pay_stay_those_that_were_first_told() -> None:
     seen = order(display_status="DEPOSIT_DETECTED", in_amount=Decimal("0.500"))
-    kept = fold(order(in_amount=Decimal("0.5")), seen)
+    kept = merge_order(order(in_amount=Decimal("0.5")), seen)
     assert kept is not None
     assert (str(kept.in_amount), kept.display_status) == ("0.5", "DEPOSIT_DETECTED")
 
@@ -128,7 +128,7 @@ def test_every_field_is_the_newest_that_may_be_told(
     first: dict[str, Any], then: dict[str, Any]
 ) -> None:
     known, seen = Order(service_id="x", **first), Order(service_id="x", **then)
-    merged = fold(known, seen)
+    merged = merge_order(known, seen)
     if not may_follow(display_of(known), display_of(seen)):
         assert merged is None
         return
@@ -158,7 +158,7 @@ def test_a_swapped_memo_or_recipient_contradicts(change: dict[str, str], said: s
 
 def test_an_older_copy_of_the_same_state_is_dropped() -> None:
     known = order(modified=NOW + timedelta(seconds=5), swap_name="Cobalt")
-    assert fold(known, order(modified=NOW, swap_name="Halyard")) is None
+    assert merge_order(known, order(modified=NOW, swap_name="Halyard")) is None
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_display_status_without_a_word_hides_no_status(
 @pytest.mark.parametrize("case", load("order_state", name="answers"), ids=lambda case: case.id)
 def test_what_an_answer_makes_of_an_order_that_waited(case: Case) -> None:
     answer = {"serviceId": order().service_id, **case.input}
-    known = fold(order(), decode(Order, encode_json(answer), side="client")) or order()
+    known = merge_order(order(), decode(Order, encode_json(answer), side="client")) or order()
     assert display_of(known) == case.expect["display"]
     said = order_status(TrackedOrder(known, None, None, False, NOW, "read"), NOW)
     assert said.payable is case.expect["payable"]
@@ -201,25 +201,25 @@ def test_what_an_answer_makes_of_an_order_that_waited(case: Case) -> None:
 
 def test_an_unknown_state_is_not_waiting_and_hides_nothing_better() -> None:
     hovering = order(display_status="HOVERING", status=None)
-    unknown = fold(order(), hovering)
+    unknown = merge_order(order(), hovering)
     assert unknown is not None
     assert display_of(unknown) == "HOVERING"
     moving = order(display_status="DEPOSIT_DETECTED")
-    assert fold(moving, hovering) is None
-    assert fold(unknown, moving) is not None
+    assert merge_order(moving, hovering) is None
+    assert merge_order(unknown, moving) is not None
     early = order(modified=NOW - timedelta(seconds=1))
-    assert fold(unknown, early) is None
-    assert fold(unknown, order()) is not None
+    assert merge_order(unknown, early) is None
+    assert merge_order(unknown, order()) is not None
 
 
 def test_the_tokens_of_an_order_keep_their_names() -> None:
     known = order(in_token=BTC, out_token=ETH)
     seen = order(in_token=ETH, in_symbol="ETH", out_token=BTC, out_symbol="BTC", in_status=2)
-    kept = fold(known, seen)
+    kept = merge_order(known, seen)
     assert kept is not None
     assert (kept.in_token, kept.out_token) == (BTC, ETH)
     assert (kept.in_symbol, kept.out_symbol) == ("BTC", "ETH")
-    late = fold(order(in_token=None), order(in_token=BTC))
+    late = merge_order(order(in_token=None), order(in_token=BTC))
     assert late is not None
     assert late.in_token == BTC
 

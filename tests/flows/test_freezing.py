@@ -11,7 +11,7 @@ import pytest
 from flows.orders import NOW
 from flows.test_recipients import BTC, ETH, EVM, XRP
 from swapdesk.clock import ManualClock
-from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze
+from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.recipients import (
@@ -43,7 +43,7 @@ def frozen(token_in: Token, refund: RecipientCheck | None, book: AddressBook) ->
     memo = check_memo("", False, ETH)
     (row,) = asked.ranking.rows
     kind = IntentKind.EXCHANGE
-    return freeze(kind, row, asked, recipient, memo, refund, ManualClock(NOW))
+    return lock_for_review(kind, row, asked, recipient, memo, refund, ManualClock(NOW))
 
 
 def test_the_refund_memo_of_a_name_is_posted_with_its_address(book: AddressBook) -> None:
@@ -62,7 +62,7 @@ def test_a_refund_memo_that_is_none_is_refused(wrong: str, book: AddressBook) ->
     refund = refund_of("@rita", XRP, book, memo=wrong)
     assert not refund.ok
     assert refund.problem
-    with pytest.raises(NotFreezable):
+    with pytest.raises(NotLockable):
         frozen(XRP, refund, book)
 
 
@@ -72,7 +72,7 @@ def test_a_chain_without_memos_takes_no_refund_memo(book: AddressBook) -> None:
 
 
 def test_no_refund_address_has_no_memo(book: AddressBook) -> None:
-    with pytest.raises(NotFreezable):
+    with pytest.raises(NotLockable):
         frozen(XRP, None, book)
     free = check_refund("", XRP, required=False, book=book, paid={}, memo="7")
     assert free.memo is None

@@ -21,7 +21,7 @@ from swapdesk.flows.intents.deposit_release import (
     FOREIGN,
     RELEASED,
     UNREPEATED,
-    Standing,
+    DepositRelease,
     contradiction,
 )
 from swapdesk.flows.intents.intent import Intent
@@ -221,7 +221,7 @@ def test_a_sighting_with_another_address_hides_the_created_order(journal: Journa
     one = intent()
     journal.intents.add(one, "create", "digest")
     stands = journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
-    assert stands.standing is Standing.CONTRADICTS
+    assert stands.standing is DepositRelease.CONTRADICTS
 
 
 def test_an_order_belongs_to_one_intent(journal: Journal) -> None:
@@ -252,7 +252,7 @@ def test_what_is_to_be_paid_is_never_lost_to_a_sighting_that_says_less(
     again.orders.record([(order(deposit_address=other), "list", False)])
     stands = again.orders.verdict(order().service_id)
     assert stands is not None
-    assert stands.standing is Standing.CONTRADICTS
+    assert stands.standing is DepositRelease.CONTRADICTS
 
 
 def test_a_desk_that_is_behind_takes_no_order_back(path: Path, clock: ManualClock) -> None:

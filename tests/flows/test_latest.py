@@ -7,7 +7,7 @@ from pathlib import Path
 from flows.orders import NOW, created_here, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.tracking.recent_activity import latest_events
+from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 
@@ -24,11 +24,11 @@ def test_the_newest_states_come_first_and_only_so_many(tmp_path: Path) -> None:
         in_status=LegStatus.EXCHANGING.value,
     )
     journal.orders.record([(moved, "stream", False)])
-    found = latest_events(journal, 2)
+    found = recent_events(journal, 2)
     assert [(one.order, one.word) for one in found] == [
         ("h8Kq2P", "Exchanging"),
         ("w2Bn8L", "Waiting for you"),
     ]
     assert [(NOW - one.at).total_seconds() for one in found] == [-120, -60]
-    assert len(latest_events(journal, 9)) == 3
+    assert len(recent_events(journal, 9)) == 3
     journal.close()

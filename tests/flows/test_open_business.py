@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from flows.orders import NOW, order
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -18,8 +18,8 @@ from swapdesk.wire.orders import DisplayStatus, LegStatus
 STATES = [one.value for one in DisplayStatus if not ended(one.value)] + [None, "SOMETHING_NEW"]
 
 
-@pytest.mark.parametrize("standing", list(Standing))
-def test_you_are_counted_where_the_summary_names_you(standing: Standing) -> None:
+@pytest.mark.parametrize("standing", list(DepositRelease))
+def test_you_are_counted_where_the_summary_names_you(standing: DepositRelease) -> None:
     counted = 0
     for display, leg, address, expires, hidden in product(
         STATES,

@@ -14,7 +14,7 @@ from corpus import load
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.orders.deposit_destination import paid_place
+from swapdesk.flows.orders.deposit_destination import deposit_destination
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted
 from swapdesk.flows.orders.order_sentence import order_sentence
@@ -23,12 +23,12 @@ from swapdesk.flows.orders.situations import Certainty, Situation, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
-from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatusCode
 
 LATER = NOW + timedelta(minutes=6)
 REFUND = derive_address("bitcoin", b"f" * 32)
 DISPLAYS = [None, "TELEPORTING", *[one.value for one in DisplayStatus]]
-STATUSES = [None, -3, 9, *[one.value for one in OrderStatus]]
+STATUSES = [None, -3, 9, *[one.value for one in OrderStatusCode]]
 LEGS = [None, -1, 11, *[one.value for one in LegStatus]]
 NEXT = ("you", "the service", "the chain", "nobody")
 
@@ -437,4 +437,4 @@ def test_a_state_after_the_deposit_has_it_whatever_the_legs_are_said_to_be() -> 
     for one in DisplayStatus:
         said = order(display_status=one, in_status=77, out_status=77, deposit_address="there")
         assert deposit_arrived(said) is (one in paid), one
-        assert (paid_place(tracked(said), ()) is not None) is (one in paid), one
+        assert (deposit_destination(tracked(said), ()) is not None) is (one in paid), one

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
@@ -279,7 +279,7 @@ def test_a_json_has_numbers_in_their_own_digits() -> None:
 @pytest.mark.parametrize("form", list(ExportForm))
 def test_a_hidden_address_is_in_no_export(form: ExportForm) -> None:
     hidden = TrackedOrder(
-        order(), None, "Not what you confirmed.", False, NOW, "list", Standing.DIFFERS
+        order(), None, "Not what you confirmed.", False, NOW, "list", DepositRelease.DIFFERS
     )
     assert DEPOSIT.encode() not in export_bytes([hidden], LATER, form, {})
 
@@ -288,7 +288,7 @@ def test_where_a_deposit_went_is_exported_of_orders_made_elsewhere_too() -> None
     """It is no address to pay to, and does not stand where one is looked for."""
     done = {"display_status": "SWAP_COMPLETED", "in_status": 5, "deposit_tag": "77"}
     foreign = TrackedOrder(
-        order(**done), None, "Not of this desk.", True, NOW, "list", Standing.FOREIGN
+        order(**done), None, "Not of this desk.", True, NOW, "list", DepositRelease.FOREIGN
     )
     (row,) = rows_of(export_bytes([foreign], LATER, ExportForm.CSV, {}))
     assert (row["depositAddress"], row["paidTo"], row["paidMemo"]) == ("", DEPOSIT, "77")

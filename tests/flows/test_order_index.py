@@ -15,7 +15,7 @@ import pytest
 from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_here, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.deposit_release import UNREPEATED, Standing, Verdict
+from swapdesk.flows.intents.deposit_release import UNREPEATED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_index import OrderIndex, PaidRecipient
 from swapdesk.wire.orders import Order
@@ -105,7 +105,7 @@ def test_an_order_is_looked_for_until_the_service_repeats_it(journal: Journal) -
     created_here(journal, order(), verdict=UNREPEATED)
     seen(journal, "foreign")
     assert [one.order for one in journal.orders.unrepeated()] == [order()]
-    journal.orders.settle(order().service_id, Verdict(Standing.RELEASED, None))
+    journal.orders.settle(order().service_id, ReleaseVerdict(DepositRelease.RELEASED, None))
     assert journal.orders.unrepeated() == []
 
 

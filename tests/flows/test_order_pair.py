@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from flows.orders import BTC, NOW, intent, order
-from swapdesk.flows.orders.order_fields import Outcome, get_label, proceeds, shown, symbols
+from swapdesk.flows.orders.order_fields import ProceedsOutcome, get_label, proceeds, shown, symbols
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
@@ -43,15 +43,32 @@ def test_a_sentence_takes_the_name_of_the_desk() -> None:
 @pytest.mark.parametrize(
     ("display", "outcome", "label", "spoken"),
     [
-        (DisplayStatus.EXCHANGE_IN_PROGRESS, Outcome.AHEAD, "You get", " to 14.524108 ETH"),
-        (DisplayStatus.SWAP_COMPLETED, Outcome.GOT, "You got", " to 14.524108 ETH"),
-        (DisplayStatus.FAILED, Outcome.MISSED, "You were to get", ", was to be 14.524108 ETH"),
-        (DisplayStatus.EXPIRED, Outcome.MISSED, "You were to get", ", was to be 14.524108 ETH"),
-        (DisplayStatus.DELETED, Outcome.MISSED, "You were to get", ", was to be 14.524108 ETH"),
-        (DisplayStatus.REFUNDED, Outcome.CAME_BACK, "Came back", ", came back 0.4999 BTC"),
+        (DisplayStatus.EXCHANGE_IN_PROGRESS, ProceedsOutcome.AHEAD, "You get", " to 14.524108 ETH"),
+        (DisplayStatus.SWAP_COMPLETED, ProceedsOutcome.GOT, "You got", " to 14.524108 ETH"),
+        (
+            DisplayStatus.FAILED,
+            ProceedsOutcome.MISSED,
+            "You were to get",
+            ", was to be 14.524108 ETH",
+        ),
+        (
+            DisplayStatus.EXPIRED,
+            ProceedsOutcome.MISSED,
+            "You were to get",
+            ", was to be 14.524108 ETH",
+        ),
+        (
+            DisplayStatus.DELETED,
+            ProceedsOutcome.MISSED,
+            "You were to get",
+            ", was to be 14.524108 ETH",
+        ),
+        (DisplayStatus.REFUNDED, ProceedsOutcome.CAME_BACK, "Came back", ", came back 0.4999 BTC"),
     ],
 )
-def test_what_came_of_it(display: DisplayStatus, outcome: Outcome, label: str, spoken: str) -> None:
+def test_what_came_of_it(
+    display: DisplayStatus, outcome: ProceedsOutcome, label: str, spoken: str
+) -> None:
     over = order(display_status=display.value, refund_amount=Decimal("0.4999"))
     found = proceeds(over, intent())
     assert (found.outcome, get_label(found.outcome)) == (outcome, label)

@@ -18,15 +18,15 @@ from swapdesk.cli.order_document import order_facts, order_row, tracked_json
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role, Sender
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.notation import grouped_address
-from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY, paid_place
+from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY, deposit_destination
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, export_rows
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 ID = order().service_id
-OWN = OrderTransaction(Role.DEPOSIT, OTHER, Fate.SENT, Sender.WALLET)
+OWN = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.SENT, Sender.WALLET)
 ARRIVED: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
 
 
@@ -50,17 +50,17 @@ def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
     found = journal.transactions.all()
     approve, swap = found.pop("oldDexSwap12345")
     assert approve == OrderTransaction(
-        Role.APPROVE, "0x" + "a1" * 32, Fate.CONFIRMED, Sender.WALLET
+        TransactionRole.APPROVE, "0x" + "a1" * 32, Fate.CONFIRMED, Sender.WALLET
     )
-    assert (swap.role, swap.hash) == (Role.SWAP, "0x" + "b2" * 32)
+    assert (swap.role, swap.hash) == (TransactionRole.SWAP, "0x" + "b2" * 32)
     for number in (1, 2):
         (bundle,) = found.pop(f"oldBatchRow000{number}")
         assert (bundle.role, bundle.fate, bundle.by) == (
-            Role.BUNDLE, Fate.CONFIRMED, Sender.BATCH,
+            TransactionRole.BUNDLE, Fate.CONFIRMED, Sender.BATCH,
         )  # fmt: skip
         assert bundle.address == derive_address("evm", bytes([number]) * 32)
     (part,) = found.pop("oldBatchRow0003")
-    assert (part.role, part.fate, part.hash) == (Role.DEPOSIT, Fate.SENT, "5" * 88)
+    assert (part.role, part.fate, part.hash) == (TransactionRole.DEPOSIT, Fate.SENT, "5" * 88)
     assert found == {}
 
 
@@ -96,7 +96,7 @@ def test_a_payment_keeps_its_transaction(
         journal.calls.mark_refused(call, code=end, hash_=OTHER)
     by = Sender.WALLET if place == WALLET_PAYMENT else Sender.FAUCET
     hash_ = HASH if end == "sent" else OTHER
-    expected = () if fate is None else (OrderTransaction(Role.DEPOSIT, hash_, fate, by),)
+    expected = () if fate is None else (OrderTransaction(TransactionRole.DEPOSIT, hash_, fate, by),)
     assert journal.transactions.of(ID) == expected
 
 
@@ -115,7 +115,7 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     journal.close()
     again = Journal.open(path, ManualClock(NOW))
     (told,) = again.transactions.of(ID)
-    assert told == OrderTransaction(Role.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
+    assert told == OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
     entry = again.orders.get(ID)
     assert entry is not None
     over = TrackedOrder(entry.order, None, None, True, NOW, "journal")
@@ -146,10 +146,10 @@ def test_the_transactions_of_a_swap_on_chains_are_told_each_by_its_name() -> Non
     reset, approve, failed, swap = (
         OrderTransaction(role, f"0x{digit * 64}", fate, Sender.WALLET)
         for role, digit, fate in (
-            (Role.RESET, "1", Fate.CONFIRMED),
-            (Role.APPROVE, "2", Fate.CONFIRMED),
-            (Role.SWAP, "3", Fate.FAILED),
-            (Role.SWAP, "4", Fate.SENT),
+            (TransactionRole.RESET, "1", Fate.CONFIRMED),
+            (TransactionRole.APPROVE, "2", Fate.CONFIRMED),
+            (TransactionRole.SWAP, "3", Fate.FAILED),
+            (TransactionRole.SWAP, "4", Fate.SENT),
         )
     )
     made = (reset, approve, failed, swap)
@@ -171,11 +171,11 @@ def test_the_transactions_of_a_swap_on_chains_are_told_each_by_its_name() -> Non
 
 
 def test_the_service_may_name_another_deposit_than_was_sent() -> None:
-    named = OrderTransaction(Role.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
+    named = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
     facts = dict(order_facts(tracked(**ARRIVED), NOW, (OWN, named)))
     assert (facts["Deposit hash"], facts["Service names"]) == (OTHER, HASH)
-    alike = OrderTransaction(Role.DEPOSIT, "0x" + "AB" * 32, Fate.SEEN, Sender.SERVICE)
-    own = OrderTransaction(Role.DEPOSIT, "0x" + "ab" * 32, Fate.CONFIRMED, Sender.WALLET)
+    alike = OrderTransaction(TransactionRole.DEPOSIT, "0x" + "AB" * 32, Fate.SEEN, Sender.SERVICE)
+    own = OrderTransaction(TransactionRole.DEPOSIT, "0x" + "ab" * 32, Fate.CONFIRMED, Sender.WALLET)
     assert dict(order_facts(tracked(**ARRIVED), NOW, (own, alike)))["Service names"] == ""
 
 
@@ -184,7 +184,7 @@ def test_what_this_desk_paid_is_not_asked_for_again() -> None:
     of = tracked(deposit_tag="4711")
     assert dict(order_facts(of, NOW))["To"] == grouped_address(DEPOSIT)
     for fate in (Fate.SENT, Fate.CONFIRMED):
-        own = OrderTransaction(Role.DEPOSIT, OTHER, fate, Sender.WALLET)
+        own = OrderTransaction(TransactionRole.DEPOSIT, OTHER, fate, Sender.WALLET)
         facts = dict(order_facts(of, NOW, (own,)))
         assert "Pay" not in facts
         assert "To" not in facts
@@ -206,7 +206,7 @@ def test_what_this_desk_paid_is_not_asked_for_again() -> None:
         said = [json.dumps(document, default=str), *order_row(of, NOW, (own,))]
         for one in (*said, order_sentence(of, NOW, (own,))):
             assert "send the deposit within" not in one
-    failed = OrderTransaction(Role.DEPOSIT, OTHER, Fate.FAILED, Sender.WALLET)
+    failed = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.FAILED, Sender.WALLET)
     assert "Pay" in dict(order_facts(of, NOW, (failed,)))
     assert tracked_json(of, NOW, (failed,))["paidTo"] is None
 
@@ -222,8 +222,8 @@ def test_after_the_deadline_the_money_is_where_this_desk_sent_it() -> None:
     assert hidden["Do not pay"] == "Do not pay it."
 
 
-BUNDLE = OrderTransaction(Role.BUNDLE, OTHER, Fate.CONFIRMED, Sender.BATCH, "0xpaidhere")
-NAMED = OrderTransaction(Role.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
+BUNDLE = OrderTransaction(TransactionRole.BUNDLE, OTHER, Fate.CONFIRMED, Sender.BATCH, "0xpaidhere")
+NAMED = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
 OVER = {"display_status": "SWAP_COMPLETED", "in_status": 5}
 
 
@@ -247,7 +247,7 @@ OVER = {"display_status": "SWAP_COMPLETED", "in_status": 5}
 def test_where_the_deposit_went(
     of: TrackedOrder, made: tuple[OrderTransaction, ...], address: str | None
 ) -> None:
-    place = paid_place(of, made)
+    place = deposit_destination(of, made)
     assert (place.address if place is not None else None) == address
     document = tracked_json(of, NOW, made)
     assert (document["paidTo"] is None) is (address is None)
@@ -257,7 +257,7 @@ def test_where_the_deposit_went(
 
 
 def test_a_memo_is_told_of_the_place_it_belongs_to() -> None:
-    place = paid_place(tracked("of a batch", deposit_tag="4711"), (BUNDLE,))
+    place = deposit_destination(tracked("of a batch", deposit_tag="4711"), (BUNDLE,))
     assert place is not None
     assert place.memo is None
 
@@ -270,6 +270,6 @@ def test_the_address_of_the_creation_is_told_when_the_service_leaves_it_out(
     journal.orders.record([(later, "stream", False)])
     entry = journal.orders.get(ID)
     assert entry is not None
-    place = paid_place(TrackedOrder(entry.order, None, None, False, NOW, "journal"), ())
+    place = deposit_destination(TrackedOrder(entry.order, None, None, False, NOW, "journal"), ())
     assert place is not None
     assert (place.address, place.memo, place.arrived) == (DEPOSIT, "4711", True)

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.orders import DEPOSIT, NOW, intent, order
-from swapdesk.flows.creation.order_verification import Created, OrderCheck, Unknown
+from swapdesk.flows.creation.order_verification import Created, CreateUnknown, OrderCheck
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
-from swapdesk.flows.intents.deposit_release import RELEASED, Standing
+from swapdesk.flows.intents.deposit_release import RELEASED, DepositRelease
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_history import Leg, legs_of
@@ -34,7 +34,7 @@ def tracked(
     of: Intent | None = None,
     *,
     withheld: str | None = None,
-    standing: Standing = Standing.RELEASED,
+    standing: DepositRelease = DepositRelease.RELEASED,
     **changes: Any,
 ) -> TrackedOrder:
     return TrackedOrder(
@@ -76,20 +76,22 @@ def test_a_passed_deadline_is_not_payable_before_the_service_says_so() -> None:
 @pytest.mark.parametrize(
     ("standing", "word", "actor"),
     [
-        (Standing.FOREIGN, "Not of this desk", "whoever made it"),
-        (Standing.UNREPEATED, "Being compared", "the service"),
-        (Standing.LOWER, "Gives less", "you"),
-        (Standing.DIFFERS, "Do not pay", "you"),
-        (Standing.CONTRADICTS, "Do not pay", "you"),
+        (DepositRelease.FOREIGN, "Not of this desk", "whoever made it"),
+        (DepositRelease.UNREPEATED, "Being compared", "the service"),
+        (DepositRelease.LOWER, "Gives less", "you"),
+        (DepositRelease.DIFFERS, "Do not pay", "you"),
+        (DepositRelease.CONTRADICTS, "Do not pay", "you"),
     ],
 )
-def test_a_hidden_address_is_never_payable(standing: Standing, word: str, actor: str) -> None:
+def test_a_hidden_address_is_never_payable(standing: DepositRelease, word: str, actor: str) -> None:
     summary = said(tracked(withheld="Hidden.", standing=standing))
     assert (summary.word, summary.actor, summary.payable) == (word, actor, False)
 
 
 def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> None:
-    late = tracked(withheld="Not repeated.", standing=Standing.UNREPEATED, deposit_address=None)
+    late = tracked(
+        withheld="Not repeated.", standing=DepositRelease.UNREPEATED, deposit_address=None
+    )
     summary = said(late)
     assert (summary.word, summary.payable) == ("Setting up", False)
     assert summary.cause == "The service has not given a deposit address yet"
@@ -97,7 +99,7 @@ def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> Non
     found = diagnose(late, LATER)
     assert (found.rule, found.cause) == ("setting-up", f"{summary.cause}.")
     assert "Do not pay" not in order_sentence(late, LATER)
-    refused = tracked(withheld="It differs.", standing=Standing.DIFFERS, deposit_address=None)
+    refused = tracked(withheld="It differs.", standing=DepositRelease.DIFFERS, deposit_address=None)
     assert said(refused).word == "Do not pay"
     assert "Do not pay: It differs." in order_sentence(refused, LATER)
 
@@ -106,7 +108,7 @@ def test_a_hidden_address_does_not_hide_where_money_is() -> None:
     moving = said(
         tracked(
             withheld="Hidden.",
-            standing=Standing.CONTRADICTS,
+            standing=DepositRelease.CONTRADICTS,
             display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value,
             in_status=3,
         )
@@ -341,7 +343,7 @@ def test_findings_name_each_outcome() -> None:
     report = ResumeReport(
         found=[(confirmed, created)],
         not_created=[intent(amount_in=Decimal(2))],
-        unknown=[(confirmed, Unknown(OUTCOME_UNKNOWN, confirmed.id, ()))],
+        unknown=[(confirmed, CreateUnknown(OUTCOME_UNKNOWN, confirmed.id, ()))],
         elsewhere=[confirmed],
     )
     found = findings(report)
@@ -354,13 +356,13 @@ def test_findings_name_each_outcome() -> None:
 @pytest.mark.parametrize(
     ("standing", "address", "head", "verdict"),
     [
-        (Standing.UNREPEATED, None, SETTING_UP, "The address appears here."),
-        (Standing.UNREPEATED, DEPOSIT, "Hidden.", "The address appears here."),
-        (Standing.DIFFERS, None, "Hidden.", "Do not pay this order."),
+        (DepositRelease.UNREPEATED, None, SETTING_UP, "The address appears here."),
+        (DepositRelease.UNREPEATED, DEPOSIT, "Hidden.", "The address appears here."),
+        (DepositRelease.DIFFERS, None, "Hidden.", "Do not pay this order."),
     ],
 )
 def test_the_card_forbids_to_pay_only_what_was_refused(
-    standing: Standing, address: str | None, head: str, verdict: str
+    standing: DepositRelease, address: str | None, head: str, verdict: str
 ) -> None:
     hidden = tracked(withheld="Hidden.", standing=standing, deposit_address=address)
     state = deposit_state(hidden, LATER)

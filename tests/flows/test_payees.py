@@ -13,7 +13,7 @@ from flows.orders import NOW, RECIPIENT, created_here, order
 from service.world import ETH
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.deposit_release import Standing, Verdict, contradiction
+from swapdesk.flows.intents.deposit_release import DepositRelease, ReleaseVerdict, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.payees import last_paid, own_deposits, paid_addresses
@@ -21,7 +21,7 @@ from swapdesk.flows.payees.recipients import check_recipient
 
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "modified": NOW + timedelta(minutes=9)}
 THEIRS = derive_address("evm", b"t" * 32)
-DIFFERS = Verdict(Standing.DIFFERS, "the recipient differs")
+DIFFERS = ReleaseVerdict(DepositRelease.DIFFERS, "the recipient differs")
 
 
 @pytest.fixture
@@ -46,33 +46,35 @@ def test_an_order_in_the_list_of_the_service_makes_nobody_known(journal: Journal
 
 @pytest.mark.parametrize("verdict", [DIFFERS, contradiction("it names another recipient")])
 def test_an_order_that_was_not_as_confirmed_makes_nobody_known(
-    journal: Journal, verdict: Verdict
+    journal: Journal, verdict: ReleaseVerdict
 ) -> None:
     created_here(journal, order(receiver_address=THEIRS, **DONE), verdict=verdict)
     assert paid_addresses(journal) == {}
     assert last_paid(journal) == {}
 
 
-@pytest.mark.parametrize("standing", Standing)
+@pytest.mark.parametrize("standing", DepositRelease)
 def test_only_an_address_that_was_released_is_a_deposit_of_yours(
-    journal: Journal, standing: Standing, tmp_path: Path
+    journal: Journal, standing: DepositRelease, tmp_path: Path
 ) -> None:
     """An answer that names the trader's own wallet as where to pay bars nobody from it."""
-    verdict = Verdict(standing, None if standing is Standing.RELEASED else "hidden")
+    verdict = ReleaseVerdict(standing, None if standing is DepositRelease.RELEASED else "hidden")
     named = order(deposit_address=RECIPIENT)
-    if standing is Standing.FOREIGN:
+    if standing is DepositRelease.FOREIGN:
         journal.orders.record([(named, "list", False)])
     else:
         created_here(journal, named, verdict=verdict)
     released = own_deposits(journal)
-    assert released == ({("bitcoin", RECIPIENT)} if standing is Standing.RELEASED else frozenset())
+    assert released == (
+        {("bitcoin", RECIPIENT)} if standing is DepositRelease.RELEASED else frozenset()
+    )
     # What was to be paid on another chain is no deposit on this one.
     book = AddressBook.load(tmp_path / "book.toml")
     checked = check_recipient(RECIPIENT, ETH, book=book, paid={}, own_deposits=released)
     assert checked.ok
     alike = [("evm", address) for _, address in released]
     barred = check_recipient(RECIPIENT, ETH, book=book, paid={}, own_deposits=alike)
-    assert barred.ok is (standing is not Standing.RELEASED)
+    assert barred.ok is (standing is not DepositRelease.RELEASED)
 
 
 @pytest.mark.parametrize("dump", [old_journals.FIRST, old_journals.SECOND])

@@ -12,7 +12,7 @@ from flows.orders import NOW, intent, order
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.creation.create_checks import NotAgain, TypedBefore, came_to_nothing, same_again
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook
@@ -92,18 +92,18 @@ def test_what_came_to_nothing_is_asked_for_again_as_it_was_typed(catalog: Catalo
 @pytest.mark.parametrize(
     ("display", "standing", "nothing"),
     [
-        ("EXPIRED", Standing.RELEASED, True),
-        ("FAILED", Standing.FOREIGN, True),
-        ("REFUNDED", Standing.RELEASED, True),
-        ("WAITING_FOR_DEPOSIT", Standing.DIFFERS, True),
-        ("WAITING_FOR_DEPOSIT", Standing.RELEASED, False),
-        ("EXCHANGE_IN_PROGRESS", Standing.RELEASED, False),
-        ("SWAP_COMPLETED", Standing.RELEASED, False),
-        ("SOMETHING_NEW", Standing.RELEASED, False),
+        ("EXPIRED", DepositRelease.RELEASED, True),
+        ("FAILED", DepositRelease.FOREIGN, True),
+        ("REFUNDED", DepositRelease.RELEASED, True),
+        ("WAITING_FOR_DEPOSIT", DepositRelease.DIFFERS, True),
+        ("WAITING_FOR_DEPOSIT", DepositRelease.RELEASED, False),
+        ("EXCHANGE_IN_PROGRESS", DepositRelease.RELEASED, False),
+        ("SWAP_COMPLETED", DepositRelease.RELEASED, False),
+        ("SOMETHING_NEW", DepositRelease.RELEASED, False),
     ],
 )
 def test_only_what_came_to_nothing_is_asked_for_again(
-    display: str, standing: Standing, nothing: bool
+    display: str, standing: DepositRelease, nothing: bool
 ) -> None:
     told = order(display_status=display)
     assert came_to_nothing(TrackedOrder(told, None, None, False, NOW, "list", standing)) is nothing

@@ -16,7 +16,7 @@ from swapdesk.chain.addresses.memos import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Consent
-from swapdesk.flows.payees.address_book import AddressBook, Entry
+from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
     RecipientCheck,
@@ -106,7 +106,7 @@ def test_a_name_stands_for_its_address(book: AddressBook) -> None:
 
 def test_a_name_of_one_chain_is_not_another_chain_of_its_kind(tmp_path: Path) -> None:
     book = AddressBook.load(tmp_path / "book.toml")
-    book.add(Entry("deposit", EVM, "evm", chain="base"))
+    book.add(BookEntry("deposit", EVM, "evm", chain="base"))
     found = check("@deposit", book=book)
     assert found.problem == "@deposit is an address on base, not on Ethereum."
     base = next(t for t in WORLD if t.chain_data.short_name == "base" and t.symbol == "ETH")

@@ -22,7 +22,7 @@ from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import Created
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.journal.order_writes import Writing
 from swapdesk.flows.orders.order_listing import Group
@@ -257,7 +257,7 @@ async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followe
     trade = followed.trade
     trade.journal.orders._file._connection.execute(  # type: ignore[union-attr]
         "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
-        (Standing.UNREPEATED, "not yet", followed.order_id),
+        (DepositRelease.UNREPEATED, "not yet", followed.order_id),
     )
     tracker = Tracker(
         trade.journal, trade.api, trade.clock, followed.tracker._stream, flow=trade.flow

@@ -53,7 +53,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import OrderStatus
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.quotes import QuoteQuery
 
 BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
@@ -63,7 +63,7 @@ MIDDLES = [find_token("monero", "XMR").token_id, find_token("solana", "SOL").tok
 VENUES = ("cb", "hy", "ar", "sx")
 ROWS = [row for row in VENUE_ROWS if row.code in VENUES]
 LEGS = st.sampled_from(["in", "out"])
-TERMINAL = (OrderStatus.FINISHED, OrderStatus.REFUNDED, OrderStatus.DELETED)
+TERMINAL = (OrderStatusCode.FINISHED, OrderStatusCode.REFUNDED, OrderStatusCode.DELETED)
 
 
 class StillClock(SystemClock):
@@ -264,8 +264,8 @@ class DepositMachine(RuleBasedStateMachine):
         self.no_unit_is_lost_or_made()
         self.nobody_is_paid_twice()
         for row in self._rows():
-            assert row.status >= OrderStatus.FINISHED, row
-            if row.status in (OrderStatus.EXPIRED, OrderStatus.FAILED):
+            assert row.status >= OrderStatusCode.FINISHED, row
+            if row.status in (OrderStatusCode.EXPIRED, OrderStatusCode.FAILED):
                 arrived = self.paid.get(row.service_id, 0) > 0
                 assert (row.detail.get("actionRequired") is True) == arrived, row
 
@@ -280,7 +280,7 @@ class DepositMachine(RuleBasedStateMachine):
                 assert past.status not in TERMINAL or row.status == past.status
                 assert past.deposit_address in (None, row.deposit_address)
             self.seen[row.service_id] = row
-            assert ("finished" in row.detail) == (row.status == OrderStatus.FINISHED)
+            assert ("finished" in row.detail) == (row.status == OrderStatusCode.FINISHED)
             assert not row.fixed or row.detail.get("rerouted") is not True
 
     @invariant()
@@ -295,9 +295,9 @@ class DepositMachine(RuleBasedStateMachine):
             deposits = self.paid.get(row.service_id, 0)
             assert payouts <= min(1, deposits)
             assert payouts + refunds <= deposits + (1 if row.fixed else 0), "the excess goes back"
-            if row.status == OrderStatus.FINISHED:
+            if row.status == OrderStatusCode.FINISHED:
                 assert payouts == 1
-            if row.status == OrderStatus.REFUNDED:
+            if row.status == OrderStatusCode.REFUNDED:
                 assert (payouts, refunds > 0) == (0, True)
 
     def _received(self, address: str | None) -> int:

@@ -18,7 +18,7 @@ from swapdesk.service.orders.progress import next_rows
 from swapdesk.service.orders.states import TRANSITIONS, Route, allowed, display, rank, way
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport
-from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode
 
 ROUTES: tuple[Route, ...] = ("standard", "private")
 
@@ -93,7 +93,7 @@ def test_ranks_follow_the_way_of_the_money() -> None:
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_every_way_keeps_to_the_table(route: Route) -> None:
-    for before, after, deposited in product(OrderStatus, OrderStatus, (False, True)):
+    for before, after, deposited in product(OrderStatusCode, OrderStatusCode, (False, True)):
         passed = before
         for step in way(before, after, route, deposited=deposited):
             assert allowed(passed, step, route), (before, after, passed, step)
@@ -160,8 +160,8 @@ def test_no_order_of_reports_ever_leads_back(
             row = changed
             history.append(row)
     for past in history:
-        assert ("finished" in past.detail) == (past.status == OrderStatus.FINISHED)
-        if past.status not in (OrderStatus.EXPIRED, OrderStatus.FAILED):
+        assert ("finished" in past.detail) == (past.status == OrderStatusCode.FINISHED)
+        if past.status not in (OrderStatusCode.EXPIRED, OrderStatusCode.FAILED):
             assert past.detail.get("actionRequired") is not True
     assert {past.amount_in for past in history} == {history[0].amount_in}
 

@@ -11,7 +11,13 @@ from typing import Any
 from flows.orders import BTC, ETH, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.deposit_release import FOREIGN, RELEASED, UNREPEATED, Standing, Verdict
+from swapdesk.flows.intents.deposit_release import (
+    FOREIGN,
+    RELEASED,
+    UNREPEATED,
+    DepositRelease,
+    ReleaseVerdict,
+)
 from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
@@ -35,7 +41,7 @@ class Known:
 
     states: list[Order]
     intent: Intent | None = None
-    verdict: Verdict = RELEASED
+    verdict: ReleaseVerdict = RELEASED
     source: Source = "stream"
 
     @property
@@ -205,14 +211,14 @@ def withheld(clock: ManualClock, name: str = "x9Qp5RzAsDfGhJkLqWeRtY") -> Known:
     """An order that is not what was confirmed."""
     known = waiting(clock, name)
     reason = "This order is not what you confirmed: the recipient differs."
-    return Known(known.states, known.intent, Verdict(Standing.DIFFERS, reason))
+    return Known(known.states, known.intent, ReleaseVerdict(DepositRelease.DIFFERS, reason))
 
 
 def lower(clock: ManualClock, name: str = "g7Lw2NzAsDfGhJkLqWeRtY") -> Known:
     """An order that gives less than was confirmed."""
     known = waiting(clock, name)
     reason = "This order gives 2.00% less than you confirmed."
-    return Known(known.states, known.intent, Verdict(Standing.LOWER, reason))
+    return Known(known.states, known.intent, ReleaseVerdict(DepositRelease.LOWER, reason))
 
 
 def foreign(clock: ManualClock, name: str = "n3Fo6RzAsDfGhJkLqWeRtY") -> Known:

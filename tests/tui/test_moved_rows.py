@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.orders import NOW, intent, order
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.orders.order_status import OrderStatus, RowTime, order_status, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.widgets.order_table import order_row, row_at
@@ -47,7 +47,7 @@ def orders(draw: st.DrawFn) -> TrackedOrder:
         ended=False,
         seen_at=NOW,
         source="stream",
-        standing=draw(st.sampled_from(list(Standing))),
+        standing=draw(st.sampled_from(list(DepositRelease))),
         in_batch=draw(st.booleans()),
     )
 

@@ -12,7 +12,7 @@ import pytest
 from flows.orders import BTC, ETH, NOW
 from flows.test_deposit_hash import token
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role, Sender
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -137,7 +137,7 @@ def test_a_refund_without_an_amount_is_told_on_order_and_deposit_card() -> None:
 
 
 OTHER = "0x" + "ab" * 32
-SENT = OrderTransaction(Role.DEPOSIT, HASH, Fate.CONFIRMED, Sender.WALLET)
+SENT = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.CONFIRMED, Sender.WALLET)
 
 
 @pytest.mark.parametrize("live", [True, False])
@@ -148,7 +148,7 @@ def test_what_this_desk_sent_stands_with_its_page(live: bool) -> None:
         in_token=token(BTC, "https://mempool.space/tx/{txHash}"),
         hash_url="https://else.example/1",
     )
-    swap = OrderTransaction(Role.SWAP, OTHER, Fate.FAILED, Sender.WALLET)
+    swap = OrderTransaction(TransactionRole.SWAP, OTHER, Fate.FAILED, Sender.WALLET)
     shown = {fact.label: fact for fact in found(known, (SENT, swap), live=live)}
     assert shown["Deposit tx"].copied == HASH
     assert shown["Swap tx"].note == "failed"
@@ -163,7 +163,7 @@ def test_a_deposit_that_is_paid_here_has_no_place_to_pay_to() -> None:
     labels = [fact.label for fact in order_facts(of, order_status(of, NOW), NOW, live=False)]
     assert "Deposit to" in labels
     assert "Send" in labels
-    made = (OrderTransaction(Role.DEPOSIT, HASH, Fate.SENT, Sender.WALLET),)
+    made = (OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SENT, Sender.WALLET),)
     shown = {
         fact.label: fact
         for fact in order_facts(of, order_status(of, NOW, made), NOW, made, live=False)
@@ -175,7 +175,7 @@ def test_a_deposit_that_is_paid_here_has_no_place_to_pay_to() -> None:
 
 
 def test_the_deposit_the_service_named_before_is_told_when_its_link_is_another() -> None:
-    told = OrderTransaction(Role.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
+    told = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
     known = ended(ManualClock(NOW), "c5Rf1JzAsDfGhJkLqWeRtY", DisplayStatus.SWAP_COMPLETED)
     shown = {fact.label: fact for fact in found(known, (told,))}
     assert shown["Deposit tx"].address == HASH

@@ -25,11 +25,11 @@ from swapdesk.cli.token_argument import find_token, require_usable
 from swapdesk.cli.withheld_order import print_withheld, withheld_error
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze
+from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status
@@ -96,7 +96,7 @@ class Creation:
         kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
         clock = self._desk.clock
         try:
-            return freeze(
+            return lock_for_review(
                 kind,
                 row,
                 board,
@@ -106,7 +106,7 @@ class Creation:
                 clock,
                 intermediate=payees.intermediate,
             )
-        except NotFreezable as error:
+        except NotLockable as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
 
     def _review(
@@ -137,7 +137,7 @@ class Creation:
     def _accepted(self, intent: Intent, created: Created, least: Decimal | None) -> Created:
         """Less output than confirmed is taken down to ``--min-out``, or when a person says so."""
         out = created.order.out_amount
-        if created.verdict.standing is not Standing.LOWER or out is None:
+        if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
         given = f"The order gives {out:f} {intent.token_out.symbol}"
         less = f"{given}, {created.check.lower_by:.2f}% less than its quote."

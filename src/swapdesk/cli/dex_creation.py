@@ -18,7 +18,7 @@ from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.confirm_intent import NotFreezable, freeze
+from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
@@ -137,7 +137,7 @@ class DexCreation(Creation):
         price = coin_price(self._desk.catalog, board.token_in.chain_data.short_name)
         asked = board.wish.on_chain.slippage
         try:
-            intent = freeze(
+            intent = lock_for_review(
                 IntentKind.EXCHANGE,
                 row,
                 board,
@@ -154,7 +154,7 @@ class DexCreation(Creation):
                 ),
             )
             promise_of(intent)
-        except (NotFreezable, NoDexSwap, NumberError) as error:
+        except (NotLockable, NoDexSwap, NumberError) as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
         return intent
 

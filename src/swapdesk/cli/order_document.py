@@ -9,19 +9,19 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
+    deposit_destination,
     deposit_hash,
     named_deposit,
     other_deposit,
     own_payment,
-    paid_place,
 )
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
-    Outcome,
     Proceeds,
+    ProceedsOutcome,
     deposit_arrived,
     deposit_doubted,
     get_label,
@@ -90,7 +90,7 @@ def tracked_json(
 
 def _paid_json(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> dict[str, Any] | None:
     """Where the deposit went; None while nothing is known to have been paid."""
-    place = paid_place(tracked, made)
+    place = deposit_destination(tracked, made)
     if place is None:
         return None
     return {
@@ -127,7 +127,7 @@ def order_facts(
     order, summary = tracked.order, order_status(tracked, now, made)
     sent, _ = tracked.symbols
     got = tracked.proceeds
-    back = got.outcome is Outcome.CAME_BACK
+    back = got.outcome is ProceedsOutcome.CAME_BACK
     doubted = deposit_doubted(order, tracked.intent)
     theirs = tracked.intent is not None and tracked.intent.kind == "private_send"
     spent = ""
@@ -168,7 +168,7 @@ def order_facts(
 
 def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
     """Where the deposit went, in words that nobody takes for where to pay."""
-    place = paid_place(tracked, made)
+    place = deposit_destination(tracked, made)
     if place is None:
         return []
     return [
@@ -188,11 +188,11 @@ def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[st
 
 
 _HASHES = {
-    Role.DEPOSIT: "Deposit hash",
-    Role.BUNDLE: "Bundle hash",
-    Role.APPROVE: "Approval hash",
-    Role.RESET: "Reset hash",
-    Role.SWAP: "Swap hash",
+    TransactionRole.DEPOSIT: "Deposit hash",
+    TransactionRole.BUNDLE: "Bundle hash",
+    TransactionRole.APPROVE: "Approval hash",
+    TransactionRole.RESET: "Reset hash",
+    TransactionRole.SWAP: "Swap hash",
 }
 
 

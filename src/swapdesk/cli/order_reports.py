@@ -23,8 +23,8 @@ from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_listing import (
+    FilterLine,
     FilterProblem,
-    OrderFilter,
     Sorting,
     read_filter,
     sort_orders,
@@ -44,7 +44,7 @@ NOT_FOUND, BAD_ID = "NOT_FOUND", "BAD_ORDER_ID"
 class Choice:
     """Which orders, in which sequence."""
 
-    kept: OrderFilter
+    kept: FilterLine
     sorting: Sorting
 
 

@@ -22,7 +22,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.client.credentials import CredentialsError
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.connected_desk import Link
+from swapdesk.flows.connected_desk import ConnectedDesk
 from swapdesk.flows.connection import (
     Connection,
     NotConfigured,
@@ -55,7 +55,7 @@ class Session:
     sandbox: SandboxLifetime | None
 
     @property
-    def link(self) -> Link:
+    def link(self) -> ConnectedDesk:
         return self.desk.link
 
     async def load_catalog(self) -> None:

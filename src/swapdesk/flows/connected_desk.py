@@ -50,7 +50,7 @@ PAST_PAUSE = 0.02
 takes, so that keys find the loop free half of the time."""
 
 
-class Link:
+class ConnectedDesk:
     """Everything that exists only while the desk knows its service."""
 
     def __init__(

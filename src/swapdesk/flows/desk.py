@@ -21,7 +21,7 @@ from swapdesk.flows.journal.journal_migration import JournalRefused
 if TYPE_CHECKING:
     import httpx
 
-    from swapdesk.flows.connected_desk import Link
+    from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.connection import Connection
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.deposit_ways import DepositWays
@@ -54,7 +54,7 @@ class Desk:
         self.catalog = catalog
         self.exchange_log = ExchangeLog()
         self._transport = transport
-        self._link: Link | None = None
+        self._link: ConnectedDesk | None = None
         self._wallet: LocalWallet | None = None
         self._ways: DepositWays | None = None
         self._running: set[str] = set()
@@ -99,7 +99,7 @@ class Desk:
         return AddressBook.load(self.settings.places.address_book, sandbox=not self.settings.live)
 
     @property
-    def link(self) -> Link:
+    def link(self) -> ConnectedDesk:
         """What needs the service. Raises NotConnected."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
@@ -153,14 +153,14 @@ class Desk:
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
         """Connect, or connect again after the sandbox was started anew. Orders of which something
         may still become are in view then. Whoever follows the orders has the newest in view, too,
-        and all others soon (:meth:`Link.follow`); for anybody else the tracker loads or recalls
-        them when they are asked for."""
-        from swapdesk.flows.connected_desk import Link
+        and all others soon (:meth:`ConnectedDesk.follow`); for anybody else the tracker loads or
+        recalls them when they are asked for."""
+        from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
         if previous is not None:
             await previous.close()
-        link = Link(
+        link = ConnectedDesk(
             connection,
             self.settings,
             self.clock,

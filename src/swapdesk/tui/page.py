@@ -14,7 +14,7 @@ from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
-    from swapdesk.flows.connected_desk import Link
+    from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.tui.controllers.host import DeskControls
@@ -58,7 +58,7 @@ class Page(DeskScreen):
         return self.session.catalog
 
     @property
-    def link(self) -> Link | None:
+    def link(self) -> ConnectedDesk | None:
         return self.session.link
 
     def funds(self) -> Funds:
@@ -167,7 +167,7 @@ class Page(DeskScreen):
         return self.link is None or self.link.tracker.open_count == 0
 
 
-def budget_of(link: Link, spends: Spends) -> Budget | None:
+def budget_of(link: ConnectedDesk, spends: Spends) -> Budget | None:
     """The window that binds, as the frame shows it; the own count of this hour where the
     service says nothing of limits, and None before anything was counted."""
     budget = link.api.budget

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import httpx
 
     from swapdesk.flows.catalog.catalog import Catalog
-    from swapdesk.flows.connected_desk import Link
+    from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.quote_wish import QuoteOptions
@@ -121,7 +121,7 @@ class Session:
         return self._desk is not None
 
     @property
-    def link(self) -> Link | None:
+    def link(self) -> ConnectedDesk | None:
         """What needs the service, None while it is not connected."""
         desk = self._desk
         return desk.link if desk is not None and desk.connected else None

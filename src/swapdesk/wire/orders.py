@@ -26,7 +26,7 @@ from swapdesk.wire.quotes import SortOrder
 from swapdesk.wire.tokens import Token
 
 
-class OrderStatus(IntEnum):
+class OrderStatusCode(IntEnum):
     """Numeric state; the member name is its label."""
 
     INITIALIZING = -2
@@ -191,7 +191,7 @@ class Order(WireModel):
         """Of a deleted order only what was told is left (contract 8.3)."""
         written: dict[str, Any] = handler(self)
         told = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
-        if self.status == OrderStatus.DELETED:
+        if self.status == OrderStatusCode.DELETED:
             for name in _STATED.keys() - self.model_fields_set:
                 told.pop(_STATED[name], None)
         return told

@@ -14,7 +14,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.payouts import Payouts
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.batch_records import (
     Built,
     BundleDeposit,
@@ -67,7 +67,7 @@ def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journa
     seen = KnownOrders(journal, ManualClock()).see(ORDER, "stream", None).order
     assert seen is not None
     assert seen.in_batch
-    assert seen.standing is Standing.FOREIGN
+    assert seen.standing is DepositRelease.FOREIGN
     assert seen.withheld is not None
     summary = order_status(seen, NOW + timedelta(minutes=1))
     assert summary.word == "With its batch"
@@ -116,7 +116,7 @@ def test_a_contradiction_is_said_of_an_order_of_a_batch(journal: Journal) -> Non
     moved = ORDER.model_copy(update={"deposit_address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"})
     seen = known.see(moved, "stream", known.get(ORDER.service_id)).order
     assert seen is not None
-    assert seen.standing is Standing.CONTRADICTS
+    assert seen.standing is DepositRelease.CONTRADICTS
     assert seen.order.display_status == DisplayStatus.WAITING_FOR_DEPOSIT
     assert order_status(seen, NOW + timedelta(minutes=1)).word == "Do not pay"
 

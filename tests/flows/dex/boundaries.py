@@ -17,7 +17,7 @@ from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
-from swapdesk.flows.journal.outgoing_writes import CallLog
+from swapdesk.flows.journal.outgoing_writes import OutgoingWrites
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.wallet.client import WalletClient
 
@@ -26,7 +26,7 @@ ROOMS = {
     "steps": DexLog,
     "intents": IntentLog,
     "wallet": WalletClient,
-    "calls": CallLog,
+    "calls": OutgoingWrites,
     "batches": BatchLog,
     "bundles": BundleLog,
     "payments": WalletPaymentLog,

@@ -13,7 +13,7 @@ from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.provider_record import provider_records
 from swapdesk.flows.tracking.known_orders import KnownOrders
-from swapdesk.flows.tracking.recent_activity import latest_events
+from swapdesk.flows.tracking.recent_activity import recent_events
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
@@ -118,7 +118,7 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert (said.word, said.level) == ("Not signed", "expired")
         known = loaded(someone)
         assert known.count(Group.FINISHED) == 1
-        assert [one.word for one in latest_events(someone.journal, 2, known.get)] == [
+        assert [one.word for one in recent_events(someone.journal, 2, known.get)] == [
             "Not signed", "Waiting for the chain",
         ]  # fmt: skip
         assert provider_records(known) == {}

@@ -22,7 +22,7 @@ from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import OPERATIONS
-from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode
 
 Key = tuple[str, str]
 """Kind and name."""
@@ -50,7 +50,7 @@ def promised() -> frozenset[Key]:
 
 
 def _promised() -> Iterator[Key]:
-    for state in OrderStatus:
+    for state in OrderStatusCode:
         yield "status", state.name
     for display in DisplayStatus:
         yield "display status", display.value

@@ -24,7 +24,7 @@ from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest
-from swapdesk.wire.orders import Order, OrderStatus
+from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 LEAST_LEFT = timedelta(seconds=30)
@@ -121,7 +121,7 @@ def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
 
 
 def _being_set_up(order: Order) -> bool:
-    if order.status is None or order.status >= OrderStatus.WAITING:
+    if order.status is None or order.status >= OrderStatusCode.WAITING:
         return False
     return order.deposit_address is None
 

@@ -17,7 +17,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE, Created
-from swapdesk.flows.creation.reconciliation import SKEW, WINDOW, Match, match, orders_since
+from swapdesk.flows.creation.reconciliation import SKEW, WINDOW, OrderMatch, match, orders_since
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.intent_log import OrderTaken
@@ -36,7 +36,7 @@ LOOK_AGE = timedelta(minutes=10)
 """After this what a look found is too old to give an intent up on."""
 
 
-class NotSettled(Exception):
+class CandidateRefused(Exception):
     """Nothing was changed; the text is a sentence for the screen."""
 
 
@@ -51,7 +51,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class OrderCandidate:
     """An order that contradicts the intent in nothing. ``certain``: every field was there."""
 
     order: Order
@@ -82,7 +82,7 @@ class Look:
     intent: Intent
     sent_at: datetime
     looked_at: datetime
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[OrderCandidate, ...]
     complete: bool
 
     @property
@@ -114,15 +114,15 @@ class Candidates:
         self._clock = clock
 
     async def look(self, intent_id: str) -> Look:
-        """One look through all orders since the create was sent. Raises NotSettled."""
+        """One look through all orders since the create was sent. Raises CandidateRefused."""
         intent, sent_at = self._unknown(intent_id)
         known = self._before(intent, sent_at)
         try:
             found, complete = await orders_since(self._api, intent, sent_at=sent_at, known=known)
         except ClientError as error:
-            raise NotSettled(f"The service could not be asked: {error}.") from error
+            raise CandidateRefused(f"The service could not be asked: {error}.") from error
         listed = [
-            Candidate(order, verdict is Match.SAME, compared(intent, order))
+            OrderCandidate(order, verdict is OrderMatch.SAME, compared(intent, order))
             for order, verdict in found
         ]
         # The one that is most like it stands first.
@@ -134,53 +134,53 @@ class Candidates:
         nothing; whether its address may be shown is decided as for any order."""
         intent, _ = self._unknown(look.intent.id)
         if all(one.service_id != service_id for one in look.candidates):
-            raise NotSettled(f"{short_id(service_id)} is none of the orders found.")
+            raise CandidateRefused(f"{short_id(service_id)} is none of the orders found.")
         try:
             order = await self._api.get_order(service_id)
         except ClientError as error:
-            raise NotSettled(f"The order could not be read: {error}.") from error
-        if match(intent, order, since=look.sent_at - SKEW) is Match.OTHER:
-            raise NotSettled("The order is not what was confirmed any more. Look again.")
+            raise CandidateRefused(f"The order could not be read: {error}.") from error
+        if match(intent, order, since=look.sent_at - SKEW) is OrderMatch.OTHER:
+            raise CandidateRefused("The order is not what was confirmed any more. Look again.")
         try:
             return await self._flow.take(intent, order)
         except OrderTaken:
-            raise NotSettled("This order belongs to another payment of this desk.") from None
+            raise CandidateRefused("This order belongs to another payment of this desk.") from None
         except JournalUnavailable:
-            raise NotSettled(NO_JOURNAL.cause) from None
+            raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def give_up(self, look: Look, typed: str) -> None:
         """Stop looking, because the user says that none is it: the same payment may be asked
-        for again. Raises NotSettled without the exact phrase or after a look with gaps."""
+        for again. Raises CandidateRefused without the exact phrase or after a look with gaps."""
         intent, sent_at = self._unknown(look.intent.id)
         forgotten = self._api.server_now() - sent_at >= WINDOW
         if not look.complete and not forgotten:
-            raise NotSettled("The look did not see every order. Look again first.")
+            raise CandidateRefused("The look did not see every order. Look again first.")
         if self._clock.now() - look.looked_at > LOOK_AGE:
-            raise NotSettled("The look is too old. Look again first.")
+            raise CandidateRefused("The look is too old. Look again first.")
         if typed != look.phrase:
-            raise NotSettled(f'Not the same: type "{look.phrase}".')
+            raise CandidateRefused(f'Not the same: type "{look.phrase}".')
         try:
             self._journal.intents.abandon(intent.id)
         except JournalUnavailable:
-            raise NotSettled(NO_JOURNAL.cause) from None
+            raise CandidateRefused(NO_JOURNAL.cause) from None
 
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
         """The intent and when it was sent, if its outcome is unknown and it is this desk's."""
         if intent_id in self._flow.running:
-            raise NotSettled("This order is created or looked for at this moment.")
+            raise CandidateRefused("This order is created or looked for at this moment.")
         try:
             entry = self._journal.intents.get(intent_id)
             step = self._journal.intents.step(intent_id)
             if entry is None or step is None or step.sent_at is None:
-                raise NotSettled("The journal holds no such request.")
+                raise CandidateRefused("The journal holds no such request.")
             if entry.state is IntentState.OPEN and step.state is StepState.SENT:
-                raise NotSettled("This order is being created by another desk that runs now.")
+                raise CandidateRefused("This order is being created by another desk that runs now.")
             if entry.state is not IntentState.UNKNOWN:
-                raise NotSettled("What became of this request is known by now.")
+                raise CandidateRefused("What became of this request is known by now.")
             if not self._journal.intents.adopt(intent_id):
-                raise NotSettled("Another desk that runs now looks after this request.")
+                raise CandidateRefused("Another desk that runs now looks after this request.")
         except JournalUnavailable:
-            raise NotSettled(NO_JOURNAL.cause) from None
+            raise CandidateRefused(NO_JOURNAL.cause) from None
         return entry.intent, step.server_at or step.sent_at
 
     def _before(self, intent: Intent, sent_at: datetime) -> set[str]:

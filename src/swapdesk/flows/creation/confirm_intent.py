@@ -23,11 +23,11 @@ from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 
-class NotFreezable(ValueError):
+class NotLockable(ValueError):
     """Something is not as it must be before a confirmation; the text says what."""
 
 
-def freeze(
+def lock_for_review(
     kind: IntentKind,
     ranked: RankedQuote,
     board: QuoteBoard,
@@ -39,7 +39,7 @@ def freeze(
     intermediate: RecipientCheck | None = None,
     dex: DexTerms | None = None,
 ) -> Intent:
-    """The intent of ``ranked`` as it is now. Raises NotFreezable when a check refused.
+    """The intent of ``ranked`` as it is now. Raises NotLockable when a check refused.
 
     The stated side is what the user asked for; the quote's own writing of it may be rounded.
     In reverse what is paid in is the quote's answer. ``refund`` brings its memo along, as
@@ -50,18 +50,18 @@ def freeze(
     wish = board.wish
     for check in (recipient, memo, refund, intermediate):
         if check is not None and not check.ok:
-            raise NotFreezable(check.problem or "an input is not valid")
+            raise NotLockable(check.problem or "an input is not valid")
     if not recipient.address:
-        raise NotFreezable("the recipient is missing")
+        raise NotLockable("the recipient is missing")
     made = (RouteType.STANDARD, RouteType.PRIVATE) if dex is None else (RouteType.DEX,)
     if quote.type not in made or quote.amount_out is None:
-        raise NotFreezable("this desk does not create orders of this route")
+        raise NotLockable("this desk does not create orders of this route")
     if needs_refund_address(ranked) and (refund is None or not refund.address):
-        raise NotFreezable("this route needs a refund address")
+        raise NotLockable("this route needs a refund address")
     if wish.receive and (quote.amount_in is None or not quote.fixed):
-        raise NotFreezable("this route does not promise the amount you stated")
+        raise NotLockable("this route does not promise the amount you stated")
     if wish.receive and quote.amount_out < wish.amount:
-        raise NotFreezable("this route pays less than you stated")
+        raise NotLockable("this route pays less than you stated")
     route: Route = "private" if quote.type == RouteType.PRIVATE else "standard"
     if dex is not None:
         route = "dex"

@@ -17,7 +17,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import needs_refund_address
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.payment_progress import SwapStage
@@ -191,7 +191,7 @@ _NOTHING_CAME = frozenset(
     }
 )
 _DEAD = frozenset({SwapStage.NOT_SIGNED, SwapStage.REVERTED, SwapStage.NOT_EXECUTED})
-_REFUSED = frozenset({Standing.DIFFERS, Standing.CONTRADICTS})
+_REFUSED = frozenset({DepositRelease.DIFFERS, DepositRelease.CONTRADICTS})
 
 
 class NotAgain(Exception):

@@ -27,9 +27,9 @@ from swapdesk.flows.creation.order_verification import (
     Adoption,
     Created,
     CreateOutcome,
+    CreateUnknown,
     NotCreated,
     OrderCheck,
-    Unknown,
 )
 from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
 from swapdesk.flows.failure_messages import (
@@ -44,7 +44,7 @@ from swapdesk.flows.failure_messages import (
     UNREACHABLE,
     failure_of,
 )
-from swapdesk.flows.intents.deposit_release import Standing, Verdict
+from swapdesk.flows.intents.deposit_release import DepositRelease, ReleaseVerdict
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal.journal import Journal
@@ -165,7 +165,7 @@ class ExchangeFlow:
             return await self._send(intent, body, sent_at, known, on_waiting)
         except JournalUnavailable:
             # The step stands as SENT, so the next start looks for the order.
-            return Unknown(OUTCOME_NOT_WRITTEN, intent.id)
+            return CreateUnknown(OUTCOME_NOT_WRITTEN, intent.id)
 
     async def create_onchain(
         self,
@@ -188,7 +188,7 @@ class ExchangeFlow:
         try:
             return await self._send(intent, body, sent_at, known, on_waiting)
         except JournalUnavailable:
-            return Unknown(OUTCOME_NOT_WRITTEN, intent.id)
+            return CreateUnknown(OUTCOME_NOT_WRITTEN, intent.id)
 
     async def _send(
         self,
@@ -227,7 +227,7 @@ class ExchangeFlow:
             return outcome
         said = f"The service answered with order {order.service_id}, which was there before."
         more = outcome.failure.cause
-        if isinstance(outcome, Unknown):
+        if isinstance(outcome, CreateUnknown):
             more = "It may have created another one."
         return replace(outcome, failure=replace(outcome.failure, cause=f"{said} {more}"))
 
@@ -288,9 +288,9 @@ class ExchangeFlow:
             try:
                 return await self._adoption.found_again(intent, found.same[0])
             except OrderTaken:
-                return Unknown(OUTCOME_UNKNOWN, intent.id)
+                return CreateUnknown(OUTCOME_UNKNOWN, intent.id)
         if found.same or found.possible or not found.certain:
-            return Unknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
+            return CreateUnknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
         self._journal.intents.mark_not_created(intent.id)
         return NotCreated(NOT_CREATED, "NOT_CREATED")
 
@@ -314,12 +314,12 @@ class ExchangeFlow:
 
     def accept_lower(self, created: Created) -> Created:
         """The user accepted less output than confirmed; anything else that hides it stays."""
-        if created.verdict.standing is not Standing.LOWER or created.order.out_amount is None:
+        if created.verdict.standing is not DepositRelease.LOWER or created.order.out_amount is None:
             return created
         stands = self.accept_output(created.order.service_id, created.order.out_amount)
         return replace(created, verdict=stands)
 
-    def accept_output(self, service_id: str, out_amount: Decimal) -> Verdict:
+    def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
         """The user accepted ``out_amount`` as an order was seen to give it; what stands then.
         Raises JournalUnavailable."""
         return self._journal.orders.accept_output(service_id, out_amount)

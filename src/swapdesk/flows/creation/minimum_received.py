@@ -20,7 +20,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
-from swapdesk.flows.intents.deposit_release import RELEASED, Standing, Verdict
+from swapdesk.flows.intents.deposit_release import RELEASED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, least_units
 from swapdesk.flows.journal.order_merge import untouched
 from swapdesk.flows.notation import table_amount
@@ -99,28 +99,28 @@ def lower_by(agreed: Decimal, given: Decimal | None, tolerance: Decimal) -> Deci
     return missing if missing > tolerance else None
 
 
-def lower(percent: Decimal, *, again: bool = False) -> Verdict:
+def lower(percent: Decimal, *, again: bool = False) -> ReleaseVerdict:
     """The verdict on an order that gives less; ``again``: less than was accepted before."""
     than = "you accepted" if again else "you confirmed"
-    return Verdict(
-        Standing.LOWER,
+    return ReleaseVerdict(
+        DepositRelease.LOWER,
         f"This order gives {percent:.2f}% less than {than}."
         " The address stays hidden until you accept that.",
     )
 
 
-def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> Verdict | None:
+def output_now(tracked: TrackedOrder, seen: Order, tolerance: Decimal) -> ReleaseVerdict | None:
     """What the estimate in ``seen`` makes of the standing of ``tracked``; None for no change."""
     intent = tracked.intent
-    if intent is None or tracked.standing not in (Standing.RELEASED, Standing.LOWER):
+    if intent is None or tracked.standing not in (DepositRelease.RELEASED, DepositRelease.LOWER):
         return None
     if deposit_arrived(seen):
-        return RELEASED if tracked.standing is Standing.LOWER else None
+        return RELEASED if tracked.standing is DepositRelease.LOWER else None
     if intent.fixed or seen.out_amount is None or not untouched(seen):
         return None
     percent = lower_by(agreed_output(intent, tracked.accepted), seen.out_amount, tolerance)
     if percent is None:
-        return RELEASED if tracked.standing is Standing.LOWER else None
+        return RELEASED if tracked.standing is DepositRelease.LOWER else None
     verdict = lower(percent, again=tracked.accepted is not None)
     return None if tracked.withheld == verdict.withheld else verdict
 
@@ -144,7 +144,7 @@ class LowerOutput:
 
 def lower_output(tracked: TrackedOrder | None) -> LowerOutput | None:
     """What the user may accept of an order that gives less; None where that is not the question."""
-    if tracked is None or tracked.standing is not Standing.LOWER or tracked.intent is None:
+    if tracked is None or tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
     if given is None:

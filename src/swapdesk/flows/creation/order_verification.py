@@ -31,8 +31,8 @@ from swapdesk.flows.intents.deposit_release import (
     NO_SUCH_TEXT,
     RELEASED,
     UNREPEATED,
-    Standing,
-    Verdict,
+    DepositRelease,
+    ReleaseVerdict,
 )
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.journal import Journal
@@ -63,11 +63,11 @@ class OrderCheck:
         return not self.hard and self.lower_by is None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReleaseVerdict:
         """What follows for the deposit address once the service has repeated the order."""
         if self.hard:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
-            return Verdict(Standing.DIFFERS, text)
+            return ReleaseVerdict(DepositRelease.DIFFERS, text)
         if self.lower_by is not None:
             return lower(self.lower_by)
         return RELEASED
@@ -219,7 +219,7 @@ class Created:
 
     order: Order
     check: OrderCheck
-    verdict: Verdict
+    verdict: ReleaseVerdict
     found_again: bool = False
     missing: bool = False
 
@@ -238,7 +238,7 @@ class NotCreated:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class CreateUnknown:
     """The outcome is not known and journaled as such; ``candidates`` match if there are several."""
 
     failure: Failure
@@ -246,7 +246,7 @@ class Unknown:
     candidates: tuple[Order, ...] = ()
 
 
-CreateOutcome = Created | NotCreated | Unknown
+CreateOutcome = Created | NotCreated | CreateUnknown
 
 
 LATEST = timedelta(minutes=1)
@@ -286,7 +286,7 @@ class Adoption:
             resolved=found_again,
             request_id=request_id,
         )
-        if stands.standing is not Standing.UNREPEATED:
+        if stands.standing is not DepositRelease.UNREPEATED:
             return Created(order, check, stands, found_again)
         return await self._repeat(Created(order, check, stands, found_again), intent)
 
@@ -319,13 +319,13 @@ class Adoption:
                 return replace(created, verdict=stands)
             if repeated.deposit_address is None:
                 break
-        return replace(created, verdict=Verdict(Standing.UNREPEATED, NO_ADDRESS_TEXT))
+        return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
 
     def _unheard_of(self, created: Created, intent: Intent) -> Created:
         """The service knows no order of this id. Soon after the create it may only be late."""
-        verdict = Verdict(Standing.UNREPEATED, NO_SUCH_TEXT)
+        verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
         if self._clock.now() - intent.valid_until > LATEST:
-            never = Verdict(Standing.DIFFERS, NO_SUCH_TEXT)
+            never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)
             verdict = self._journal.orders.settle(created.order.service_id, never)
         return replace(created, verdict=verdict, missing=True)
 

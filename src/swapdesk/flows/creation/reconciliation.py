@@ -52,13 +52,13 @@ class Reconciled:
     certain: bool
 
 
-class Match(Enum):
+class OrderMatch(Enum):
     SAME = "same"
     POSSIBLE = "possible"
     OTHER = "other"
 
 
-def match(intent: Intent, order: Order, *, since: datetime) -> Match:
+def match(intent: Intent, order: Order, *, since: datetime) -> OrderMatch:
     """Whether ``order`` is what ``intent`` became.
 
     A field that contradicts decides; a field that is absent decides nothing.
@@ -82,8 +82,8 @@ def match(intent: Intent, order: Order, *, since: datetime) -> Match:
         else abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE,
     ]
     if False in known:
-        return Match.OTHER
-    return Match.POSSIBLE if None in known else Match.SAME
+        return OrderMatch.OTHER
+    return OrderMatch.POSSIBLE if None in known else OrderMatch.SAME
 
 
 async def find_order(
@@ -113,8 +113,8 @@ async def find_order(
             certain = False
             continue
         certain = whole and api.server_now() - sent_at < WINDOW
-        same = tuple(order for order, verdict in judged if verdict is Match.SAME)
-        possible = tuple(order for order, verdict in judged if verdict is Match.POSSIBLE)
+        same = tuple(order for order, verdict in judged if verdict is OrderMatch.SAME)
+        possible = tuple(order for order, verdict in judged if verdict is OrderMatch.POSSIBLE)
         if same:
             return Reconciled(same, possible, certain=True)
     return Reconciled((), possible, certain=certain)
@@ -122,7 +122,7 @@ async def find_order(
 
 async def orders_since(
     api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
-) -> tuple[list[tuple[Order, Match]], bool]:
+) -> tuple[list[tuple[Order, OrderMatch]], bool]:
     """Every order since a create was sent that may be of ``intent``, read in full, and whether
     these are all of them. ``sent_at`` is by the service's clock. Raises ClientError."""
     since = sent_at - SKEW
@@ -130,16 +130,18 @@ async def orders_since(
     judged = [
         await _judge(api, intent, one, since) for one in listed if one.service_id not in known
     ]
-    found: list[tuple[Order, Match]] = [pair for pair in judged if pair[1] is not Match.OTHER]
+    found: list[tuple[Order, OrderMatch]] = [
+        pair for pair in judged if pair[1] is not OrderMatch.OTHER
+    ]
     return found, whole and api.server_now() - sent_at < WINDOW
 
 
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
-) -> tuple[Order, Match]:
+) -> tuple[Order, OrderMatch]:
     """Judge a listed order; one that does not say enough is read in full first."""
     verdict = match(intent, order, since=since)
-    if verdict is Match.POSSIBLE:
+    if verdict is OrderMatch.POSSIBLE:
         order = await api.get_order(order.service_id)
         verdict = match(intent, order, since=since)
     return order, verdict

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from swapdesk.client.concurrency import together
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_verification import Created, NotCreated, Unknown
+from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import JournaledOrder, StepState
@@ -26,7 +26,7 @@ class ResumeReport:
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
-    unknown: list[tuple[Intent, Unknown]] = field(default_factory=list)
+    unknown: list[tuple[Intent, CreateUnknown]] = field(default_factory=list)
     elsewhere: list[Intent] = field(default_factory=list)
     left: list[Intent] = field(default_factory=list)
     problem: str | None = None

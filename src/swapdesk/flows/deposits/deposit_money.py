@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.orders.order_status import reported_status, short_place, withheld_next
@@ -45,7 +45,7 @@ def deposit_money(
         where = "in your wallet, or on its way to the deposit address"
         return _said(where, "you: f opens the payment; do not pay it by hand", "you: f opens it")
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
-    payment = tracked.batch_payment if tracked.standing is Standing.FOREIGN else None
+    payment = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None
     if payment is not None and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         return _said(payment.money, f"{payment.actor}: {payment.due}", payment.actor)
     if tracked.withheld is not None and not state.ended:

@@ -15,7 +15,7 @@ from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFau
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.outgoing_writes import CallLog, JournaledCall
+from swapdesk.flows.journal.outgoing_writes import OutgoingWrite, OutgoingWrites
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.place import ChainLink
@@ -41,7 +41,7 @@ class DepositWays:
         chains: Callable[[], Sequence[ChainLink]],
         faucet: Callable[[], SandboxFaucet | None],
         clock: Clock,
-        calls: CallLog,
+        calls: OutgoingWrites,
         *,
         live: bool,
     ) -> None:
@@ -99,7 +99,7 @@ class DepositWays:
             return SENT_BEFORE
         return None if payment.by_wallet else MAY_BE_PAID
 
-    def payment(self, service_id: str) -> JournaledCall | str | None:
+    def payment(self, service_id: str) -> OutgoingWrite | str | None:
         """The payment of an order that stands in the journal; a sentence where it has none."""
         try:
             return self._calls.payment_of(service_id)
@@ -110,13 +110,13 @@ class DepositWays:
     def paid(self, tracked: TrackedOrder) -> bool:
         """Whether the deposit is known to have left."""
         payment = self.payment(tracked.service_id)
-        return isinstance(payment, JournaledCall) and payment.state is StepState.ACKED
+        return isinstance(payment, OutgoingWrite) and payment.state is StepState.ACKED
 
     def under_way(self, tracked: TrackedOrder) -> bool:
         """Whether the wallet began to pay it, and how that ends is not known."""
         payment = self.payment(tracked.service_id)
         return (
-            isinstance(payment, JournaledCall)
+            isinstance(payment, OutgoingWrite)
             and payment.by_wallet
             and payment.state is not StepState.ACKED
         )

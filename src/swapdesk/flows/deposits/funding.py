@@ -17,7 +17,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.outgoing_writes import PAYMENT, CallLog, PaidBefore
+from swapdesk.flows.journal.outgoing_writes import PAYMENT, OutgoingWrites, PaidBefore
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -49,7 +49,7 @@ class NotFunded:
 class SandboxFaucet:
     """Pays an order once; ``calls`` remembers the payments of every process on this journal."""
 
-    def __init__(self, control: SandboxControl, clock: Clock, calls: CallLog) -> None:
+    def __init__(self, control: SandboxControl, clock: Clock, calls: OutgoingWrites) -> None:
         self._control = control
         self._clock = clock
         self._calls = calls
@@ -105,7 +105,7 @@ class SandboxFaucet:
             log.warning("the end of payment %d is not in the journal: %s", call_id, unavailable)
 
 
-def settle_payments(calls: CallLog, known: Callable[[str], TrackedOrder | None]) -> None:
+def settle_payments(calls: OutgoingWrites, known: Callable[[str], TrackedOrder | None]) -> None:
     """Commit as done every payment from the faucet that got no answer and whose order has its
     deposit: nobody has to ask what became of it. Raises JournalUnavailable."""
     for call in calls.unresolved():

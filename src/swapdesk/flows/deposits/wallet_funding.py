@@ -33,8 +33,8 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.outgoing_writes import (
     WALLET_PAYMENT,
-    CallLog,
-    JournaledCall,
+    OutgoingWrite,
+    OutgoingWrites,
     PaidBefore,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -136,7 +136,7 @@ class PaymentEntry(Entry):
     is gone on with."""
 
     def __init__(
-        self, calls: CallLog, service_id: str, account: str, earlier: JournaledCall | None
+        self, calls: OutgoingWrites, service_id: str, account: str, earlier: OutgoingWrite | None
     ) -> None:
         self._calls = calls
         self._service_id = service_id
@@ -178,7 +178,7 @@ class PaymentEntry(Entry):
         log.warning("the end of payment %s is not in the journal: %s", self._id, unavailable)
 
 
-def settled(call: JournaledCall) -> bool:
+def settled(call: OutgoingWrite) -> bool:
     """Whether it is known how a payment ended."""
     return call.state not in (StepState.SENT, StepState.UNKNOWN)
 
@@ -367,7 +367,7 @@ def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
-def _paid_before(earlier: JournaledCall | None, kept: SignedTransaction | None) -> Outcome | None:
+def _paid_before(earlier: OutgoingWrite | None, kept: SignedTransaction | None) -> Outcome | None:
     if earlier is None:
         return None
     if kept is not None:
@@ -378,7 +378,7 @@ def _paid_before(earlier: JournaledCall | None, kept: SignedTransaction | None) 
     return _paid_by(earlier)
 
 
-def _paid_by(call: JournaledCall, hash_: str | None = None) -> Outcome:
+def _paid_by(call: OutgoingWrite, hash_: str | None = None) -> Outcome:
     said = SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
     return refused(PAID_BEFORE, Failure(said, PAID, "the venue"), hash_)
 

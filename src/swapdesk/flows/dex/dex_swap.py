@@ -32,7 +32,7 @@ from swapdesk.flows.creation.dex_transaction import (
     transaction_of,
 )
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
-from swapdesk.flows.creation.order_verification import Created, NotCreated, Unknown
+from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_ending import DexEnding, Stopped, ended, goes_on, reverted
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission, asked
 from swapdesk.flows.dex.dex_plan import SwapPlan
@@ -393,7 +393,7 @@ class _Work:
             return known.order
         return await self._api.get_order(service_id)
 
-    def _adopted(self, outcome: Created | NotCreated | Unknown) -> Order:
+    def _adopted(self, outcome: Created | NotCreated | CreateUnknown) -> Order:
         if isinstance(outcome, Created):
             self._ending.order_id = outcome.order.service_id
             if outcome.check.hard:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Standing(StrEnum):
+class DepositRelease(StrEnum):
     """Stored with the order in the journal."""
 
     FOREIGN = "foreign"
@@ -28,17 +28,29 @@ class Standing(StrEnum):
     RELEASED = "released"
 
 
-MAY_FOLLOW: dict[Standing, frozenset[Standing]] = {
-    Standing.FOREIGN: frozenset({Standing.UNREPEATED, Standing.DIFFERS, Standing.CONTRADICTS}),
-    Standing.UNREPEATED: frozenset(
-        {Standing.LOWER, Standing.DIFFERS, Standing.CONTRADICTS, Standing.RELEASED}
+MAY_FOLLOW: dict[DepositRelease, frozenset[DepositRelease]] = {
+    DepositRelease.FOREIGN: frozenset(
+        {DepositRelease.UNREPEATED, DepositRelease.DIFFERS, DepositRelease.CONTRADICTS}
     ),
-    Standing.LOWER: frozenset(
-        {Standing.LOWER, Standing.DIFFERS, Standing.CONTRADICTS, Standing.RELEASED}
+    DepositRelease.UNREPEATED: frozenset(
+        {
+            DepositRelease.LOWER,
+            DepositRelease.DIFFERS,
+            DepositRelease.CONTRADICTS,
+            DepositRelease.RELEASED,
+        }
     ),
-    Standing.RELEASED: frozenset({Standing.LOWER, Standing.CONTRADICTS}),
-    Standing.DIFFERS: frozenset({Standing.CONTRADICTS}),
-    Standing.CONTRADICTS: frozenset(),
+    DepositRelease.LOWER: frozenset(
+        {
+            DepositRelease.LOWER,
+            DepositRelease.DIFFERS,
+            DepositRelease.CONTRADICTS,
+            DepositRelease.RELEASED,
+        }
+    ),
+    DepositRelease.RELEASED: frozenset({DepositRelease.LOWER, DepositRelease.CONTRADICTS}),
+    DepositRelease.DIFFERS: frozenset({DepositRelease.CONTRADICTS}),
+    DepositRelease.CONTRADICTS: frozenset(),
 }
 
 FOREIGN_TEXT = "This order was not confirmed at this desk; its deposit address stays hidden."
@@ -49,21 +61,21 @@ NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and not
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReleaseVerdict:
     """A standing with the sentence that says why; the sentence is None only when released."""
 
-    standing: Standing
+    standing: DepositRelease
     withheld: str | None
 
     @property
     def payable(self) -> bool:
-        return self.standing is Standing.RELEASED
+        return self.standing is DepositRelease.RELEASED
 
 
-FOREIGN = Verdict(Standing.FOREIGN, FOREIGN_TEXT)
-UNREPEATED = Verdict(Standing.UNREPEATED, UNREPEATED_TEXT)
-RELEASED = Verdict(Standing.RELEASED, None)
+FOREIGN = ReleaseVerdict(DepositRelease.FOREIGN, FOREIGN_TEXT)
+UNREPEATED = ReleaseVerdict(DepositRelease.UNREPEATED, UNREPEATED_TEXT)
+RELEASED = ReleaseVerdict(DepositRelease.RELEASED, None)
 
 
-def contradiction(reason: str) -> Verdict:
-    return Verdict(Standing.CONTRADICTS, f"Do not pay this order: {reason}.")
+def contradiction(reason: str) -> ReleaseVerdict:
+    return ReleaseVerdict(DepositRelease.CONTRADICTS, f"Do not pay this order: {reason}.")

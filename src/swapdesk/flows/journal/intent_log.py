@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from swapdesk.clock import Clock
-from swapdesk.flows.intents.deposit_release import Verdict
+from swapdesk.flows.intents.deposit_release import ReleaseVerdict
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import (
     JournalFile,
@@ -103,10 +103,10 @@ class IntentLog:
         order: Order,
         *,
         source: Source,
-        verdict: Verdict,
+        verdict: ReleaseVerdict,
         resolved: bool = False,
         request_id: str | None = None,
-    ) -> Verdict:
+    ) -> ReleaseVerdict:
         """Commit the order an intent became, before it is shown; what stands afterwards.
         ``request_id`` is that of the answer; one that is known already stays without it.
 

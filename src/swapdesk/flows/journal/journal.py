@@ -21,7 +21,7 @@ from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.order_log import OrderLog
-from swapdesk.flows.journal.outgoing_writes import CallLog, CreateRequests
+from swapdesk.flows.journal.outgoing_writes import CreateRequests, OutgoingWrites
 from swapdesk.flows.journal.transaction_log import TransactionLog
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog, WithdrawalLog
 
@@ -32,7 +32,7 @@ class Journal:
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._beside: JournalFile | None = None
+        self._second: JournalFile | None = None
         self.orders = OrderLog(file, clock)
         self.intents = IntentLog(file, clock, self.orders)
         self.swaps = DexLog(file, clock)
@@ -40,7 +40,7 @@ class Journal:
         self.bundles = BundleLog(file, clock)
         self.payments = WalletPaymentLog(file, clock)
         self.withdrawals = WithdrawalLog(file, clock)
-        self.calls = CallLog(file, clock, self.orders)
+        self.calls = OutgoingWrites(file, clock, self.orders)
         self.transactions = TransactionLog(file)
         self.create_requests = CreateRequests(file)
 
@@ -56,11 +56,11 @@ class Journal:
 
     def order_writer(self) -> OrderLog:
         """The orders over a connection of their own, to be written from a thread."""
-        if self._beside is None:
-            self._beside = self._file.beside()
-        return OrderLog(self._beside, self._clock)
+        if self._second is None:
+            self._second = self._file.second_connection()
+        return OrderLog(self._second, self._clock)
 
     def close(self) -> None:
-        if self._beside is not None:
-            self._beside.close()
+        if self._second is not None:
+            self._second.close()
         self._file.close()

@@ -69,7 +69,7 @@ class JournalFile:
             return cls(None, problem)
         return cls(connection, None, path)
 
-    def beside(self) -> JournalFile:
+    def second_connection(self) -> JournalFile:
         """Another connection to the same file, for writes from one thread at a time."""
         if self._path is None or self._connection is None:
             return JournalFile(None, self.problem)

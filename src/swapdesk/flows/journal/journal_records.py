@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
-from swapdesk.flows.intents.deposit_release import Verdict
+from swapdesk.flows.intents.deposit_release import ReleaseVerdict
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import ProcessIdentity
 from swapdesk.wire.orders import Order
@@ -73,7 +73,7 @@ class JournaledOrder:
     order: Order
     intent_id: str | None
     ended: bool
-    verdict: Verdict
+    verdict: ReleaseVerdict
     first_seen: datetime
     seen_at: datetime
     source: str

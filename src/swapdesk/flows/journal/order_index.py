@@ -11,7 +11,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_schema import NAMED, OF_PAID, PAID_AT, PRESENT
@@ -49,7 +49,7 @@ _RELEASED = f"""
 SELECT json_extract(intent.frozen, '$.token_in.kind') AS kind,
     json_extract(known_order.last, '$.depositAddress') AS address
   FROM known_order INDEXED BY known_order_released JOIN intent ON intent.id = known_order.intent_id
-  WHERE known_order.standing = '{Standing.RELEASED}' AND json_valid(known_order.last)
+  WHERE known_order.standing = '{DepositRelease.RELEASED}' AND json_valid(known_order.last)
 UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
     json_extract(deposit.value, '$.address')
   FROM bundle CROSS JOIN json_each(bundle.built, '$.items') AS item
@@ -92,7 +92,7 @@ class OrderIndex:
     def unrepeated(self) -> list[str]:
         """Orders created here that the service has not repeated yet."""
         rows = self._file.read(
-            f"SELECT service_id FROM known_order WHERE standing = '{Standing.UNREPEATED}'"  # noqa: S608
+            f"SELECT service_id FROM known_order WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
             " AND intent_id > ''",
             (),
         )

@@ -22,14 +22,19 @@ from swapdesk.flows.intents.deposit_release import (
     FOREIGN,
     MAY_FOLLOW,
     RELEASED,
-    Standing,
-    Verdict,
+    DepositRelease,
+    ReleaseVerdict,
     contradiction,
 )
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.journal.order_index import OrderIndex
-from swapdesk.flows.journal.order_merge import contradicts, display_of, fold, newly_linked_deposit
+from swapdesk.flows.journal.order_merge import (
+    contradicts,
+    display_of,
+    merge_order,
+    newly_linked_deposit,
+)
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import Order
@@ -40,7 +45,7 @@ NEWEST_EVENTS = 180
 _SLACK = 20
 
 
-class SeenStates:
+class OrderHistoryLog:
     def __init__(self, file: JournalFile) -> None:
         self._file = file
         self._counts: dict[str, int] = {}
@@ -159,7 +164,7 @@ class OrderLog:
         self._file = file
         self._clock = clock
         self._written = WrittenOrders(file)
-        self._seen = SeenStates(file)
+        self._seen = OrderHistoryLog(file)
         self.index = OrderIndex(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
@@ -175,16 +180,16 @@ class OrderLog:
             raise
         self._written.end()
 
-    def settle(self, service_id: str, verdict: Verdict) -> Verdict:
+    def settle(self, service_id: str, verdict: ReleaseVerdict) -> ReleaseVerdict:
         """Move an order to another standing, where that is allowed; what stands afterwards."""
         with self._file.write() as db:
             return self._settle(db, service_id, verdict)
 
-    def accept_output(self, service_id: str, out_amount: Decimal) -> Verdict:
+    def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
         """The user takes ``out_amount`` (of the token received) for what was confirmed; what
         stands afterwards. Only a lower output is released by that."""
         with self._file.write() as db:
-            stands = self._settle(db, service_id, RELEASED, only_from=Standing.LOWER)
+            stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
                 db.execute(
                     "INSERT OR REPLACE INTO accepted_output (service_id, out_amount) VALUES (?, ?)",
@@ -228,12 +233,16 @@ class OrderLog:
         """Those created here that the service has not repeated yet."""
         return list(self._named(self.index.unrepeated()))
 
-    def verdict(self, service_id: str) -> Verdict | None:
+    def verdict(self, service_id: str) -> ReleaseVerdict | None:
         """What stands of an order, None when the journal has none of this id."""
         rows = self._file.read(
             "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
         )
-        return Verdict(Standing(rows[0]["standing"]), rows[0]["withheld"]) if rows else None
+        return (
+            ReleaseVerdict(DepositRelease(rows[0]["standing"]), rows[0]["withheld"])
+            if rows
+            else None
+        )
 
     def get(self, service_id: str) -> JournaledOrder | None:
         rows = self._file.read("SELECT * FROM order_row WHERE service_id = ?", (service_id,))
@@ -253,10 +262,10 @@ class OrderLog:
         order: Order,
         source: Source,
         *,
-        verdict: Verdict = FOREIGN,
+        verdict: ReleaseVerdict = FOREIGN,
         intent_id: str | None = None,
         ended: bool = False,
-    ) -> Verdict:
+    ) -> ReleaseVerdict:
         """Write the newest state inside a transaction of the caller; what stands afterwards.
 
         What is to be paid, and to whom it goes, is written once: a state that names something
@@ -271,11 +280,11 @@ class OrderLog:
         db: sqlite3.Connection,
         order: Order,
         source: Source,
-        verdict: Verdict = FOREIGN,
+        verdict: ReleaseVerdict = FOREIGN,
         intent_id: str | None = None,
         *,
         ended: bool,
-    ) -> Verdict | None:
+    ) -> ReleaseVerdict | None:
         """As :meth:`put`; None when the standing of a known order is where it was."""
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
@@ -283,7 +292,7 @@ class OrderLog:
         known = self._written.last(db, order.service_id)
         if known is None or _differs(known, order):
             self._seen.add(db, order.service_id, lean, now, source)
-        kept = order if known is None else fold(known, order) or known
+        kept = order if known is None else merge_order(known, order) or known
         if kept == order:
             # The tracker holds this one, so that there are not two of each.
             kept = order
@@ -336,16 +345,16 @@ class OrderLog:
         self,
         db: sqlite3.Connection,
         service_id: str,
-        verdict: Verdict,
+        verdict: ReleaseVerdict,
         *,
-        only_from: Standing | None = None,
-    ) -> Verdict:
+        only_from: DepositRelease | None = None,
+    ) -> ReleaseVerdict:
         row = db.execute(
             "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
         ).fetchone()
         if row is None:
             return verdict
-        stands = Verdict(Standing(row["standing"]), row["withheld"])
+        stands = ReleaseVerdict(DepositRelease(row["standing"]), row["withheld"])
         if verdict.standing not in MAY_FOLLOW[stands.standing]:
             return stands
         if only_from is not None and stands.standing is not only_from:
@@ -377,7 +386,7 @@ class OrderLog:
             order=order,
             intent_id=row["intent_id"],
             ended=bool(row["ended"]),
-            verdict=Verdict(Standing(row["standing"]), row["withheld"]),
+            verdict=ReleaseVerdict(DepositRelease(row["standing"]), row["withheld"]),
             first_seen=datetime.fromisoformat(row["first_seen"]),
             seen_at=datetime.fromisoformat(row["seen_at"]),
             source=row["source"],

@@ -25,7 +25,7 @@ from decimal import Context, Decimal
 from typing import Any
 from urllib.parse import unquote
 
-from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 PROGRESS: tuple[DisplayStatus, ...] = (
@@ -115,11 +115,11 @@ def display_of(order: Order) -> str | None:
 
 
 def _by_numbers(order: Order, status: int) -> DisplayStatus | None:
-    if status == OrderStatus.EXCHANGING and order.in_status == LegStatus.SENDING:
+    if status == OrderStatusCode.EXCHANGING and order.in_status == LegStatus.SENDING:
         private = order.anonymous is True
         between = DisplayStatus.SENDING_TO_INTERMEDIARY
         return between if private else DisplayStatus.SENDING_TO_RECEIVER
-    if status == OrderStatus.ANONYMIZING and order.out_status in _BY_SECOND_LEG:
+    if status == OrderStatusCode.ANONYMIZING and order.out_status in _BY_SECOND_LEG:
         return _BY_SECOND_LEG[order.out_status]
     return _BY_STATUS.get(status)
 
@@ -146,7 +146,7 @@ def may_follow(before: str | None, after: str | None) -> bool:
     return PROGRESS.index(DisplayStatus(after)) >= PROGRESS.index(DisplayStatus(before))
 
 
-def fold(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
+def merge_order(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
     """The order to keep after ``seen`` arrived, or None when nothing changes. ``others`` is what
     :func:`other_objects` says of the two, where the caller knows.
 
@@ -296,7 +296,7 @@ FIGURES = frozenset({"modified", "out_amount", "in_amount_usd", "out_amount_usd"
 _UNDER_WAY = frozenset(PROGRESS) - {DisplayStatus.WAITING_FOR_DEPOSIT}
 
 
-def only_figures(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
+def only_volatile_fields(known: Order, seen: Order, others: Collection[str] | None = None) -> bool:
     """Whether two states of an order under way differ in :data:`FIGURES` alone. ``others`` is
     what ``other_objects`` says of the two, where the caller knows.
 

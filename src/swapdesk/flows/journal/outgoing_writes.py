@@ -38,13 +38,13 @@ PAYMENTS = (PAYMENT, WALLET_PAYMENT, BUNDLE_PAYMENT)
 class PaidBefore(Exception):
     """A payment of this order left before and was not refused; nothing may be paid again."""
 
-    def __init__(self, call: JournaledCall) -> None:
+    def __init__(self, call: OutgoingWrite) -> None:
         super().__init__(f"a payment of order {call.service_id} is {call.state}")
         self.call = call
 
 
 @dataclass(frozen=True)
-class JournaledCall:
+class OutgoingWrite:
     """One call. ``service_id`` is the order it created, when the answer named one, or the
     order it paid; ``hash`` the newest transaction that was signed for it."""
 
@@ -74,7 +74,7 @@ class JournaledCall:
         return self.path == WALLET_PAYMENT
 
 
-class CallLog:
+class OutgoingWrites:
     """Every method raises JournalUnavailable when the journal cannot be written."""
 
     def __init__(self, file: JournalFile, clock: Clock, orders: OrderLog) -> None:
@@ -122,7 +122,7 @@ class CallLog:
             assert added.lastrowid is not None  # an INSERT just happened
             return added.lastrowid
 
-    def payment_of(self, service_id: str) -> JournaledCall | None:
+    def payment_of(self, service_id: str) -> OutgoingWrite | None:
         """The payment of an order that left and was not refused, by whichever process."""
         rows = self._file.read(_PAYMENT_OF, _payment_values(service_id))
         return _call_of(rows[0]) if rows else None
@@ -170,7 +170,7 @@ class CallLog:
         """Commit that nobody knows whether it happened."""
         self._settle(call_id, StepState.UNKNOWN, status, request_id, code)
 
-    def unresolved(self) -> list[JournaledCall]:
+    def unresolved(self) -> list[OutgoingWrite]:
         """Calls without a known outcome, oldest first; also those a crash interrupted. What a
         bundle pays is told with its batch."""
         rows = self._file.read(
@@ -232,8 +232,8 @@ def end_bundle_payments(
     )
 
 
-def _call_of(row: sqlite3.Row) -> JournaledCall:
-    return JournaledCall(
+def _call_of(row: sqlite3.Row) -> OutgoingWrite:
+    return OutgoingWrite(
         id=row["id"],
         method=row["method"],
         path=row["path"],

@@ -21,7 +21,7 @@ from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 
 
-class Role(StrEnum):
+class TransactionRole(StrEnum):
     """What a transaction did for its order."""
 
     DEPOSIT = "deposit"
@@ -53,7 +53,7 @@ class Sender(StrEnum):
 class OrderTransaction:
     """``address`` is where a bundle paid the order's deposit; None where the order says it."""
 
-    role: Role
+    role: TransactionRole
     hash: str
     fate: Fate
     by: Sender
@@ -91,17 +91,23 @@ class TransactionLog:
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
         for row in self._rows(_STEPS, _OF_INTENT, service_id, APPROVE, RESET, SWAP):
             if (fate := _fate(row)) is not None:
-                yield row["service_id"], _made(row, Role(row["name"]), fate, Sender.WALLET)
+                yield (
+                    row["service_id"],
+                    _made(row, TransactionRole(row["name"]), fate, Sender.WALLET),
+                )
         for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id, "evm"):
             fate = Fate.CONFIRMED if row["state"] == BundleState.CONFIRMED else Fate.FAILED
-            yield row["service_id"], _made(row, Role.BUNDLE, fate, Sender.BATCH, row["address"])
+            yield (
+                row["service_id"],
+                _made(row, TransactionRole.BUNDLE, fate, Sender.BATCH, row["address"]),
+            )
         for row in self._rows(_PARTS, _OF_PART, service_id, Paying.PART):
             if (fate := _fate(row)) is not None:
-                yield row["service_id"], _made(row, Role.DEPOSIT, fate, Sender.BATCH)
+                yield row["service_id"], _made(row, TransactionRole.DEPOSIT, fate, Sender.BATCH)
         for row in self._rows(_CALLS, _OF_ORDER, service_id, PAYMENT, WALLET_PAYMENT):
             yield from _paid(row)
         for row in self._rows(_TOLD, _OF_ORDER, service_id):
-            yield row["service_id"], _made(row, Role.DEPOSIT, Fate.SEEN, Sender.SERVICE)
+            yield row["service_id"], _made(row, TransactionRole.DEPOSIT, Fate.SEEN, Sender.SERVICE)
 
     def _rows(
         self, query: str, one: str, service_id: str | None, *values: str
@@ -121,7 +127,7 @@ def _by_order(
 
 
 def _made(
-    row: sqlite3.Row, role: Role, fate: Fate, by: Sender, address: str | None = None
+    row: sqlite3.Row, role: TransactionRole, fate: Fate, by: Sender, address: str | None = None
 ) -> OrderTransaction:
     return OrderTransaction(role, row["hash"], fate, by, address)
 
@@ -132,7 +138,10 @@ def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
         faucet = row["path"] == PAYMENT
         by = Sender.FAUCET if faucet else Sender.WALLET
         # A faucet answers when it has sent, and nobody here looks at the chain after it.
-        yield row["service_id"], _made(row, Role.DEPOSIT, Fate.SENT if faucet else fate, by)
+        yield (
+            row["service_id"],
+            _made(row, TransactionRole.DEPOSIT, Fate.SENT if faucet else fate, by),
+        )
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:

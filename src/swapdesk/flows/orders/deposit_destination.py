@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from swapdesk.flows.journal.order_merge import display_of, ended, linked_deposit
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 
-_PAYS = frozenset({Role.DEPOSIT, Role.BUNDLE})
+_PAYS = frozenset({TransactionRole.DEPOSIT, TransactionRole.BUNDLE})
 
 
 def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
@@ -58,7 +58,7 @@ ON_ITS_WAY = "this desk sent the deposit there; do not send to it again"
 
 
 @dataclass(frozen=True)
-class PaidPlace:
+class DepositDestination:
     """``memo`` went along with the deposit; ``arrived``: the service has seen it."""
 
     address: str
@@ -71,7 +71,9 @@ class PaidPlace:
         return ARRIVED if self.arrived else ON_ITS_WAY
 
 
-def paid_place(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> PaidPlace | None:
+def deposit_destination(
+    tracked: TrackedOrder, made: Sequence[OrderTransaction]
+) -> DepositDestination | None:
     """None where nothing was paid as far as anybody knows, or the place is not known."""
     order, own = tracked.order, own_payment(made)
     arrived = deposit_arrived(order)
@@ -82,4 +84,4 @@ def paid_place(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> PaidP
     if address is None:
         return None
     memo = order.deposit_tag if address == order.deposit_address else None
-    return PaidPlace(address, memo, arrived)
+    return DepositDestination(address, memo, arrived)

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import copied_amount, iso
-from swapdesk.flows.orders.deposit_destination import deposit_hash, paid_place
+from swapdesk.flows.orders.deposit_destination import deposit_destination, deposit_hash
 from swapdesk.flows.orders.order_fields import kept_by_provider, route_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -134,7 +134,7 @@ def _write_whole(path: Path, content: bytes) -> None:
 def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction]) -> dict[str, Any]:
     order, intent, status = tracked.order, tracked.intent, order_status(tracked, now, made)
     sent, received = tracked.symbols
-    hidden, place = tracked.withheld is not None, paid_place(tracked, made)
+    hidden, place = tracked.withheld is not None, deposit_destination(tracked, made)
     return {
         "serviceId": order.service_id,
         "created": order.created,
@@ -164,8 +164,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "recipientLabel": intent.recipient_label if intent is not None else None,
         "recipientMemo": order.receiver_tag,
         "depositHash": deposit_hash(order, made),
-        "approveHash": _hashes(made, Role.RESET, Role.APPROVE),
-        "swapHash": _hashes(made, Role.SWAP),
+        "approveHash": _hashes(made, TransactionRole.RESET, TransactionRole.APPROVE),
+        "swapHash": _hashes(made, TransactionRole.SWAP),
         "payoutHash": payout_hash(order),
         "refundAddress": order.refund_address,
         "refundAmount": order.refund_amount,
@@ -180,7 +180,7 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
     }
 
 
-def _hashes(made: Sequence[OrderTransaction], *roles: Role) -> str | None:
+def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
     """Of several, one after the other; those that failed moved nothing."""
     found = [one.hash for one in made if one.role in roles and one.fate is not Fate.FAILED]
     return " ".join(found) or None

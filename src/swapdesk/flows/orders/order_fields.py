@@ -163,7 +163,7 @@ def refund_chain(order: Order) -> str:
     return named or ""
 
 
-class Outcome(Enum):
+class ProceedsOutcome(Enum):
     """Whether what there is to get is ahead, was got, was to be got, or the deposit came back."""
 
     AHEAD = "ahead"
@@ -177,7 +177,7 @@ class Proceeds:
     """``amount`` of ``symbol``: of the bought token, or of the sold one that came back. None
     where the service does not say how much."""
 
-    outcome: Outcome
+    outcome: ProceedsOutcome
     amount: Decimal | None
     symbol: str
 
@@ -196,37 +196,41 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
     sent, received = symbols(order, intent)
     display = display_of(order)
     if display == DisplayStatus.REFUNDED:
-        return Proceeds(Outcome.CAME_BACK, order.refund_amount, sent)
+        return Proceeds(ProceedsOutcome.CAME_BACK, order.refund_amount, sent)
     if display == DisplayStatus.SWAP_COMPLETED:
-        return Proceeds(Outcome.GOT, order.out_amount, received)
-    outcome = Outcome.MISSED if ended(display) else Outcome.AHEAD
+        return Proceeds(ProceedsOutcome.GOT, order.out_amount, received)
+    outcome = ProceedsOutcome.MISSED if ended(display) else ProceedsOutcome.AHEAD
     return Proceeds(outcome, order.out_amount, received)
 
 
-def get_label(outcome: Outcome, *, theirs: bool = False) -> str:
+def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
     """``You get``, ``You were to get``; ``theirs`` where another person is paid."""
-    if outcome is Outcome.CAME_BACK:
+    if outcome is ProceedsOutcome.CAME_BACK:
         return "Came back"
-    verb = {Outcome.AHEAD: "get", Outcome.GOT: "got", Outcome.MISSED: "were to get"}[outcome]
+    verb = {
+        ProceedsOutcome.AHEAD: "get",
+        ProceedsOutcome.GOT: "got",
+        ProceedsOutcome.MISSED: "were to get",
+    }[outcome]
     return f"{'They' if theirs else 'You'} {verb}"
 
 
-def send_label(order: Order, outcome: Outcome, *, doubted: bool = False) -> str:
+def send_label(order: Order, outcome: ProceedsOutcome, *, doubted: bool = False) -> str:
     """``You send``, ``You sent``, ``You were to send``: only what arrived was sent. ``doubted``:
     what was asked for may not be what arrived."""
     if deposit_arrived(order):
         return "Asked for" if doubted else "You sent"
-    return "You were to send" if outcome is Outcome.MISSED else "You send"
+    return "You were to send" if outcome is ProceedsOutcome.MISSED else "You send"
 
 
 def unsaid(found: Proceeds) -> bool:
     """Whether something came back and nobody says how much."""
-    return found.outcome is Outcome.CAME_BACK and found.amount is None
+    return found.outcome is ProceedsOutcome.CAME_BACK and found.amount is None
 
 
 def shown(found: Proceeds) -> tuple[str, str]:
     """Amount and symbol for a list of orders; a dash where nothing comes and nothing came back."""
-    nothing = found.outcome is Outcome.MISSED or found.amount is None
+    nothing = found.outcome is ProceedsOutcome.MISSED or found.amount is None
     return (NOTHING, "") if nothing else (tracker_amount(found.amount), found.symbol)
 
 

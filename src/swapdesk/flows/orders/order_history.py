@@ -31,7 +31,7 @@ Seen = tuple[datetime, str, Order]
 
 
 @dataclass(frozen=True)
-class Step:
+class LegStep:
     """``expected`` times lie ahead and are estimates of the service."""
 
     mark: StepMark
@@ -45,7 +45,7 @@ class Step:
 class Leg:
     title: str
     word: str
-    steps: tuple[Step, ...]
+    steps: tuple[LegStep, ...]
 
 
 _PLACES = (LegStatus.CONFIRMING, LegStatus.EXCHANGING, LegStatus.SENDING, LegStatus.FINISHED)
@@ -120,14 +120,14 @@ def _leg(
         place = len(_PLACES) - 1
     over = ended(display_of(order))
     begun = first or started is not None or place > _LOWEST
-    steps = [Step("past" if begun else "future", started, "created")]
+    steps = [LegStep("past" if begun else "future", started, "created")]
     came = "seen on the chain" if order.is_dex else "deposit seen"
     texts = (came, "exchanging", f"sent to {to}" if last else "sent on", "finished")
     for at, text in enumerate(texts):
         if at > place:
             done_at = end if at == len(texts) - 1 and last else None
             if not over:
-                steps.append(Step("future", done_at, text, expected=done_at is not None))
+                steps.append(LegStep("future", done_at, text, expected=done_at is not None))
             continue
         when = next((time for time, past in states if reached(past) >= at), None)
         # A state that was passed before the desk looked has no time of its own.
@@ -136,7 +136,7 @@ def _leg(
         if at == len(texts) - 1 and last:
             when = order.order_finished_received or when
         now_here = at == place and not over and at < len(texts) - 1
-        steps.append(Step("now" if now_here else "past", when, text))
+        steps.append(LegStep("now" if now_here else "past", when, text))
     trouble = _trouble(order, status, states, first)
     if trouble is not None:
         steps = [replace(step, mark="past") if step.mark == "now" else step for step in steps]
@@ -169,11 +169,11 @@ def _word(status: int | None, begun: bool, place: int) -> str:
 
 def _trouble(
     order: Order, status: int | None, states: Sequence[tuple[datetime, Order]], first: bool
-) -> Step | None:
+) -> LegStep | None:
     """The step at which the leg stopped, if it did."""
     display = display_of(order)
     if status == LegStatus.VERIFYING and not ended(display):
-        return Step("trouble", _since(states, first, status), "on hold", note="now")
+        return LegStep("trouble", _since(states, first, status), "on hold", note="now")
     words = {
         DisplayStatus.EXPIRED: "expired",
         DisplayStatus.FAILED: "failed",
@@ -186,7 +186,7 @@ def _trouble(
     seen = next((time for time, past in states if display_of(past) == display), None)
     at = order.order_finished_received or seen
     quiet = display in (DisplayStatus.EXPIRED, DisplayStatus.DELETED, DisplayStatus.REFUNDED)
-    return Step("ended" if quiet else "trouble", at, text)
+    return LegStep("ended" if quiet else "trouble", at, text)
 
 
 def _since(states: Sequence[tuple[datetime, Order]], first: bool, status: int) -> datetime | None:

@@ -57,7 +57,7 @@ Test = Callable[[_Looked], bool]
 
 
 @dataclass(frozen=True)
-class OrderFilter:
+class FilterLine:
     """A filter line that was understood; an empty one keeps all."""
 
     text: str
@@ -66,7 +66,7 @@ class OrderFilter:
     """The bare ones."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    def looked_up(self, named: Callable[[str], Collection[str]]) -> OrderFilter:
+    def looked_up(self, named: Callable[[str], Collection[str]]) -> FilterLine:
         """The same once the journal was asked, in one question a word, for the orders of which it
         knows an address, hash or request id with that word."""
         return replace(self, named={word: named(word) for word in self.words})
@@ -86,15 +86,15 @@ class OrderFilter:
         return not self.tests
 
 
-EVERYTHING = OrderFilter("", ())
+EVERYTHING = FilterLine("", ())
 
 
-def read_filter(text: str) -> OrderFilter:
+def read_filter(text: str) -> FilterLine:
     """Understand a filter line. Raises FilterProblem."""
     words = text.lower().split()
     asked = [word[1:] if word[0] == "-" and len(word) > 1 else word for word in words]
     bare = [word for word in asked if word[0] not in "<>" and not _FIELD.fullmatch(word)]
-    return OrderFilter(
+    return FilterLine(
         " ".join(words), tuple(_test(word) for word in words), tuple(dict.fromkeys(bare))
     )
 

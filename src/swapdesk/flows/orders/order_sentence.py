@@ -10,7 +10,7 @@ from datetime import datetime
 
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time, day, elapsed, tracker_amount
-from swapdesk.flows.orders.order_fields import Outcome, deposit_doubted, route_of, unsaid
+from swapdesk.flows.orders.order_fields import ProceedsOutcome, deposit_doubted, route_of, unsaid
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.payable_amount import amount_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -40,7 +40,7 @@ def order_sentence(
 def _becomes(tracked: TrackedOrder) -> str:
     """`` to 14.52 ETH``, or what it was to be, or what came back."""
     found = tracked.proceeds
-    words = {Outcome.MISSED: ", was to be", Outcome.CAME_BACK: ", came back"}
+    words = {ProceedsOutcome.MISSED: ", was to be", ProceedsOutcome.CAME_BACK: ", came back"}
     if unsaid(found):
         return f", the {found.symbol} came back"
     return f"{words.get(found.outcome, ' to')} {tracker_amount(found.amount)} {found.symbol}"

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from swapdesk.flows.failure_messages import Level
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
@@ -250,7 +250,7 @@ def order_status(
     own = own_payment(made) if made else tracked.own_payment
     if tracked.withheld is not None or status.evidence.display != DisplayStatus.WAITING_FOR_DEPOSIT:
         own = None
-    batch = tracked.batch_payment if tracked.standing is Standing.FOREIGN else None
+    batch = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None
     better = known_better(_knowledge(tracked, status, own, batch))
     if better is not None:
         status = _said_by_desk(status, better, facts, tracked, own, batch)
@@ -392,7 +392,7 @@ def _knowledge(
     )
 
 
-_UNDECIDED = (Standing.FOREIGN, Standing.UNREPEATED, Standing.LOWER)
+_UNDECIDED = (DepositRelease.FOREIGN, DepositRelease.UNREPEATED, DepositRelease.LOWER)
 """Standings of a withheld order of which nobody decided that it must not be paid."""
 
 

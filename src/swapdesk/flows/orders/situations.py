@@ -18,7 +18,7 @@ from enum import Enum, StrEnum
 from typing import Literal
 
 from swapdesk.flows.failure_messages import Level
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
 from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapStage
@@ -37,7 +37,7 @@ class Certainty(StrEnum):
 
 
 @dataclass(frozen=True)
-class Meaning:
+class SituationRow:
     """A row of the table. Texts are templates; None is what the service's row says there."""
 
     states: tuple[str | None, ...]
@@ -85,7 +85,7 @@ class Knowledge:
     """Its address is withheld for a reason that is to be told."""
     refused: bool
     """Its address is withheld because somebody decided so."""
-    standing: Standing
+    standing: DepositRelease
     in_batch: bool
     batch: PaidTo | None
     swap: SwapStage | None
@@ -98,7 +98,7 @@ class Knowledge:
     def over(self) -> bool:
         return self.late and not self.refused
 
-    def withheld(self, standing: Standing) -> bool:
+    def withheld(self, standing: DepositRelease) -> bool:
         return self.hidden and self.standing is standing
 
 
@@ -172,31 +172,31 @@ class Situation(Enum):
     """What is going on, and with whom the money is."""
 
     # What the desk knows better: a swap on chains that it signs.
-    NOT_SIGNED_YET = Meaning(
+    NOT_SIGNED_YET = SituationRow(
         _WAITING, None, "To be signed", "waiting",
         "The order's transaction is not signed yet",
         "{wallet}", "you", "sign its transaction, or refuse it", None,
         known=lambda known: known.swap is SwapStage.TO_SIGN and not known.late,
     )
-    NOT_SIGNED = Meaning(
+    NOT_SIGNED = SituationRow(
         _ANY, None, "Not signed", "expired",
         "The order's transaction was not signed and nothing is on the chain",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
         known=lambda known: known.swap is SwapStage.NOT_SIGNED,
     )
-    REVERTED = Meaning(
+    REVERTED = SituationRow(
         _WAITING, None, "Failed", "trouble",
         "The order's transaction was executed and failed",
         "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
         known=lambda known: known.swap is SwapStage.REVERTED,
     )
-    NOT_EXECUTED = Meaning(
+    NOT_EXECUTED = SituationRow(
         _WAITING, None, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
         known=lambda known: known.swap is SwapStage.NOT_EXECUTED,
     )
-    EXECUTED = Meaning(
+    EXECUTED = SituationRow(
         _WAITING, None, "Executed", "moving",
         "The order's transaction was executed; the service has not seen it yet",
         "with {venue}, which pays {recipient}.",
@@ -204,172 +204,172 @@ class Situation(Enum):
         known=lambda known: known.swap is SwapStage.EXECUTED,
     )
     # What the desk knows better: a batch that pays, a deadline, an address that is hidden.
-    BATCH_UNDER_WAY = Meaning(
+    BATCH_UNDER_WAY = SituationRow(
         _WAITING, None, "Batch under way", "moving",
         "Its batch is being paid. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
         known=lambda known: known.batch is PaidTo.WAY,
     )
-    PAID_BY_BATCH = Meaning(
+    PAID_BY_BATCH = SituationRow(
         _WAITING, None, "Paid by batch", "moving",
         "Its batch paid the deposit; the service has not seen it yet. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
         known=lambda known: known.batch is PaidTo.ADDRESS,
     )
-    CHAIN_DEADLINE_OVER = Meaning(
+    CHAIN_DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
         "The deadline passed before the service saw this order's transaction",
         "in your wallet, if its transaction was not executed.",
         "the service", "it closes the order", NO_TIME,
         known=lambda known: known.over and known.said is Situation.CHAIN_AWAITED,
     )
-    BATCH_DEADLINE_OVER = Meaning(
+    BATCH_DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
         "The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
         known=lambda known: known.over and known.batch is PaidTo.ACCOUNT,
     )
-    DEADLINE_OVER = Meaning(
+    DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
         "The deadline passed. Do not send to this order any more",
         "{unpaid}", "the service", "it closes the order", NO_TIME,
         known=lambda known: known.over,
     )
-    WITH_BATCH = Meaning(
+    WITH_BATCH = SituationRow(
         _NOT_PAID_YET, None, "With its batch", "waiting", "{withheld}",
         "{batch_money}", "{batch_actor}", "{batch_act}", None,
-        known=lambda known: known.withheld(Standing.FOREIGN) and known.in_batch,
+        known=lambda known: known.withheld(DepositRelease.FOREIGN) and known.in_batch,
     )
-    WITHHELD_FOREIGN = Meaning(
+    WITHHELD_FOREIGN = SituationRow(
         _NOT_PAID_YET, None, "Not of this desk", "waiting", "{withheld}",
         None, "whoever made it", "this desk pays only what was confirmed here", _NOTHING,
-        known=lambda known: known.withheld(Standing.FOREIGN),
+        known=lambda known: known.withheld(DepositRelease.FOREIGN),
     )
-    WITHHELD_UNREPEATED = Meaning(
+    WITHHELD_UNREPEATED = SituationRow(
         _NOT_PAID_YET, None, "Being compared", "waiting", "{withheld}",
         None, "the service", "it repeats the order, then the address is shown", _NOTHING,
-        known=lambda known: known.withheld(Standing.UNREPEATED),
+        known=lambda known: known.withheld(DepositRelease.UNREPEATED),
     )
-    WITHHELD_LOWER = Meaning(
+    WITHHELD_LOWER = SituationRow(
         _NOT_PAID_YET, None, "Gives less", "trouble", "{withheld}",
         None, "you", "accept less, or let it expire", _NOTHING,
-        known=lambda known: known.withheld(Standing.LOWER),
+        known=lambda known: known.withheld(DepositRelease.LOWER),
     )
-    WITHHELD = Meaning(
+    WITHHELD = SituationRow(
         _NOT_PAID_YET, None, "Do not pay", "trouble", "{withheld}",
         None, "you", "do not pay; ask for new quotes", _NOTHING,
         known=lambda known: known.hidden,
     )
-    PAID_BY_DESK = Meaning(
+    PAID_BY_DESK = SituationRow(
         _WAITING, None, "Paid by you", "moving",
         "This desk sent the deposit; the service has not seen it yet. Do not pay it again",
         None, "the service", "it takes note of the deposit{sent_again}", NO_TIME,
         known=lambda known: known.paid and known.said is Situation.WAITING,
     )
-    PAID_LESS = Meaning(
+    PAID_LESS = SituationRow(
         _DONE, None, "Paid less", "done", "The payout arrived",
         None, "nobody", "nothing is left to do", _NOTHING, sign="trouble", settled=True,
         known=lambda known: known.pays_less and known.said is Situation.COMPLETED,
     )
 
     # What the service says: the order is open.
-    NOT_SAID = Meaning(
+    NOT_SAID = SituationRow(
         (None,), _always, "Not known", "waiting", "The service does not say the state",
         "not known; the service does not say the state.",
         "the service", "it says more", NO_TIME, _NOT_KNOWN, sign="unknown",
     )
-    HELD = Meaning(
+    HELD = SituationRow(
         _OPEN, on_hold, "On hold", "trouble",
         "{Holder} holds {moving} for a compliance check; the service does not say what it asks for",
         "{amount}held at {holder}.", "you", _SUPPORT, _NO_DEADLINE,
     )
-    FLAGGED = Meaning(
+    FLAGGED = SituationRow(
         _OPEN, _flagged, "Needs support", "trouble",
         "The service marked this order for support and gives no reason",
         "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
     )
-    LEG_FAILED = Meaning(
+    LEG_FAILED = SituationRow(
         _OPEN, _leg(LegStatus.FAILED), "Exchange failed", "trouble",
         "{Holder} could not finish; the service has not closed the order yet",
         "{amount}with the service.", "the service", "it sends the money on, or back", NO_TIME,
     )
-    LEG_RETURNED = Meaning(
+    LEG_RETURNED = SituationRow(
         _OPEN, _leg(LegStatus.REFUNDED), "Coming back", "back",
         "{Holder} returned the funds; the service has not closed the order",
         "{amount}on its way back.", "the service", "it reports the refund", NO_TIME,
     )
-    LEG_EXPIRED = Meaning(
+    LEG_EXPIRED = SituationRow(
         _OPEN, _leg(LegStatus.EXPIRED), "Closing", "expired",
         "The exchange saw no deposit in time. Do not send to this order any more",
         "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
     )
-    FALLBACK_PAYING = Meaning(
+    FALLBACK_PAYING = SituationRow(
         _OPEN, _leg(LegStatus.FALLBACK), "Paid by fallback", "moving",
         "{Holder} did not finish; the service pays {got} by another way",
         "{got} on its way to {recipient}.", "the service", "it completes the order", "{expected}",
     )
-    CHAIN_AWAITED = Meaning(
+    CHAIN_AWAITED = SituationRow(
         _WAITING, _on_chain, "Waiting for the chain", "waiting",
         "The service has not seen this order's transaction. Nothing is deposited by hand",
         "in your wallet, until the transaction is executed.",
         "the chain", "it executes the order's transaction", "{deadline}", until_deadline=True,
     )
-    DEPOSIT_AHEAD = Meaning(
+    DEPOSIT_AHEAD = SituationRow(
         _WAITING, deposit_arrived, "Deposit seen", "moving",
         "The exchange has seen the deposit; the order still shows waiting. Do not send again",
         "{paid} on its way to {holder}.", "the service", "it confirms the deposit", "{expected}",
     )
-    SETTING_UP = Meaning(
+    SETTING_UP = SituationRow(
         _WAITING, _no_address, "Setting up", "waiting",
         "The service has not given a deposit address yet",
         "in your wallet.", "the service", "it sets up the deposit address", "{deadline}",
         until_deadline=True,
     )
-    WAITING = Meaning(
+    WAITING = SituationRow(
         _WAITING, _always, "Waiting for you", "waiting", "Waiting for the deposit",
         "in your wallet.", "you", "send the deposit{within}", "{deadline}", until_deadline=True,
     )
-    CHAIN_SEEN = Meaning(
+    CHAIN_SEEN = SituationRow(
         _DETECTED, _on_chain, "On the chain", "moving",
         "The order's transaction was seen and is being confirmed",
         "{paid} on its way to {holder}.", "the chain", "it confirms the transaction", "{expected}",
     )
-    DEPOSIT_SEEN = Meaning(
+    DEPOSIT_SEEN = SituationRow(
         _DETECTED, _always, "Deposit seen", "moving",
         "The deposit was seen and is being confirmed",
         "{paid} on its way to {holder}.", "the chain", "it confirms the deposit", "{expected}",
     )
-    EXCHANGING = Meaning(
+    EXCHANGING = SituationRow(
         (DisplayStatus.EXCHANGE_IN_PROGRESS,), _always, "Exchanging", "moving",
         "The exchange is in progress",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
     )
-    TO_MIDDLE = Meaning(
+    TO_MIDDLE = SituationRow(
         (DisplayStatus.SENDING_TO_INTERMEDIARY,), _always, "To the middle", "moving",
         "The first exchange sends to the second",
         "between the two exchanges.", "the chain", "it carries the funds over", "{expected}",
     )
-    AT_MIDDLE = Meaning(
+    AT_MIDDLE = SituationRow(
         (DisplayStatus.REACHED_INTERMEDIARY,), _always, "At the middle", "moving",
         "The funds reached the second exchange",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
     )
-    SECOND_STARTS = Meaning(
+    SECOND_STARTS = SituationRow(
         (DisplayStatus.INITIATING_SECOND_EXCHANGE,), _always, "Second exchange starts", "moving",
         "The second exchange confirms the funds",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
     )
-    SECOND_EXCHANGE = Meaning(
+    SECOND_EXCHANGE = SituationRow(
         (DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,), _always, "Second exchange", "moving",
         "The second exchange is in progress",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
     )
-    PAYING_OUT = Meaning(
+    PAYING_OUT = SituationRow(
         (DisplayStatus.SENDING_TO_RECEIVER,), _always, "Sending{to_label}", "moving",
         "The payout is on its way",
         "{got} on its way to {recipient}.", "the chain", "it confirms the payout", "{expected}",
     )
-    UNKNOWN_STATE = Meaning(
+    UNKNOWN_STATE = SituationRow(
         (OTHER,), _always, "Other ({state_short})", "moving",
         "A state this desk does not know: {state}. Do not send a deposit now",
         "not known; the service names a state of its own.",
@@ -377,117 +377,117 @@ class Situation(Enum):
     )
 
     # What the service says: the payout arrived.
-    COMPLETED_FLAGGED = Meaning(
+    COMPLETED_FLAGGED = SituationRow(
         _DONE, _flagged, "Needs support", "trouble",
         "The payout arrived, and the service marked the order for support without a reason",
         "{got} arrived at {recipient}; the service may hold a rest.",
         "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, stranded=True,
     )
-    PAID_BY_FALLBACK = Meaning(
+    PAID_BY_FALLBACK = SituationRow(
         _DONE, _leg(LegStatus.FALLBACK), "Paid by fallback", "done",
         "The payout arrived. {Holder} did not finish; the service paid it by another way{compared}",
         "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
     )
-    REROUTED = Meaning(
+    REROUTED = SituationRow(
         _DONE, lambda order: bool(order.rerouted), "Rerouted", "done",
         "The payout arrived. {First} failed, {finisher} finished it{compared}",
         "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
     )
-    PART_RETURNED = Meaning(
+    PART_RETURNED = SituationRow(
         _DONE, _part_returned, "Part returned", "done",
         "The payout arrived. More was deposited than asked for, and {back} came back{chain}",
         "{got} arrived at {recipient}; {back} came back{to}.",
         "nobody", "nothing is left to do", _NOTHING, _LIKELY, settled=True,
     )
-    COMPLETED = Meaning(
+    COMPLETED = SituationRow(
         _DONE, _always, "Completed", "done", "The payout arrived",
         "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
     )
 
     # What the service says: the order ended otherwise.
-    NOT_REFUNDABLE = Meaning(
+    NOT_REFUNDABLE = SituationRow(
         (*_EXPIRED, *_FAILED), _arrived_for_good, "Not refundable", "trouble",
         "{paid} arrived and the order did not finish; the service says a refund is not possible"
         " any more",
         "{paid} is with the service or its provider.", "you", _SUPPORT, _NO_DEADLINE,
         settled=True, stranded=True,
     )
-    LATE_STUCK = Meaning(
+    LATE_STUCK = SituationRow(
         _EXPIRED, _arrived_and_stuck, "Came too late", "trouble",
         "The deposit came after the deadline, and no address for a refund is known",
         "{paid} is with the service, after the deadline.",
         "you", _SUPPORT, _NO_DEADLINE, stranded=True,
     )
-    LATE_RETURNING = Meaning(
+    LATE_RETURNING = SituationRow(
         _EXPIRED, deposit_arrived, "Came too late", "trouble",
         "The deposit came after the deadline and goes back{refund_to}",
         "{paid} is with the service, after the deadline.",
         "the service", "it sends the deposit back", NO_TIME, _LIKELY,
     )
-    CHAIN_EXPIRED = Meaning(
+    CHAIN_EXPIRED = SituationRow(
         _EXPIRED, _on_chain, "Expired", "expired",
         "No transaction of this order came{before}. The order is closed",
         "in your wallet, if its transaction was not executed.",
         "nobody", "nothing is left to do", _NOTHING, settled=True,
     )
-    FAILED_STUCK = Meaning(
+    FAILED_STUCK = SituationRow(
         _FAILED, _arrived_and_stuck, "Failed", "trouble",
         "{Holder} could not finish after {paid} arrived",
         "{paid} is with the service.", "you", _SUPPORT, _NO_DEADLINE,
         stranded=True, asks_where=True,
     )
-    FAILED_RETURNING = Meaning(
+    FAILED_RETURNING = SituationRow(
         _FAILED, deposit_arrived, "Refund pending", "trouble",
         "{Holder} could not finish after {paid} arrived. The deposit goes back{refund_to}",
         "{paid} is with the service.",
         "the service", "it sends the deposit back", NO_TIME, _LIKELY,
     )
-    CHAIN_FAILED = Meaning(
+    CHAIN_FAILED = SituationRow(
         _FAILED, _on_chain, "Failed", "trouble",
         "The swap failed on the chain, or was never executed there",
         "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING, _LIKELY, settled=True,
     )
-    NEVER_SET_UP = Meaning(
+    NEVER_SET_UP = SituationRow(
         (*_EXPIRED, *_FAILED), _no_address, "Not set up", "expired",
         "The service never gave a deposit address, so nothing could be paid",
         "in your wallet.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
     )
-    EXPIRED = Meaning(
+    EXPIRED = SituationRow(
         _EXPIRED, _always, "Expired", "expired",
         "No deposit came{before}. The order is closed. Do not send to its address any more",
         "in your wallet, if you sent nothing.",
         "nobody", "do not send to this address any more", _NOTHING, settled=True,
     )
-    FAILED_BEFORE = Meaning(
+    FAILED_BEFORE = SituationRow(
         _FAILED, _leg_known, "Failed", "trouble",
         "The order failed before a deposit arrived. Do not send to it any more",
         "in your wallet, if you sent nothing.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
     )
-    FAILED_UNCLEAR = Meaning(
+    FAILED_UNCLEAR = SituationRow(
         _FAILED, _always, "Failed", "trouble",
         "The order failed; the service does not say whether a deposit arrived",
         "in your wallet if you sent nothing, else with the service.",
         "you", f"if you paid, {_SUPPORT}", _NO_DEADLINE, _NOT_KNOWN,
     )
-    REFUNDED_FIRST_TOKEN = Meaning(
+    REFUNDED_FIRST_TOKEN = SituationRow(
         _BACK, _private_fixed, "Refunded", "back",
         "The private swap at a fixed rate stopped part-way. {Back}, the token you sent,"
         " came back{to}{chain}{kept}",
         "{back} came back{to}{chain_or_origin}.",
         "nobody", "nothing is left to do", _NOTHING, settled=True,
     )
-    REFUNDED = Meaning(
+    REFUNDED = SituationRow(
         _BACK, _always, "Refunded", "back", "{Back} came back{to}{chain}{kept}",
         "{back} came back{to}{chain_or_origin}.",
         "nobody", "nothing is left to do", _NOTHING, settled=True,
     )
-    DELETED_WITH_MONEY = Meaning(
+    DELETED_WITH_MONEY = SituationRow(
         _GONE, deposit_arrived, "Deleted", "trouble",
         "The service deleted the order after a deposit arrived",
         "{paid} is with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
         stranded=True, asks_where=True,
     )
-    DELETED = Meaning(
+    DELETED = SituationRow(
         _GONE, _always, "Deleted", "expired",
         "The service deleted the order. Do not send to it any more",
         "in your wallet, if you sent nothing.",
@@ -495,7 +495,7 @@ class Situation(Enum):
     )
 
     @property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> SituationRow:
         """The row."""
         return self._value_
 

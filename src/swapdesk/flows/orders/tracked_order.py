@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.transaction_log import OrderTransaction
@@ -29,7 +29,7 @@ class TrackedOrder:
     ended: bool
     seen_at: datetime
     source: Source
-    standing: Standing = Standing.RELEASED
+    standing: DepositRelease = DepositRelease.RELEASED
     accepted: Decimal | None = None
     """Output below the confirmed one that the user accepted since, in the token received."""
     in_batch: bool = False
@@ -54,7 +54,7 @@ class TrackedOrder:
     @property
     def being_confirmed(self) -> bool:
         """Made here and hidden only until the service has repeated it; nobody refused it."""
-        return self.withheld is not None and self.standing is Standing.UNREPEATED
+        return self.withheld is not None and self.standing is DepositRelease.UNREPEATED
 
     @property
     def awaits_address(self) -> bool:

@@ -52,7 +52,7 @@ class AddressBookError(ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class BookEntry:
     """One name. ``kind`` is the kind of chain; ``chain`` narrows it to one short name.
 
     ``own`` marks the user's own wallet, ``memo`` is the destination tag that belongs to it.
@@ -77,7 +77,7 @@ class Entry:
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()
 
 
-def read_entry(name: str, table: object) -> Entry:
+def read_entry(name: str, table: object) -> BookEntry:
     """One checked entry; AddressBookError says what is wrong with it."""
     if NAME.fullmatch(name.lower()) is None:
         raise AddressBookError("A name has up to 32 letters, digits, - and _.")
@@ -107,10 +107,10 @@ def read_entry(name: str, table: object) -> Entry:
         chain = identity_text(texts["chain"], 64) if texts["chain"] else None
     except UnsafeText as error:
         raise AddressBookError(f"@{name}: {error}.") from None
-    return Entry(name.lower(), verdict.normalized, kind, chain, memo, note, own)
+    return BookEntry(name.lower(), verdict.normalized, kind, chain, memo, note, own)
 
 
-def entry_table(entry: Entry) -> dict[str, object]:
+def entry_table(entry: BookEntry) -> dict[str, object]:
     fields: dict[str, object] = {"address": entry.address, "kind": entry.kind}
     for name in ("chain", "memo", "note", "own"):
         value = getattr(entry, name)
@@ -119,7 +119,7 @@ def entry_table(entry: Entry) -> dict[str, object]:
     return fields
 
 
-def entry_toml(entry: Entry) -> str:
+def entry_toml(entry: BookEntry) -> str:
     lines = [f"[{entry.name}]"]
     for name, value in entry_table(entry).items():
         # A JSON text of safe characters is a TOML basic string.
@@ -150,7 +150,7 @@ def with_table(text: str, name: str, table: str) -> str | None:
     return edited if after == {**others, **wanted} else None
 
 
-def written_entry(text: str, name: str) -> Entry | None:
+def written_entry(text: str, name: str) -> BookEntry | None:
     """The entry as it stands in the file now; None when there is none or it cannot be read."""
     try:
         document = tomllib.loads(text)
@@ -239,7 +239,7 @@ def write_starters(path: Path) -> bool:
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
     tables = [
-        entry_toml(Entry(name, _starter_address(name, kind), kind, None, memo, note))
+        entry_toml(BookEntry(name, _starter_address(name, kind), kind, None, memo, note))
         for name, kind, memo, note in STARTERS
     ]
     write_book(path, "\n".join([head, *tables]))
@@ -257,7 +257,12 @@ class AddressBook:
     """The entries of one file. ``problems`` are sentences with file and line."""
 
     def __init__(
-        self, path: Path, entries: Mapping[str, Entry], problems: tuple[str, ...], *, locked: bool
+        self,
+        path: Path,
+        entries: Mapping[str, BookEntry],
+        problems: tuple[str, ...],
+        *,
+        locked: bool,
     ) -> None:
         self.path = path
         self.problems = problems
@@ -287,7 +292,7 @@ class AddressBook:
             line = f", line {found[1]}" if found else ""
             said = _AT_LINE.sub("", str(error)).strip()
             return cls(path, {}, (f"{path.name}{line}: {said}.",), locked=True)
-        entries: dict[str, Entry] = {}
+        entries: dict[str, BookEntry] = {}
         problems: list[str] = []
         for name, table in document.items():
             try:
@@ -299,11 +304,11 @@ class AddressBook:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def entry(self, name: str) -> Entry | None:
+    def entry(self, name: str) -> BookEntry | None:
         """By name, with or without ``@``, without case."""
         return self._entries.get(name.removeprefix("@").lower())
 
-    def entries(self, kind: str | None = None, chain: str | None = None) -> list[Entry]:
+    def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
         """In the order of the file; of one kind of chain, of one chain."""
         return [e for e in self._entries.values() if kind is None or e.fits(kind, chain)]
 
@@ -318,7 +323,7 @@ class AddressBook:
                 return entry.name
         return None
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: BookEntry) -> None:
         """Append an entry to the file. AddressBookError when it is wrong or the name is taken.
 
         Nothing already in the file is rewritten.
@@ -340,7 +345,7 @@ class AddressBook:
         write_book(self.path, before + gap + entry_toml(checked))
         self._entries[checked.name] = checked
 
-    def rename(self, name: str, fresh: str) -> Entry:
+    def rename(self, name: str, fresh: str) -> BookEntry:
         """Give an entry another name; nothing else of the file changes. AddressBookError."""
         entry = self._known(name)
         wanted = fresh.removeprefix("@").lower()
@@ -352,7 +357,7 @@ class AddressBook:
         self._change(entry, renamed)
         return renamed
 
-    def mark_own(self, name: str, own: bool) -> Entry:
+    def mark_own(self, name: str, own: bool) -> BookEntry:
         """Say whether this is the user's own wallet. AddressBookError."""
         entry = self._known(name)
         marked = replace(entry, own=own)
@@ -363,7 +368,7 @@ class AddressBook:
         """Take an entry out of the file. AddressBookError."""
         self._change(self._known(name), None)
 
-    def _known(self, name: str) -> Entry:
+    def _known(self, name: str) -> BookEntry:
         entry = self.entry(name)
         if entry is None:
             raise AddressBookError(f"{name[:40]} is not in the address book.")
@@ -371,7 +376,7 @@ class AddressBook:
             raise AddressBookError(f"Nothing is changed. {self.problems[0]}")
         return entry
 
-    def _change(self, entry: Entry, changed: Entry | None) -> None:
+    def _change(self, entry: BookEntry, changed: BookEntry | None) -> None:
         """Write the table of one entry anew, or leave it out; every other byte stays."""
         text = read_book(self.path)
         if written_entry(text, entry.name) != entry:
@@ -401,7 +406,7 @@ class EntryCheck:
     kinds of chains the address may be of, ``kind`` the one it is taken for; empty where the
     text proves too little to be taken for any."""
 
-    entry: Entry | None
+    entry: BookEntry | None
     kinds: tuple[str, ...]
     kind: str
     name: tuple[CheckLine, ...]
@@ -435,7 +440,7 @@ def check_entry(
     if not refused((*named, *placed, *tagged)):
         wanted = name.removeprefix("@").lower()
         normal = found[chosen].normalized
-        entry = Entry(wanted, normal, chosen, memo=memo or None)
+        entry = BookEntry(wanted, normal, chosen, memo=memo or None)
     return EntryCheck(entry, kinds, chosen, named, placed, tagged)
 
 

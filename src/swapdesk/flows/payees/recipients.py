@@ -34,7 +34,7 @@ from swapdesk.chain.addresses.memos import check_memo as memo_verdict
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.flows.notation import short_address
-from swapdesk.flows.payees.address_book import AddressBook, Entry
+from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.wire.tokens import Token
 
 
@@ -300,10 +300,10 @@ class _Unreadable:
 
 def _read(
     text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[str, str, Entry | None, list[CheckLine]] | _Unreadable:
+) -> tuple[str, str, BookEntry | None, list[CheckLine]] | _Unreadable:
     """The address, its account, its entry and the lines of the decoder."""
     chain = token.chain_data
-    entry: Entry | None = None
+    entry: BookEntry | None = None
     typed = text
     if text.startswith("@"):
         entry = book.entry(text)

@@ -16,7 +16,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal
-from swapdesk.flows.payees.address_book import AddressBook, Entry
+from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.quotes.picked import BOUGHT_KEY, SOLD_KEY, Picked
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token
@@ -320,7 +320,7 @@ def _walked(
     return replace(line, state=LineState.VALID)
 
 
-def _entry(line: IntentLine, word: _Word, book: AddressBook) -> Entry:
+def _entry(line: IntentLine, word: _Word, book: AddressBook) -> BookEntry:
     entry = book.entry(word.text)
     if entry is not None:
         return entry
@@ -330,7 +330,7 @@ def _entry(line: IntentLine, word: _Word, book: AddressBook) -> Entry:
     raise _refused(line, f"{word.text} is not in the address book.", word.start)
 
 
-def _misfit(entry: Entry, token: Token) -> str:
+def _misfit(entry: BookEntry, token: Token) -> str:
     chain = token.chain_data
     if entry.kind == chain.kind:
         return f"{entry.label} is an address on {entry.chain}, not on {chain.name}."

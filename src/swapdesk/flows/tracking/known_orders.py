@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now
-from swapdesk.flows.intents.deposit_release import FOREIGN, Standing, contradiction
+from swapdesk.flows.intents.deposit_release import FOREIGN, DepositRelease, contradiction
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -29,8 +29,8 @@ from swapdesk.flows.journal.order_merge import (
     contradicts,
     display_of,
     ended,
-    fold,
-    only_figures,
+    merge_order,
+    only_volatile_fields,
     other_objects,
 )
 from swapdesk.flows.orders.order_listing import Group, group_of
@@ -38,7 +38,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
     BatchPayments,
-    OwnPayments,
+    SelfPaidOrders,
     read_swap_payment,
 )
 from swapdesk.wire.orders import Order
@@ -46,7 +46,7 @@ from swapdesk.wire.orders import Order
 log = logging.getLogger(__name__)
 
 
-class OrderStandings:
+class DepositReleases:
     """``lower_tolerance``: percent of the agreed output that may be missing unasked. Where the
     journal takes nothing, an order is hidden all the same and none is released."""
 
@@ -123,9 +123,9 @@ class KnownOrders:
         ``batch_payments`` nobody knows how far a batch is paid."""
         self._journal = journal
         self._clock = clock
-        self._standings = OrderStandings(journal, lower_tolerance)
+        self._standings = DepositReleases(journal, lower_tolerance)
         self._batched = BatchedOrders(journal.batches, batch_payments)
-        self._paid = OwnPayments(journal.transactions)
+        self._paid = SelfPaidOrders(journal.transactions)
         self._known: dict[str, TrackedOrder] = {}
         self._away: dict[str, str] | None = None
         """Orders that were put away, each with its trouble; None before the first look."""
@@ -318,19 +318,21 @@ class KnownOrders:
         judged = before.withheld != withheld
         known = before.order
         others = other_objects(known, order)
-        merged = fold(known, order, others)
+        merged = merge_order(known, order, others)
         same_end = display_of(known) == display_of(order)
         kept = merged or known
         is_over = before.ended or (over and display_of(kept) == display_of(order))
         after = replace(before, order=kept, ended=is_over, seen_at=now, source=source)
         after = self._with_swap(after)
-        unrepeated = after.standing is Standing.UNREPEATED and order.deposit_address is not None
+        unrepeated = (
+            after.standing is DepositRelease.UNREPEATED and order.deposit_address is not None
+        )
         return Sighted(
             after,
             write=merged is not None or (over and same_end and not before.ended),
             figures=merged is not None
             and reason is None
-            and only_figures(known, merged, others if merged is order else None),
+            and only_volatile_fields(known, merged, others if merged is order else None),
             repeat=unrepeated,
             judged=judged,
         )
@@ -358,7 +360,7 @@ class KnownOrders:
             if reason is not None:
                 verdict = self._journal.orders.settle(service_id, contradiction(reason))
                 entry = replace(entry, verdict=verdict)
-            merged = fold(entry.order, before.order)
+            merged = merge_order(entry.order, before.order)
             entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
         tracked = replace(self._tracked(entry), source="create")
         return self._standings.with_output(tracked, tracked.order), merged is not None

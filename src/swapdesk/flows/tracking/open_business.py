@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from swapdesk.flows.creation.order_verification import NotCreated, Unknown
+from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import NOT_CREATED, OUTCOME_UNKNOWN
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount
@@ -63,7 +63,7 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
     order = tracked.order
     if display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
         if tracked.withheld is not None:
-            never = tracked.standing in (Standing.FOREIGN, Standing.UNREPEATED)
+            never = tracked.standing in (DepositRelease.FOREIGN, DepositRelease.UNREPEATED)
             return not never and order_status(tracked, now).actor == "you"
         if order.expires is not None and order.expires <= now:
             return order_status(tracked, now).actor == "you"
@@ -71,7 +71,7 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
 
 
 @dataclass(frozen=True)
-class Finding:
+class OpenFinding:
     """One intent of an earlier run: ``service_id`` when it became an order, ``intent_id`` while
     it is not known whether it did."""
 
@@ -82,10 +82,10 @@ class Finding:
     intent_id: str | None = None
 
 
-def findings(report: ResumeReport) -> list[Finding]:
+def findings(report: ResumeReport) -> list[OpenFinding]:
     """What the start found out about every intent that was left open."""
     found = [
-        Finding(
+        OpenFinding(
             "found" if created.withheld is None else "withheld",
             intent_words(intent),
             created.withheld or found_again(created.order),
@@ -94,7 +94,7 @@ def findings(report: ResumeReport) -> list[Finding]:
         for intent, created in report.found
     ]
     unknown = [
-        Finding(
+        OpenFinding(
             "unknown",
             intent_words(intent),
             f"{OUTCOME_UNKNOWN.cause} Nothing was paid.",
@@ -103,21 +103,21 @@ def findings(report: ResumeReport) -> list[Finding]:
         for intent, _ in report.unknown
     ]
     gone = [
-        Finding("not_created", intent_words(intent), f"{NOT_CREATED.cause} Nothing was paid.")
+        OpenFinding("not_created", intent_words(intent), f"{NOT_CREATED.cause} Nothing was paid.")
         for intent in report.not_created
     ]
     elsewhere = [
-        Finding("elsewhere", intent_words(intent), "Another desk that runs now looks after it.")
+        OpenFinding("elsewhere", intent_words(intent), "Another desk that runs now looks after it.")
         for intent in report.elsewhere
     ]
     return [*found, *unknown, *gone, *elsewhere]
 
 
-def create_ended(intent: Intent, outcome: NotCreated | Unknown) -> str:
+def create_ended(intent: Intent, outcome: NotCreated | CreateUnknown) -> str:
     """The end of a create whose screen was left: which order is meant, what became of it."""
     failure = outcome.failure
     said = f"{intent_words(intent)}: {failure.cause}"
-    if isinstance(outcome, Unknown):
+    if isinstance(outcome, CreateUnknown):
         return f"{said} Nothing was paid. Next {failure.next}."
     return f"{said} No order was created, nothing was paid."
 

@@ -18,7 +18,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
 @dataclass(frozen=True)
-class LatestEvent:
+class RecentEvent:
     """``word`` is the state an order was seen in at ``at``."""
 
     at: datetime
@@ -27,9 +27,9 @@ class LatestEvent:
     level: Level
 
 
-def latest_events(
+def recent_events(
     journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
-) -> list[LatestEvent]:
+) -> list[RecentEvent]:
     """The newest states that the journal took of any order, newest first. Of an order that is
     ``known`` as not signed its end says that."""
     found = []
@@ -40,7 +40,7 @@ def latest_events(
         if tracked is not None and tracked.not_signed and state.ended:
             unsigned = Situation.NOT_SIGNED.meaning
             word, level = unsigned.word, unsigned.level
-        found.append(LatestEvent(at, short_id(order.service_id), word, level))
+        found.append(RecentEvent(at, short_id(order.service_id), word, level))
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from swapdesk.flows.creation.dex_transaction import NotThisSwap, settled_by_venue, told_by
-from swapdesk.flows.intents.deposit_release import IN_BATCH_TEXT, Standing
+from swapdesk.flows.intents.deposit_release import IN_BATCH_TEXT, DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.dex_log import DexLog
@@ -82,7 +82,7 @@ class BatchedOrders:
         """The same, as one that a batch of this desk created where ``seen`` names its group. The
         group may be written down after its orders were first seen."""
         group = seen.multi_id
-        if tracked.standing is not Standing.FOREIGN or group is None:
+        if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
         if not tracked.in_batch:
             try:
@@ -127,10 +127,10 @@ class BatchedOrders:
 def _awaits_batch(tracked: TrackedOrder) -> bool:
     """Whether the service has not seen the deposit of an order that no intent stands for."""
     waits = display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
-    return waits and tracked.standing is Standing.FOREIGN
+    return waits and tracked.standing is DepositRelease.FOREIGN
 
 
-class OwnPayments:
+class SelfPaidOrders:
     def __init__(self, transactions: TransactionLog) -> None:
         self._transactions = transactions
         self._waiting: set[str] = set()

@@ -73,7 +73,7 @@ class OrderChanges:
             self._listeners.remove(queue)
 
 
-class OrderErrands:
+class OrderRequests:
     """At most one errand an order; :meth:`end` cancels all."""
 
     def __init__(self, background: BackgroundTasks) -> None:
@@ -145,7 +145,7 @@ class Tracker:
             seconds=flush_seconds,
             background=self._background,
         )
-        self._errands = OrderErrands(self._background)
+        self._errands = OrderRequests(self._background)
         self._changes = OrderChanges()
         self.stream_since: datetime = clock.now()
         self.skipped = 0

@@ -28,7 +28,7 @@ from swapdesk.service.store.protocol import Store
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.dex import ConfirmTransactionRequest
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import OrderStatus
+from swapdesk.wire.orders import OrderStatusCode
 
 _TRIES = 5
 
@@ -115,7 +115,7 @@ class Confirmations:
         if CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = execution_of(order, self._catalog, self._clock.now())
-        if order.status != OrderStatus.WAITING or execution.now < execution.deadline:
+        if order.status != OrderStatusCode.WAITING or execution.now < execution.deadline:
             return {}
         moment = "expiry" if execution.now >= order.expires else "deadline"
         if order.detail.get(SOUGHT) == moment:
@@ -145,7 +145,7 @@ def _confirmed_without_hash(
         raise invalid("txHash", "belongs to no order that its venue settles", request.tx_hash)
     if order.detail.get(CONFIRMED) is True:
         return True
-    if order.status != OrderStatus.WAITING:
+    if order.status != OrderStatusCode.WAITING:
         raise _ended()
     return {CONFIRMED: True}
 
@@ -160,7 +160,7 @@ def _same(is_known: bool) -> bool:
 
 def _require_open(order: StoredOrder) -> None:
     """One that expired unconfirmed may still have been paid in time: it gets its hash."""
-    if order.status not in (OrderStatus.WAITING, OrderStatus.EXPIRED):
+    if order.status not in (OrderStatusCode.WAITING, OrderStatusCode.EXPIRED):
         raise _ended()
 
 

@@ -48,7 +48,7 @@ from swapdesk.wire.multi import (
     MultiOrderResult,
     RouteFilters,
 )
-from swapdesk.wire.orders import Order, OrderStatus
+from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 
@@ -195,7 +195,7 @@ def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
 def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:
     """The row at -1: priced, opened by nobody yet, and due at once."""
     row = draft(accepted.quote, accepted.request, f"multi {multi_id}", now, rng)
-    return replace(row, status=int(OrderStatus.NEW), due_at=row.created, multi_id=multi_id)
+    return replace(row, status=int(OrderStatusCode.NEW), due_at=row.created, multi_id=multi_id)
 
 
 _PRICED_AT_ONCE = 25
@@ -341,7 +341,7 @@ class GroupDesk:
         )
 
     def _shown(self, row: StoredOrder) -> Order:
-        if row.status == OrderStatus.DELETED:
+        if row.status == OrderStatusCode.DELETED:
             return Order(service_id=row.service_id, status=row.status)
         return self._desk.presentation.order(row)
 

@@ -12,7 +12,7 @@ from swapdesk.service.store.protocol import Store
 from swapdesk.service.store.records import StoredGroup, StoredOrder
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import OrderStatus
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 _SET_UP_SECONDS = 8.0
@@ -78,7 +78,7 @@ class PayableOrders:
         until = self._clock.monotonic() + _SET_UP_SECONDS
         while True:
             orders = await self._store.orders_of_group(group.partner_id, group.multi_id)
-            waiting = any(each.status < OrderStatus.WAITING for each in orders)
+            waiting = any(each.status < OrderStatusCode.WAITING for each in orders)
             if not waiting or self._clock.monotonic() >= until:
                 return orders
             await self._clock.sleep(_LOOK_SECONDS)
@@ -97,9 +97,9 @@ class PayableOrders:
 
 def _reason(order: StoredOrder, now: datetime) -> str | None:
     """Why an order cannot be paid now."""
-    if order.status < OrderStatus.WAITING:
+    if order.status < OrderStatusCode.WAITING:
         return "is still being set up"
-    if order.status != OrderStatus.WAITING or order.deposit_address is None:
+    if order.status != OrderStatusCode.WAITING or order.deposit_address is None:
         return "awaits no deposit"
     if order.expires <= now:
         return "has expired"

@@ -40,7 +40,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import Order, OrderList, OrderQuery, OrderStatus
+from swapdesk.wire.orders import Order, OrderList, OrderQuery, OrderStatusCode
 
 log = logging.getLogger(__name__)
 
@@ -249,7 +249,7 @@ class OrderDesk:
             )
         deadline = self._clock.monotonic() + CARRY_SECONDS
         looks = 0
-        while order.status < OrderStatus.WAITING:
+        while order.status < OrderStatusCode.WAITING:
             landed = self._in_flight.get(order.service_id)
             left = deadline - self._clock.monotonic()
             if left <= 0:
@@ -263,7 +263,7 @@ class OrderDesk:
             found = await self._store.get_order(order.partner_id, order.service_id)
             if found is None:
                 raise unusable()
-            if landed is not None and found.status < OrderStatus.WAITING:
+            if landed is not None and found.status < OrderStatusCode.WAITING:
                 raise _outcome_unknown()
             order = found
         return self._answer(order)
@@ -272,7 +272,7 @@ class OrderDesk:
         if order.failure_code is not None:
             code = ErrorCode(order.failure_code)
             raise ServiceError(code, _FAILURES.get(code, _NOT_OPENED))
-        if order.status < OrderStatus.WAITING:
+        if order.status < OrderStatusCode.WAITING:
             raise _outcome_unknown()
         return self.presentation.order(order, fresh=True)
 

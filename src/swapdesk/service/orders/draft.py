@@ -10,7 +10,7 @@ from swapdesk.service.orders.states import display, rank
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
 DEPOSIT_TIME = timedelta(minutes=30)
 """From creation to ``expires``, the deposit deadline."""
@@ -30,7 +30,7 @@ def draft(
     """The row at -2, before any venue was asked; ``rng`` draws its ids. ``notes`` are what a
     DEX order brings along."""
     now = _to_milliseconds(now)
-    shown = display(OrderStatus.INITIALIZING, LegStatus.NEW, None, quote.route)
+    shown = display(OrderStatusCode.INITIALIZING, LegStatus.NEW, None, quote.route)
     private = quote.route == "private"
     detail: dict[str, str | bool | None] = dict(notes or {})
     if private and request.intermediate_refund_address is not None:
@@ -45,7 +45,7 @@ def draft(
         created=now,
         modified=now,
         expires=now + DEPOSIT_TIME,
-        status=int(OrderStatus.INITIALIZING),
+        status=int(OrderStatusCode.INITIALIZING),
         display_status=shown.value,
         rank=rank(shown),
         version=1,

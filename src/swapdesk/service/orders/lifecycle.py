@@ -26,7 +26,7 @@ from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
-from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ _IDLE_SECONDS = 0.5
 _NO_ANSWER = LegReport(LegStatus.WAITING)
 _HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
-_OPEN_ENDED = (OrderStatus.EXPIRED, OrderStatus.FAILED)
+_OPEN_ENDED = (OrderStatusCode.EXPIRED, OrderStatusCode.FAILED)
 _SECOND_LEG_FROM = (
     LegStatus.SENDING,
     LegStatus.FINISHED,
@@ -140,7 +140,7 @@ class Worker:
 
     async def _work_on(self, order: StoredOrder) -> None:
         try:
-            if order.status < OrderStatus.WAITING:
+            if order.status < OrderStatusCode.WAITING:
                 await self._desk.opening.carry(order, ask_first=True)
             else:
                 await self._follow(order)
@@ -184,10 +184,10 @@ class Worker:
         asked = self._clock.now()
         first, second = await self._reports(order)
         side = given_up(order, first, second)
-        if side == "out" and order.status != OrderStatus.ANONYMIZING:
+        if side == "out" and order.status != OrderStatusCode.ANONYMIZING:
             # Nobody looked while the money went on: the order passes those states first.
             return next_rows(order, first, _HAS_ARRIVED, self._clock.now(), asked=asked)
-        if side == "in" and order.status == OrderStatus.WAITING:
+        if side == "in" and order.status == OrderStatusCode.WAITING:
             return next_rows(order, _HAS_ARRIVED, second, self._clock.now(), asked=asked)
         if side is not None:
             report = first if side == "in" or second is None else second
@@ -223,7 +223,7 @@ class Worker:
     async def _reports(self, order: StoredOrder) -> tuple[LegReport, LegReport | None]:
         first = await self._report(order, order.legs[0], leg_key(order, "in"))
         if first is None:
-            if order.status != OrderStatus.WAITING:
+            if order.status != OrderStatusCode.WAITING:
                 raise Transient("the venue does not know the leg")
             first = _NO_ANSWER
         if order.route == "standard":
@@ -245,7 +245,7 @@ class Worker:
         if now - order.created > WINDOW or wait > BACK_OFF_LIMIT:
             wait = BACK_OFF_LIMIT
         due: datetime | None = now + wait
-        if order.status == OrderStatus.FINISHED and now + wait > order.created + WINDOW:
+        if order.status == OrderStatusCode.FINISHED and now + wait > order.created + WINDOW:
             due = None
         await self._store.postpone_order(
             order.service_id, owner=self._owner, due_at=due, attempt=attempt
@@ -259,14 +259,18 @@ class Worker:
         """When to look next: at the venue's pace, slowly once ended, and never again after 48 h."""
         if order.status in _OPEN_ENDED:
             return self._rarely(order, now, SLOW_POLL, now - order.expires)
-        if order.status == OrderStatus.FINISHED and not order.detail.get("actionRequired"):
+        if order.status == OrderStatusCode.FINISHED and not order.detail.get("actionRequired"):
             return self._rarely(order, now, RARE_POLL, now - order.modified)
-        if order.status in (OrderStatus.FINISHED, OrderStatus.REFUNDED, OrderStatus.DELETED):
+        if order.status in (
+            OrderStatusCode.FINISHED,
+            OrderStatusCode.REFUNDED,
+            OrderStatusCode.DELETED,
+        ):
             return None
         if now - order.created > WINDOW:
             return now + BACK_OFF_LIMIT
         pace = timedelta(seconds=self._pace(order))
-        if order.status == OrderStatus.WAITING and now < order.expires:
+        if order.status == OrderStatusCode.WAITING and now < order.expires:
             # Most deposits come soon: an order that waits is looked at ever more slowly.
             patience = min((now - order.created) / 20, UNPAID_POLL)
             return min(now + max(pace, patience), order.expires)

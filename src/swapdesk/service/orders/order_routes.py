@@ -28,7 +28,7 @@ from swapdesk.service.venues.adapter import (
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import PrivateSendRequest
-from swapdesk.wire.orders import OrderStatus
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 Position = Literal["in", "out", "back"]
@@ -244,7 +244,7 @@ class NextRoute:
             return None
         return replace(
             order,
-            status=int(OrderStatus.NEW),
+            status=int(OrderStatusCode.NEW),
             modified=self._clock.now(),
             legs=route.legs,
             amount_in=route.amount_in,

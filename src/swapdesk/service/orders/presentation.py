@@ -23,7 +23,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
-from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatus
+from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatusCode
 from swapdesk.wire.quotes import SortOrder
 from swapdesk.wire.tokens import Token
 
@@ -62,7 +62,7 @@ class Presentation:
         """:meth:`order` as JSON, written once for a version of the row and of its tokens."""
         body = self.written(row.service_id, row.version)
         if body is None:
-            deleted = row.status == OrderStatus.DELETED
+            deleted = row.status == OrderStatusCode.DELETED
             body = encode_json(self.order(row), exclude_unset=deleted)
             tokens = {
                 name: self._catalog.token(name) for name in (row.token_in_id, row.token_out_id)
@@ -79,7 +79,7 @@ class Presentation:
         have it as a text (contract 10.8). Of a deleted order nothing is left but its id and
         that state (contract 8.3).
         """
-        if row.status == OrderStatus.DELETED:
+        if row.status == OrderStatusCode.DELETED:
             return _deleted(row)
         token_in = self._catalog.token(row.token_in_id)
         token_out = self._catalog.token(row.token_out_id)
@@ -102,7 +102,7 @@ class Presentation:
             refund_address=row.refund_address,
             intermediate_refund_address=_text(row, "intermediateRefundAddress"),
             status=row.status,
-            status_label=OrderStatus(row.status).name,
+            status_label=OrderStatusCode(row.status).name,
             display_status=row.display_status,
             in_status=row.in_status,
             in_status_label=LegStatus(row.in_status).name,
@@ -163,7 +163,7 @@ def _deleted(row: StoredOrder) -> Order:
     return Order(
         service_id=row.service_id,
         status=row.status,
-        status_label=OrderStatus.DELETED.name,
+        status_label=OrderStatusCode.DELETED.name,
         display_status=row.display_status,
     )
 
@@ -263,12 +263,12 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
     """
     found: StoredOrder | None = order
     for _ in range(_TRIES):
-        if found is None or not allowed(found.status, OrderStatus.DELETED, found.route):
+        if found is None or not allowed(found.status, OrderStatusCode.DELETED, found.route):
             return False
-        shown = display(OrderStatus.DELETED, found.in_status, found.out_status, found.route)
+        shown = display(OrderStatusCode.DELETED, found.in_status, found.out_status, found.route)
         deleted = replace(
             found,
-            status=int(OrderStatus.DELETED),
+            status=int(OrderStatusCode.DELETED),
             display_status=shown.value,
             rank=rank(shown),
             modified=now,

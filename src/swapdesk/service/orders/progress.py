@@ -21,11 +21,11 @@ from swapdesk.service.quoting.routes import rescaled
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.encoding.timestamps import rfc3339
-from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
 _PAID = (LegStatus.FINISHED, LegStatus.FALLBACK)
 _GIVEN_UP = frozenset({LegStatus.FAILED, LegStatus.EXPIRED})
-_UNFULFILLED = (OrderStatus.EXPIRED, OrderStatus.FAILED)
+_UNFULFILLED = (OrderStatusCode.EXPIRED, OrderStatusCode.FAILED)
 
 
 def next_rows(
@@ -44,23 +44,23 @@ def next_rows(
     Intermediate rows differ in their state alone, so that every step is announced; what the
     reports tell (hashes, amounts, flags) comes with the last one.
     """
-    if row.status == OrderStatus.FINISHED:
+    if row.status == OrderStatusCode.FINISHED:
         return _flagged(row, first, second, now)
     target = status_of_legs(first, second)
     arrived = deposit_seen(first)
-    waits = target == row.status == OrderStatus.WAITING
+    waits = target == row.status == OrderStatusCode.WAITING
     if waits and not arrived and (asked or now) >= row.expires:
-        target = OrderStatus.EXPIRED
-    if target == OrderStatus.EXPIRED and row.status in (
-        OrderStatus.CONFIRMING,
-        OrderStatus.EXCHANGING,
-        OrderStatus.ANONYMIZING,
+        target = OrderStatusCode.EXPIRED
+    if target == OrderStatusCode.EXPIRED and row.status in (
+        OrderStatusCode.CONFIRMING,
+        OrderStatusCode.EXCHANGING,
+        OrderStatusCode.ANONYMIZING,
     ):
         # The money was seen before: whatever the venue calls it, it has to come back.
-        target = OrderStatus.FAILED
+        target = OrderStatusCode.FAILED
     steps = [] if target == row.status else way(row.status, target, row.route, deposited=arrived)
     rows = [_passing(row, status, now) for status in steps[:-1]]
-    end = steps[-1] if steps else OrderStatus(row.status)
+    end = steps[-1] if steps else OrderStatusCode(row.status)
     last = _told(row, end, first, second, now)
     if steps or _shows(last) != _shows(row):
         rows.append(replace(last, modified=now))
@@ -84,11 +84,13 @@ def rows_of_return(
             "refundChain": chain,
             "refundAmount": _text(report.amount_out),
         }
-        return [replace(_at(row, OrderStatus.REFUNDED, row.in_status, out, now), detail=detail)]
+        return [replace(_at(row, OrderStatusCode.REFUNDED, row.in_status, out, now), detail=detail)]
     if report.status in (*_GIVEN_UP, LegStatus.REFUNDED):
         detail = row.detail | {"actionRequired": True}
         failed = int(LegStatus.FAILED)
-        return [replace(_at(row, OrderStatus.FAILED, row.in_status, failed, now), detail=detail)]
+        return [
+            replace(_at(row, OrderStatusCode.FAILED, row.in_status, failed, now), detail=detail)
+        ]
     return []
 
 
@@ -96,26 +98,26 @@ def _shows(row: StoredOrder) -> tuple[object, ...]:
     return (row.status, row.in_status, row.out_status, row.amount_out, row.detail)
 
 
-def _passing(row: StoredOrder, status: OrderStatus, now: datetime) -> StoredOrder:
+def _passing(row: StoredOrder, status: OrderStatusCode, now: datetime) -> StoredOrder:
     in_status = {
-        OrderStatus.CONFIRMING: LegStatus.CONFIRMING,
-        OrderStatus.EXCHANGING: LegStatus.EXCHANGING,
-        OrderStatus.ANONYMIZING: LegStatus.FINISHED,
+        OrderStatusCode.CONFIRMING: LegStatus.CONFIRMING,
+        OrderStatusCode.EXCHANGING: LegStatus.EXCHANGING,
+        OrderStatusCode.ANONYMIZING: LegStatus.FINISHED,
     }.get(status, LegStatus(row.in_status))
     return _at(row, status, int(in_status), row.out_status, now)
 
 
 def _told(
     row: StoredOrder,
-    status: OrderStatus,
+    status: OrderStatusCode,
     first: LegReport,
     second: LegReport | None,
     now: datetime,
 ) -> StoredOrder:
     in_status = int(first.status)
-    if status == OrderStatus.EXPIRED and first.status in (LegStatus.NEW, LegStatus.WAITING):
+    if status == OrderStatusCode.EXPIRED and first.status in (LegStatus.NEW, LegStatus.WAITING):
         in_status = int(LegStatus.EXPIRED)
-    if status == OrderStatus.ANONYMIZING and first.status == LegStatus.SENDING:
+    if status == OrderStatusCode.ANONYMIZING and first.status == LegStatus.SENDING:
         in_status = int(LegStatus.FINISHED)  # the second venue has the money already
     out_status = row.out_status if second is None else int(second.status)
     changed = _at(row, status, in_status, out_status, now)
@@ -127,16 +129,16 @@ def _told(
     if amount_out_usd is not None and amount_out != row.amount_out and row.amount_out > 0:
         amount_out_usd = rescaled(amount_out_usd, amount_out, row.amount_out)
     detail = row.detail | _found(row, status, first, second)
-    unseen = row.status <= OrderStatus.WAITING and "deposited" not in detail
+    unseen = row.status <= OrderStatusCode.WAITING and "deposited" not in detail
     if unseen and deposit_seen(first):
         detail["deposited"] = rfc3339(now)
-    if status == OrderStatus.FINISHED and "finished" not in detail:
+    if status == OrderStatusCode.FINISHED and "finished" not in detail:
         detail["finished"] = rfc3339(now)
     return replace(changed, amount_out=amount_out, amount_out_usd=amount_out_usd, detail=detail)
 
 
 def _found(
-    row: StoredOrder, status: OrderStatus, first: LegReport, second: LegReport | None
+    row: StoredOrder, status: OrderStatusCode, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
     """Hashes, refund and flags; what a report leaves out keeps what was known.
 
@@ -157,7 +159,9 @@ def _found(
     flagged = row.detail.get("actionRequired")
     if status in _UNFULFILLED:
         # A leg that expired is no lost cause: what comes late is on its way back.
-        given_up = _GIVEN_UP - {LegStatus.EXPIRED} if status == OrderStatus.EXPIRED else _GIVEN_UP
+        given_up = (
+            _GIVEN_UP - {LegStatus.EXPIRED} if status == OrderStatusCode.EXPIRED else _GIVEN_UP
+        )
         stranded = (
             deposit_seen(first)
             and paying.status not in _PAID
@@ -191,7 +195,7 @@ def _flagged(
 
 
 def _at(
-    row: StoredOrder, status: OrderStatus, in_status: int, out_status: int | None, now: datetime
+    row: StoredOrder, status: OrderStatusCode, in_status: int, out_status: int | None, now: datetime
 ) -> StoredOrder:
     shown = display(status, in_status, out_status, row.route)
     return replace(

@@ -35,7 +35,7 @@ from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder
 from swapdesk.service.venues.adapter import LegOrder, LegReport, Rejected, Transient
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import GuardedVenue
-from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 
@@ -138,10 +138,10 @@ class Takeover:
 log = logging.getLogger(__name__)
 
 _UNDER_WAY = (
-    OrderStatus.WAITING,
-    OrderStatus.CONFIRMING,
-    OrderStatus.EXCHANGING,
-    OrderStatus.ANONYMIZING,
+    OrderStatusCode.WAITING,
+    OrderStatusCode.CONFIRMING,
+    OrderStatusCode.EXCHANGING,
+    OrderStatusCode.ANONYMIZING,
 )
 _MOVES = 4
 """After so many venues a deposit goes no further."""

@@ -41,7 +41,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ class Opening:
             detail["outCreated"] = rfc3339(now)
         amount_out = pay.amount_out if second is None else second.amount_out
         return replace(
-            self._at(order, OrderStatus.WAITING, now),
+            self._at(order, OrderStatusCode.WAITING, now),
             in_status=int(LegStatus.WAITING),
             out_status=None if second is None else int(LegStatus.WAITING),
             deposit_address=pay.address,
@@ -211,7 +211,7 @@ class Opening:
         """A DEX order has no deposit: its transaction was made before it was begun."""
         now = self._clock.now()
         return replace(
-            self._at(order, OrderStatus.WAITING, now),
+            self._at(order, OrderStatusCode.WAITING, now),
             in_status=int(LegStatus.WAITING),
             due_at=now,
             detail={**order.detail, "inCreated": rfc3339(now)},
@@ -224,7 +224,7 @@ class Opening:
             Decimal(text) if isinstance(text, str) else None for text in quoted
         )
         return replace(
-            self._at(order, OrderStatus.FAILED, now),
+            self._at(order, OrderStatusCode.FAILED, now),
             amount_in=amount_in or order.amount_in,
             amount_out=amount_out or order.amount_out,
             in_status=int(LegStatus.FAILED),
@@ -233,7 +233,7 @@ class Opening:
         )
 
     @staticmethod
-    def _at(order: StoredOrder, status: OrderStatus, now: datetime) -> StoredOrder:
+    def _at(order: StoredOrder, status: OrderStatusCode, now: datetime) -> StoredOrder:
         shown = display(status, order.in_status, order.out_status, order.route)
         return replace(
             order,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from swapdesk.service.store.records import CentralizedRoute, Route
 from swapdesk.service.venues.adapter import LegReport
-from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
+from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode
 
-TRANSITIONS: dict[OrderStatus, frozenset[OrderStatus]] = {
-    OrderStatus(before): frozenset(map(OrderStatus, after))
+TRANSITIONS: dict[OrderStatusCode, frozenset[OrderStatusCode]] = {
+    OrderStatusCode(before): frozenset(map(OrderStatusCode, after))
     for before, after in {
         -2: (-1, 0, 6, 8),
         -1: (0, 6, 8),
@@ -27,18 +27,18 @@ TRANSITIONS: dict[OrderStatus, frozenset[OrderStatus]] = {
 }
 
 _RANKS = {display: rank for rank, display in enumerate(DisplayStatus)}
-_MONEY_PATH: dict[Route, tuple[OrderStatus, ...]] = {
-    "standard": tuple(map(OrderStatus, (0, 1, 2, 4))),
-    "private": tuple(map(OrderStatus, (0, 1, 2, 3, 4))),
-    "dex": tuple(map(OrderStatus, (0, 1, 2, 4))),
+_MONEY_PATH: dict[Route, tuple[OrderStatusCode, ...]] = {
+    "standard": tuple(map(OrderStatusCode, (0, 1, 2, 4))),
+    "private": tuple(map(OrderStatusCode, (0, 1, 2, 3, 4))),
+    "dex": tuple(map(OrderStatusCode, (0, 1, 2, 4))),
 }
 _PAID = frozenset({LegStatus.FINISHED, LegStatus.FALLBACK})
 _DIRECT = {
-    OrderStatus.FINISHED: DisplayStatus.SWAP_COMPLETED,
-    OrderStatus.EXPIRED: DisplayStatus.EXPIRED,
-    OrderStatus.FAILED: DisplayStatus.FAILED,
-    OrderStatus.REFUNDED: DisplayStatus.REFUNDED,
-    OrderStatus.DELETED: DisplayStatus.DELETED,
+    OrderStatusCode.FINISHED: DisplayStatus.SWAP_COMPLETED,
+    OrderStatusCode.EXPIRED: DisplayStatus.EXPIRED,
+    OrderStatusCode.FAILED: DisplayStatus.FAILED,
+    OrderStatusCode.REFUNDED: DisplayStatus.REFUNDED,
+    OrderStatusCode.DELETED: DisplayStatus.DELETED,
 }
 _SECOND_LEG = {
     LegStatus.CONFIRMING: DisplayStatus.INITIATING_SECOND_EXCHANGE,
@@ -50,15 +50,15 @@ _SECOND_LEG = {
 }
 # What each state of the leg that holds the money means for the order.
 _BY_FIRST_LEG = {
-    LegStatus.NEW: OrderStatus.WAITING,
-    LegStatus.WAITING: OrderStatus.WAITING,
-    LegStatus.CONFIRMING: OrderStatus.CONFIRMING,
-    LegStatus.EXCHANGING: OrderStatus.EXCHANGING,
-    LegStatus.VERIFYING: OrderStatus.EXCHANGING,
-    LegStatus.SENDING: OrderStatus.EXCHANGING,
-    LegStatus.FAILED: OrderStatus.FAILED,
-    LegStatus.REFUNDED: OrderStatus.REFUNDED,
-    LegStatus.EXPIRED: OrderStatus.EXPIRED,
+    LegStatus.NEW: OrderStatusCode.WAITING,
+    LegStatus.WAITING: OrderStatusCode.WAITING,
+    LegStatus.CONFIRMING: OrderStatusCode.CONFIRMING,
+    LegStatus.EXCHANGING: OrderStatusCode.EXCHANGING,
+    LegStatus.VERIFYING: OrderStatusCode.EXCHANGING,
+    LegStatus.SENDING: OrderStatusCode.EXCHANGING,
+    LegStatus.FAILED: OrderStatusCode.FAILED,
+    LegStatus.REFUNDED: OrderStatusCode.REFUNDED,
+    LegStatus.EXPIRED: OrderStatusCode.EXPIRED,
 }
 
 
@@ -71,21 +71,21 @@ def centralized(route: Route) -> CentralizedRoute:
 
 def allowed(before: int, after: int, route: Route) -> bool:
     """Whether ``after`` may directly follow ``before``; 3 belongs to private orders."""
-    if after == OrderStatus.ANONYMIZING and route != "private":
+    if after == OrderStatusCode.ANONYMIZING and route != "private":
         return False
-    return OrderStatus(after) in TRANSITIONS[OrderStatus(before)]
+    return OrderStatusCode(after) in TRANSITIONS[OrderStatusCode(before)]
 
 
 def display(status: int, in_status: int, out_status: int | None, route: Route) -> DisplayStatus:
     """The displayed state of an order from its numbers."""
-    direct = _DIRECT.get(OrderStatus(status))
+    direct = _DIRECT.get(OrderStatusCode(status))
     if direct is not None:
         return direct
-    if status <= OrderStatus.WAITING:
+    if status <= OrderStatusCode.WAITING:
         return DisplayStatus.WAITING_FOR_DEPOSIT
-    if status == OrderStatus.CONFIRMING:
+    if status == OrderStatusCode.CONFIRMING:
         return DisplayStatus.DEPOSIT_DETECTED
-    if status == OrderStatus.EXCHANGING:
+    if status == OrderStatusCode.EXCHANGING:
         if in_status != LegStatus.SENDING:
             return DisplayStatus.EXCHANGE_IN_PROGRESS
         if route == "private":
@@ -108,7 +108,11 @@ def non_refundable(
     A private order holds another token from its first payout on; a fixed one returns what was
     sent until the receiver is being paid (contract 8.15).
     """
-    if status not in (OrderStatus.EXCHANGING, OrderStatus.ANONYMIZING, OrderStatus.FAILED):
+    if status not in (
+        OrderStatusCode.EXCHANGING,
+        OrderStatusCode.ANONYMIZING,
+        OrderStatusCode.FAILED,
+    ):
         return False
     last = out_status if route == "private" and fixed else in_status
     return last in (LegStatus.SENDING, *_PAID)
@@ -127,37 +131,37 @@ def deposit_seen(report: LegReport) -> bool:
     )
 
 
-def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatus:
+def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatusCode:
     """The order's state that the legs amount to; ``second`` exists on private orders only."""
     if second is None:
         if first.status in _PAID:
-            return OrderStatus.FINISHED
+            return OrderStatusCode.FINISHED
     elif first.status in _PAID or deposit_seen(second):
         return _status_of_second(second)
     return _BY_FIRST_LEG[first.status]
 
 
-def _status_of_second(second: LegReport) -> OrderStatus:
+def _status_of_second(second: LegReport) -> OrderStatusCode:
     if second.status in _PAID:
-        return OrderStatus.FINISHED
+        return OrderStatusCode.FINISHED
     if second.status in (LegStatus.FAILED, LegStatus.EXPIRED, LegStatus.REFUNDED):
         # The second venue gives back the intermediary, not what was deposited: no refund of
         # the order, which returns the deposited token on its own chain (contract 8.15).
-        return OrderStatus.FAILED
-    return OrderStatus.ANONYMIZING
+        return OrderStatusCode.FAILED
+    return OrderStatusCode.ANONYMIZING
 
 
-def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatus]:
+def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatusCode]:
     """The states to pass from ``before`` to ``after``, both the last one included.
 
     A venue that is asked seldom reports a finished leg whose steps nobody saw; the order
     passes them all the same. Empty when ``after`` cannot be reached.
     """
-    start, end = OrderStatus(before), OrderStatus(after)
+    start, end = OrderStatusCode(before), OrderStatusCode(after)
     path = _MONEY_PATH[route]
     if start in path and end in path and path.index(start) < path.index(end):
         return list(path[path.index(start) + 1 : path.index(end) + 1])
-    ended_badly = end in (OrderStatus.FAILED, OrderStatus.REFUNDED)
-    if start == OrderStatus.WAITING and deposited and ended_badly:
-        return [OrderStatus.CONFIRMING, end]
+    ended_badly = end in (OrderStatusCode.FAILED, OrderStatusCode.REFUNDED)
+    if start == OrderStatusCode.WAITING and deposited and ended_badly:
+        return [OrderStatusCode.CONFIRMING, end]
     return [end] if allowed(start, end, route) else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from swapdesk.tui.messages import BusinessSettled, OrdersChanged, PastKnown
 
 if TYPE_CHECKING:
-    from swapdesk.flows.connected_desk import Link
+    from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.tui.controllers.host import DeskHost
     from swapdesk.tui.controllers.navigation import Navigation
@@ -24,7 +24,7 @@ class OrderFollower:
         self._navigation = navigation
         self.ends = ends
 
-    def follow(self, link: Link) -> None:
+    def follow(self, link: ConnectedDesk) -> None:
         """Tell of the orders of a connected desk, of what the start found out first."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = self._settled
@@ -35,7 +35,7 @@ class OrderFollower:
         self._host.run_worker(told, group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
 
-    async def _follow_orders(self, link: Link) -> None:
+    async def _follow_orders(self, link: ConnectedDesk) -> None:
         async for ids in link.tracker.changes():
             self._host.post_message(OrdersChanged(ids))
 

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.notation import day, short_address
-from swapdesk.flows.payees.address_book import AddressBookError, Entry
+from swapdesk.flows.payees.address_book import AddressBookError, BookEntry
 from swapdesk.flows.payees.payees import last_paid, paid_addresses
 from swapdesk.tui.commands.address_book import (
     AddEntry,
@@ -90,7 +90,7 @@ class AddressBookScreen(Page):
         self._show_pane()
 
     @property
-    def current(self) -> Entry | None:
+    def current(self) -> BookEntry | None:
         return self.desk.book.entry(self._table.cursor_key or "")
 
     @on(LineTable.Highlighted)
@@ -163,7 +163,7 @@ class AddressBookScreen(Page):
             self.controls.copy_value("address", entry.address)
 
 
-def _pane(entry: Entry) -> list[LineLike]:
+def _pane(entry: BookEntry) -> list[LineLike]:
     facts = [Fact(entry.label, address=entry.address)]
     if entry.memo:
         facts.append(Fact("with memo", Span(entry.memo, bold=True)))
@@ -171,7 +171,7 @@ def _pane(entry: Entry) -> list[LineLike]:
     return list(rows)
 
 
-def _chain(entry: Entry) -> str:
+def _chain(entry: BookEntry) -> str:
     if entry.chain is not None:
         return entry.chain
     family = ADDRESS_KINDS.get(entry.kind)

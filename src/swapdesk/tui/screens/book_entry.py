@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.creation.exchange import new_intent_id
-from swapdesk.flows.payees.address_book import AddressBookError, Entry, EntryCheck, check_entry
+from swapdesk.flows.payees.address_book import AddressBookError, BookEntry, EntryCheck, check_entry
 from swapdesk.flows.payees.payees import paid_addresses
 from swapdesk.flows.payees.recipients import RecipientCheck, challenge_for
 from swapdesk.tui.commands import everywhere
@@ -39,7 +39,7 @@ class BookEntryScreen(Page):
     BookEntryScreen.-short LabelledField { margin: 0; }
     """
 
-    def __init__(self, session: Session, *, renamed: Entry | None = None) -> None:
+    def __init__(self, session: Session, *, renamed: BookEntry | None = None) -> None:
         super().__init__(session, context=f"rename {renamed.label}" if renamed else "a new name")
         self._renamed = renamed
         self._kind = ""
@@ -158,7 +158,7 @@ class BookEntryScreen(Page):
             return
         self._compare(check.entry)
 
-    def _rename(self, entry: Entry) -> None:
+    def _rename(self, entry: BookEntry) -> None:
         try:
             self.desk.book.rename(entry.name, self._naming.value.strip())
         except (AddressBookError, OSError) as error:
@@ -166,7 +166,7 @@ class BookEntryScreen(Page):
             return
         self._leave()
 
-    def _compare(self, entry: Entry) -> None:
+    def _compare(self, entry: BookEntry) -> None:
         """A name is trusted afterwards, so its address is compared once, here."""
         paid = paid_addresses(self.desk.journal)
         seen = RecipientCheck(
@@ -187,7 +187,7 @@ class BookEntryScreen(Page):
             TypedConfirm(first_payment(challenge, "A name for this address")), typed
         )
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: BookEntry) -> None:
         try:
             self.desk.book.add(entry)
         except (AddressBookError, OSError) as error:

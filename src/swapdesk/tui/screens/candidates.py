@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.creation.candidates import Candidate, Candidates, Look, NotSettled
+from swapdesk.flows.creation.candidates import CandidateRefused, Candidates, Look, OrderCandidate
 from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import intent_words
@@ -72,7 +72,7 @@ class CandidatesScreen(Page):
         return self._look
 
     @property
-    def current(self) -> Candidate | None:
+    def current(self) -> OrderCandidate | None:
         key = self._table.cursor_key
         found = self._look.candidates if self._look is not None else ()
         return next((one for one in found if one.service_id == key), None)
@@ -139,9 +139,9 @@ class CandidatesScreen(Page):
         candidates = self._candidates()
         try:
             if candidates is None:
-                raise NotSettled("The service is not connected.")
+                raise CandidateRefused("The service is not connected.")
             self._look = await candidates.look(self._intent_id)
-        except NotSettled as refused:
+        except CandidateRefused as refused:
             self.show_notice(str(refused), "warning")
         finally:
             self._busy = False
@@ -164,9 +164,9 @@ class CandidatesScreen(Page):
         candidates = self._candidates()
         try:
             if candidates is None:
-                raise NotSettled("The service is not connected.")
+                raise CandidateRefused("The service is not connected.")
             await candidates.choose(look, service_id)
-        except NotSettled as refused:
+        except CandidateRefused as refused:
             self._busy = False
             self.show_notice(str(refused), "warning")
             self._show()
@@ -201,7 +201,7 @@ class CandidatesScreen(Page):
                 return
             try:
                 candidates.give_up(look, look.phrase)
-            except NotSettled as refused:
+            except CandidateRefused as refused:
                 self.show_notice(str(refused), "warning")
                 return
             self.post_message(self.Go(everywhere.Back))

@@ -13,9 +13,9 @@ from textual.widget import Widget
 
 from swapdesk.flows.creation.confirm_intent import (
     Consent,
-    NotFreezable,
+    NotLockable,
     consent_for,
-    freeze,
+    lock_for_review,
     still_stands,
 )
 from swapdesk.flows.creation.create_checks import Checked, TypedBefore
@@ -62,7 +62,7 @@ from swapdesk.tui.widgets.text_rows import TextRows
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
-    from swapdesk.flows.creation.order_verification import NotCreated, Unknown
+    from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
 
@@ -272,7 +272,7 @@ class CreateScreen(Page):
         state, checked = self.state, self._form.checked()
         kind = IntentKind.PRIVATE_SEND if state.board.private_send else IntentKind.EXCHANGE
         try:
-            intent = freeze(
+            intent = lock_for_review(
                 kind,
                 state.row,
                 state.board,
@@ -285,7 +285,7 @@ class CreateScreen(Page):
             )
             if intent.dex is not None:
                 promise_of(intent)
-        except (NotFreezable, NoDexSwap, NumberError) as refused:
+        except (NotLockable, NoDexSwap, NumberError) as refused:
             state.intent = None
             self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
             return
@@ -345,7 +345,7 @@ class CreateScreen(Page):
             self.state.looking()
             self.show()
 
-    def ended(self, outcome: NotCreated | Unknown) -> None:
+    def ended(self, outcome: NotCreated | CreateUnknown) -> None:
         """The create came to an outcome that is no order."""
         self.refresh_frame()
         self.state.ended(outcome)

@@ -9,7 +9,7 @@ from enum import Enum
 
 from swapdesk.flows.creation.confirm_intent import Consent
 from swapdesk.flows.creation.create_checks import Checked
-from swapdesk.flows.creation.order_verification import NotCreated, Unknown
+from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, table_amount
@@ -90,7 +90,7 @@ class CreateState:
         """No answer came; the desk looks for the order."""
         self.step, self.said = Step.LOOKING, said_looking()
 
-    def ended(self, outcome: NotCreated | Unknown) -> None:
+    def ended(self, outcome: NotCreated | CreateUnknown) -> None:
         """The create came to an outcome that is no order."""
         self.step, self.said = said_ended(outcome)
         self.failed = outcome.failure
@@ -156,9 +156,9 @@ def said_gone() -> Check:
     return Check(Verdict.REFUSED, "This route is gone.", "esc shows the others.")
 
 
-def said_ended(outcome: NotCreated | Unknown) -> tuple[Step, Check]:
+def said_ended(outcome: NotCreated | CreateUnknown) -> tuple[Step, Check]:
     """Where the form is after an outcome that is no order, and what it says of it."""
-    if isinstance(outcome, Unknown):
+    if isinstance(outcome, CreateUnknown):
         then = "It is not known yet. Nothing was paid. o shows the orders."
         return Step.UNKNOWN, Check(Verdict.WARNING, outcome.failure.cause, then)
     error = outcome.error

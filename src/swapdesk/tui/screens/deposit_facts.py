@@ -10,7 +10,7 @@ from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.flows.creation.minimum_received import moved_output
 from swapdesk.flows.deposits.deposit_code import DepositCode
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
-from swapdesk.flows.intents.deposit_release import Standing
+from swapdesk.flows.intents.deposit_release import DepositRelease
 from swapdesk.flows.journal.order_merge import payout_hash
 from swapdesk.flows.notation import (
     clock_time,
@@ -21,7 +21,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
-    Outcome,
+    ProceedsOutcome,
     get_label,
     refund_chain,
     route_of,
@@ -102,7 +102,7 @@ def deposit_state(
     facts = tuple(_facts(tracked, state))
     if phase is DepositPhase.HIDDEN:
         said = None if tracked.awaits_address else tracked.withheld
-        lower = tracked.standing is Standing.LOWER
+        lower = tracked.standing is DepositRelease.LOWER
         never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
         nothing = Check(Verdict.REFUSED, never)
         waits = Check(Verdict.UNKNOWN, "Nothing was sent. The address appears here.")
@@ -292,7 +292,7 @@ def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
     """What there is, was, or was to be got; what came back of a deposit that was refunded."""
     order, intent, found = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
-    if found.outcome is Outcome.CAME_BACK:
+    if found.outcome is ProceedsOutcome.CAME_BACK:
         chain, rate = refund_chain(order), ""
     else:
         chain = order.out_token.chain_data.name if order.out_token is not None else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from swapdesk.tui.commands.command import HIDDEN, READY, Standing
 
 if TYPE_CHECKING:
-    from swapdesk.flows.connected_desk import Link
+    from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.deposits.deposit_ways import DepositWays
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.page import Page
@@ -18,7 +18,7 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 def fund_standing(
     ways: DepositWays,
-    link: Link | None,
+    link: ConnectedDesk | None,
     tracked: TrackedOrder | None,
     *,
     payable: bool,

@@ -7,12 +7,12 @@ from datetime import datetime
 from decimal import Decimal
 
 from swapdesk.chain.addresses.memos import memo_label
-from swapdesk.flows.intents.deposit_release import NO_ADDRESS_TEXT, Standing
+from swapdesk.flows.intents.deposit_release import NO_ADDRESS_TEXT, DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.orders.deposit_destination import PaidPlace, paid_place
+from swapdesk.flows.orders.deposit_destination import DepositDestination, deposit_destination
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     deposit_arrived,
@@ -52,7 +52,7 @@ SHORT_STAGES = {
 NAME_CELLS = 10
 
 
-_HARD = (Standing.DIFFERS, Standing.CONTRADICTS)
+_HARD = (DepositRelease.DIFFERS, DepositRelease.CONTRADICTS)
 
 
 def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
@@ -155,7 +155,7 @@ def _deposit(
         facts.append(Fact("Send", amount, note=on, copy=copied_amount(pay.exact), bold=True))
     elif deposit_arrived(order) and order.in_amount is not None:
         facts += _sent(tracked, order.in_amount)
-    place = paid_place(tracked, made)
+    place = deposit_destination(tracked, made)
     if place is not None:
         return [*facts, *_paid(place, on)]
     if tracked.withheld is not None and not summary.ended:
@@ -175,7 +175,7 @@ def _deposit(
     return facts
 
 
-def _paid(place: PaidPlace, on: str) -> list[Fact]:
+def _paid(place: DepositDestination, on: str) -> list[Fact]:
     """Where the deposit went is a fact, not an offer."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]

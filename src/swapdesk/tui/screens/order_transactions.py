@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from swapdesk.chain.addresses.explorers import transaction_link
 from swapdesk.flows.journal.order_merge import linked_deposit
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.orders.deposit_destination import named_deposit, other_deposit, own_payment
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.detail_rows import Fact
@@ -18,11 +18,11 @@ from swapdesk.wire.tokens import Token
 
 SANDBOX_ONLY = "sandbox transaction, no explorer knows it"
 _LABELS = {
-    Role.DEPOSIT: "Deposit tx",
-    Role.BUNDLE: "Bundle tx",
-    Role.APPROVE: "Approval tx",
-    Role.RESET: "Reset tx",
-    Role.SWAP: "Swap tx",
+    TransactionRole.DEPOSIT: "Deposit tx",
+    TransactionRole.BUNDLE: "Bundle tx",
+    TransactionRole.APPROVE: "Approval tx",
+    TransactionRole.RESET: "Reset tx",
+    TransactionRole.SWAP: "Swap tx",
 }
 _NOTES = {Fate.SENT: "sent", Fate.FAILED: "failed"}
 
@@ -42,7 +42,7 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
         facts.append(fact("Service says", other))
     told = named_deposit(order, made)
     if own_payment(made) is None and told is not None and linked_deposit(order) is None:
-        facts.append(fact(_LABELS[Role.DEPOSIT], told))
+        facts.append(fact(_LABELS[TransactionRole.DEPOSIT], told))
     return facts
 
 

@@ -11,8 +11,8 @@ from swapdesk.flows.data_age import left_out_words
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_listing import (
     EVERYTHING,
+    FilterLine,
     FilterProblem,
-    OrderFilter,
     Sorting,
     read_filter,
 )
@@ -46,7 +46,7 @@ from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
 from swapdesk.tui.widgets.text_field import TextField
 
 
-def not_read(kept: OrderFilter) -> str:
+def not_read(kept: FilterLine) -> str:
     """What stands beside a line that is no filter: whose rows these are."""
     rows = "all orders" if kept.empty else f"rows of {kept.text}"
     return f"{UNKNOWN} not read, {rows}"
@@ -181,7 +181,7 @@ class OrdersScreen(OrdersList):
             self.settle_notice("understood")
             self._fill()
 
-    def _understood(self) -> OrderFilter:
+    def _understood(self) -> FilterLine:
         """The line as a filter. Raises FilterProblem."""
         kept = read_filter(self._field.text)
         try:

@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from swapdesk.flows.data_age import stale_words
-from swapdesk.flows.orders.order_listing import EVERYTHING, OrderFilter, Sorting, sort_orders
+from swapdesk.flows.orders.order_listing import EVERYTHING, FilterLine, Sorting, sort_orders
 from swapdesk.flows.orders.order_sentence import created_words
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.tui.page import Page
@@ -45,7 +45,7 @@ CONTEXT = "last 48 h and this desk's journal"
 class OrdersList(Page):
     """Rows are laid out in steps and their cells change in place; the keys are the screen's."""
 
-    def __init__(self, session: Session, kept: OrderFilter = EVERYTHING) -> None:
+    def __init__(self, session: Session, kept: FilterLine = EVERYTHING) -> None:
         """``kept``: the filter it begins with."""
         super().__init__(session, context=CONTEXT)
         self._table = OrderList(self.now)
@@ -53,7 +53,7 @@ class OrdersList(Page):
         self._label = SectionLabel("", id="label")
         self._pane = OrderPane(id="pane")
         self._side = OrderSide()
-        self._filter: OrderFilter = kept
+        self._filter: FilterLine = kept
         self._sorting = Sorting.DEADLINE
         self._changed: set[str] = set()
         self._ticks = 0

@@ -10,7 +10,7 @@ from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from swapdesk.flows.connected_desk import Link
+    from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.intent_line import IntentLine
     from swapdesk.wire.pair_limits import PairLimits
@@ -63,7 +63,9 @@ class SwapLine:
         """Whether quotes can be asked for."""
         return self.line is not None and self.line.ready and self.outside() is None
 
-    def read(self, text: str, desk: Desk, link: Link | None, *, private: bool) -> IntentReading:
+    def read(
+        self, text: str, desk: Desk, link: ConnectedDesk | None, *, private: bool
+    ) -> IntentReading:
         """Read ``text`` again, without a call, and say how it was understood."""
         from swapdesk.flows.quotes.intent_line import LineState, parse_intent_line
         from swapdesk.flows.quotes.private_line import parse_private_line
@@ -114,7 +116,7 @@ class SwapLine:
             return f"Largest: {exact_amount(bounds.largest)} {token.symbol}"
         return ""
 
-    def known_limits(self, link: Link | None) -> PairLimits | None:
+    def known_limits(self, link: ConnectedDesk | None) -> PairLimits | None:
         """Limits of the pair that were asked for before."""
         return link.quotes.known_limits(*self.pair) if link is not None and self.pair else None
 

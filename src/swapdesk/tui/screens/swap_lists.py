@@ -92,9 +92,9 @@ class SwapLists(Vertical):
         column for them."""
         if self.app.size.width < NEWS_FROM:
             return
-        from swapdesk.flows.tracking.recent_activity import latest_events, markets_of
+        from swapdesk.flows.tracking.recent_activity import markets_of, recent_events
 
-        events = latest_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
+        events = recent_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
         self._news.show(events, markets_of(self._asked, desk.catalog, MOST_MARKETS), now)
 
     def show_open(self, tracker: Tracker, now: datetime) -> None:

@@ -9,7 +9,7 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.tracking.open_business import Finding, findings
+from swapdesk.flows.tracking.open_business import OpenFinding, findings
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.orders import Orders
@@ -52,7 +52,7 @@ class UnfinishedScreen(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session, context="from an earlier run")
         report = session.report
-        self._found: dict[str, Finding] = {
+        self._found: dict[str, OpenFinding] = {
             str(at): one for at, one in enumerate(findings(report) if report is not None else [])
         }
         self._table = LineTable(COLUMNS, heads=False)
@@ -87,7 +87,7 @@ class UnfinishedScreen(Page):
         self.set_money("in your wallet. Nothing was paid.", next_, where_short="in your wallet.")
 
     @property
-    def current(self) -> Finding | None:
+    def current(self) -> OpenFinding | None:
         return self._found.get(self._table.cursor_key or "")
 
     @on(LineTable.Highlighted)
@@ -128,5 +128,5 @@ def _intro(count: int) -> LineLike:
     return [Span(f"{said} being created when the desk ended. The desk asked the service about it.")]
 
 
-def _said_role(one: Finding) -> str:
+def _said_role(one: OpenFinding) -> str:
     return "status-trouble" if one.kind == "withheld" else "muted"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from swapdesk.flows.catalog.token_row import TokenRow
-    from swapdesk.flows.tracking.recent_activity import LatestEvent
+    from swapdesk.flows.tracking.recent_activity import RecentEvent
 
 MOST_EVENTS = 6
 MOST_MARKETS = 4
@@ -31,11 +31,11 @@ class HomeNews(LinesView):
 
     def __init__(self, **place: Any) -> None:
         super().__init__(**place)
-        self._events: list[tuple[str, LatestEvent]] = []
+        self._events: list[tuple[str, RecentEvent]] = []
         self._markets: list[TokenRow] = []
 
     def show(
-        self, events: Sequence[LatestEvent], markets: Sequence[TokenRow], now: datetime
+        self, events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime
     ) -> None:
         """Times of another day stand with their day."""
         self._events = [(_time(one.at, now), one) for one in events]
@@ -57,7 +57,7 @@ def _time(at: datetime, now: datetime) -> str:
     return clock_time(at) if at.date() == now.date() else day(at, now)
 
 
-def _event(time: str, event: LatestEvent, width: int) -> Line:
+def _event(time: str, event: RecentEvent, width: int) -> Line:
     return cut(
         [
             *fill(Span(time, "muted"), _TIME),

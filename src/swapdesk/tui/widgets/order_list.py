@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.data_age import left_out_words
-from swapdesk.flows.orders.order_listing import EVERYTHING, Group, OrderFilter, group_of
+from swapdesk.flows.orders.order_listing import EVERYTHING, FilterLine, Group, group_of
 from swapdesk.flows.orders.order_status import RowTime, order_status, time_at
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
@@ -34,7 +34,7 @@ class Shown:
     """Which orders, in their sequence, and what stands beside their labels."""
 
     orders: Sequence[TrackedOrder]
-    kept: OrderFilter = EVERYTHING
+    kept: FilterLine = EVERYTHING
     counts: Mapping[Group, int] = field(default_factory=dict)
     """How many of all orders stand in each group, without the filter."""
     stale: str = ""
@@ -188,7 +188,7 @@ class OrderList(LineTable):
             self.update_row(self._open_label)
 
     def _kept(
-        self, tracked: TrackedOrder, kept: OrderFilter, now: datetime, layout: TableLayout
+        self, tracked: TrackedOrder, kept: FilterLine, now: datetime, layout: TableLayout
     ) -> Drawn | None:
         if not kept.empty and not kept.keeps(tracked, order_status(tracked, now), now):
             return None

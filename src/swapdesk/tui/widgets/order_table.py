@@ -126,7 +126,7 @@ def stage_of(summary: OrderStatus) -> StageState:
 def pair_spans(tracked: TrackedOrder) -> Line:
     """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
     otherwise."""
-    from swapdesk.flows.orders.order_fields import Outcome, deposit_doubted, unsaid
+    from swapdesk.flows.orders.order_fields import ProceedsOutcome, deposit_doubted, unsaid
 
     sent, _ = tracked.symbols
     found = tracked.proceeds
@@ -136,7 +136,9 @@ def pair_spans(tracked: TrackedOrder) -> Line:
     if unsaid(found):
         back = Span(found.symbol, bold=True)
         return [*paid, Span(f" {BECOMES} the ", "muted"), back, Span(" came back", "muted")]
-    words = {Outcome.MISSED: "was to be ", Outcome.CAME_BACK: "came back "}.get(found.outcome, "")
+    words = {ProceedsOutcome.MISSED: "was to be ", ProceedsOutcome.CAME_BACK: "came back "}.get(
+        found.outcome, ""
+    )
     return [
         *paid,
         Span(f" {BECOMES} {words}", "muted"),

@@ -11,7 +11,7 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, spread
 from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
-    from swapdesk.flows.orders.order_history import Leg, Step
+    from swapdesk.flows.orders.order_history import Leg, LegStep
 
 TIME_CELLS = 8
 _MARKS = {
@@ -46,7 +46,7 @@ def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
     return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
 
 
-def _step(step: Step, width: int) -> Line:
+def _step(step: LegStep, width: int) -> Line:
     glyph, role = _MARKS[step.mark]
     if step.at is None:
         time = "" if step.mark == "future" else NOTHING
@@ -63,6 +63,6 @@ def _step(step: Step, width: int) -> Line:
     return spread(row, [Span(note, role)], width) if note else cut(row, width)
 
 
-def _clock(step: Step) -> str:
+def _clock(step: LegStep) -> str:
     assert step.at is not None
     return short_clock(step.at) if step.expected else clock_time(step.at)
