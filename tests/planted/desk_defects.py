@@ -112,8 +112,9 @@ CONFIRMED = (
         "foreign-order-released",
         "The deposit address of an order that nobody confirmed here is shown as one's own.",
         "swapdesk/flows/intents/deposit_release.py",
-        "frozenset({Standing.UNREPEATED, Standing.DIFFERS, Standing.CONTRADICTS}),",
-        "frozenset({*Standing}),",
+        "DepositRelease.FOREIGN: frozenset(\n"
+        "        {DepositRelease.UNREPEATED, DepositRelease.DIFFERS, DepositRelease.CONTRADICTS}\n",
+        "DepositRelease.FOREIGN: frozenset(\n        {*DepositRelease}\n",
         (
             "tests/flows/test_journal.py"
             "::test_an_order_seen_before_it_was_confirmed_here_stays_hidden",
