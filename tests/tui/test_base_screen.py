@@ -10,7 +10,7 @@ from textual.widget import Widget
 from swapdesk.clock import ManualClock
 from swapdesk.tui import base_screen
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands.command import READY, Command, Standing
+from swapdesk.tui.commands.command import READY, Command, CommandState
 from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.terminal import SafeApp
@@ -82,12 +82,12 @@ class Quotes(DeskScreen):
         self.table.set_rows([Section("usable", "Usable", "5"), *rows])
         return [self.table]
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is Sign:
-            return Standing(hidden=True)
+            return CommandState(hidden=True)
         if verb is Refresh:
-            return Standing(cost="1 quote")
-        return Standing(locked=self.problems) if verb is Create and self.problems else READY
+            return CommandState(cost="1 quote")
+        return CommandState(locked=self.problems) if verb is Create and self.problems else READY
 
     def on_mount(self) -> None:
         self.set_money("in your wallet.", "you: choose a route in 0:48")

@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.color import Color
 
 from swapdesk.tui.clipboard import Way, copied_notice, way_of, wrapped_copy
-from swapdesk.tui.ink import INK, NoColorButInk
+from swapdesk.tui.no_color_filter import INK, NoColorButInk
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.widgets.exact_text import ExactText, exact_lines
 from tui.desk_run import Market

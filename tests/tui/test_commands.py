@@ -7,11 +7,11 @@ from textual.keys import _character_to_key
 
 from swapdesk.clock import ManualClock
 from swapdesk.tui.commands import all_commands, everywhere_commands
-from swapdesk.tui.commands.command import Command, Standing
+from swapdesk.tui.commands.command import Command, CommandState
 from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.commands.orders import Orders
-from swapdesk.tui.stillness import STILL_SECONDS, Refusal, StillnessGuard
+from swapdesk.tui.money_key_guard import STILL_SECONDS, Refusal, StillnessGuard
 from swapdesk.tui.widgets.key_bar import KeyHint
 from swapdesk.tui.widgets.palette_overlay import PaletteEntry, ranked
 
@@ -33,8 +33,8 @@ def test_everything_comes_from_the_class() -> None:
     assert CopyAddress.help() == "Copy the deposit address."
     assert CopyAddress.text() == "Copy address"
     assert CopyAddress.method() == "do_copy_address"
-    assert CopyAddress.hint(Standing(cost="1 read")) == KeyHint("y", "copy address", "1 read")
-    assert CopyAddress.hint(Standing(locked="no order")).text == "copy address, no order"
+    assert CopyAddress.hint(CommandState(cost="1 read")) == KeyHint("y", "copy address", "1 read")
+    assert CopyAddress.hint(CommandState(locked="no order")).text == "copy address, no order"
 
 
 GLOBAL_LETTERS = set("npbotiawg")

@@ -19,16 +19,16 @@ from swapdesk.config_file import keep_theme
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.keymap import checked_keymap
+from swapdesk.tui.completion_notice import EndBell, Notify, terminal_notice
 from swapdesk.tui.controllers.batch_controller import BatchController
 from swapdesk.tui.controllers.create_controller import CreateController
 from swapdesk.tui.controllers.navigation import Navigation
 from swapdesk.tui.controllers.order_follower import OrderFollower
 from swapdesk.tui.controllers.privacy_mode import PrivacyMode
-from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
-from swapdesk.tui.garbage import GarbageRounds
+from swapdesk.tui.controllers.signing_controller import SigningController
+from swapdesk.tui.gc_schedule import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeyQueue, KeyTaken
-from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import (
     BatchMoved,
     BusinessSettled,
@@ -44,9 +44,9 @@ from swapdesk.tui.messages import (
     StartMoved,
     TokenChosen,
 )
+from swapdesk.tui.quit_guard import LeavingGuard, brief_warning
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session, StartSandbox
-from swapdesk.tui.signing import SigningController
 from swapdesk.tui.terminal import SafeApp
 
 if TYPE_CHECKING:

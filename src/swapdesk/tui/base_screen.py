@@ -26,12 +26,12 @@ from swapdesk.clock import Clock
 from swapdesk.tui.bound_keys import bind_keys
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
-from swapdesk.tui.commands.command import READY, Command, Standing
+from swapdesk.tui.commands.command import READY, Command, CommandState
 from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.commands.key_names import shown_key
+from swapdesk.tui.money_key_guard import StillnessGuard
 from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.screen_verbs import THEME_ENTRY, ScreenVerbs, Working, verbs_of_screen
-from swapdesk.tui.stillness import StillnessGuard
 from swapdesk.tui.too_small import TooSmall, is_too_small
 from swapdesk.tui.widgets.frame import Frame, FrameState
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
@@ -115,7 +115,7 @@ class DeskScreen(Screen[None]):
         """A side panel (class ``side``); nothing by default."""
         return ()
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         """Cost, lock and visibility of a verb in the present state."""
         return READY
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.style import Style
 from textual.strip import Strip
 
-from swapdesk.tui.thrift import thrifty
+from swapdesk.tui.ansi_compaction import thrifty
 
 
 def written(strip: Strip, left: int, console: Console) -> str:

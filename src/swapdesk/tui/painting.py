@@ -12,8 +12,8 @@ from textual.app import App
 from textual.color import Color
 from textual.strip import Strip
 
+from swapdesk.tui.amount_masking import masked
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.privacy import masked
 from swapdesk.tui.spans import Line, ascii_line, width_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from swapdesk.tui.commands import everywhere_commands
-from swapdesk.tui.commands.command import Command, Standing
+from swapdesk.tui.commands.command import Command, CommandState
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.key_hint import KeyHint
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 THEME_ENTRY = "theme:"
 
-Working = list[tuple[type[Command], Standing]]
+Working = list[tuple[type[Command], CommandState]]
 
 
 def verbs_of_screen(own: Sequence[type[Command]]) -> tuple[type[Command], ...]:
@@ -34,7 +34,7 @@ class ScreenVerbs:
     def __init__(
         self,
         verbs: Sequence[type[Command]],
-        standing: Callable[[type[Command]], Standing],
+        standing: Callable[[type[Command]], CommandState],
         keymap: Callable[[], Mapping[str, str]],
     ) -> None:
         self._verbs = verbs

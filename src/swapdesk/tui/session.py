@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.tui import loading
+from swapdesk.tui import deferred_imports
 from swapdesk.tui.live_guard import LiveGuard
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Session:
         self.quote_options: QuoteOptions | None = None
         """How the first screen asks for quotes; None as the account has it."""
         self.live_guard = LiveGuard(settings.live)
-        self.rest = loading.KeyRest()
+        self.rest = deferred_imports.KeyRest()
         self._catalog: Catalog | None = None
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
@@ -168,7 +168,7 @@ class Session:
             self._desk = await self._open(self._catalog)
             step(1)
         desk = self.desk
-        await loading.load(loading.LINK, self.rest)
+        await deferred_imports.load(deferred_imports.LINK, self.rest)
         from swapdesk.flows import connection as connections
 
         if self.live:
@@ -211,7 +211,7 @@ class Session:
         return catalog
 
     async def _open(self, catalog: Catalog) -> Desk:
-        await loading.load(loading.DESK, self.rest)
+        await deferred_imports.load(deferred_imports.DESK, self.rest)
         from swapdesk.flows.desk import Desk
 
         await catalog.load_models_in_steps()

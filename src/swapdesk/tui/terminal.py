@@ -20,17 +20,17 @@ from textual.filter import LineFilter, Monochrome
 from textual.screen import Screen
 
 from swapdesk.toml_document import ConfigProblem
+from swapdesk.tui.ansi_compaction import thrifty_driver
 from swapdesk.tui.clipboard import Way, copied_notice, no_clipboard_notice, way_of, wrapped_copy
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
 from swapdesk.tui.hangup import EXIT_CODE, LOOK_SECONDS, has_hung_up
 from swapdesk.tui.hyperlinks import draws_links
-from swapdesk.tui.ink import NoColorButInk
+from swapdesk.tui.no_color_filter import NoColorButInk
 from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.palette_files import DEFAULT_THEME, stamp_of
 from swapdesk.tui.paste_guard import guarded_driver
 from swapdesk.tui.themes import HUELESS, chosen_theme, hueless_theme, load_palettes
-from swapdesk.tui.thrift import thrifty_driver
 from swapdesk.wire.encoding.text import filter_line
 
 TERMINAL_THEME = "terminal"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CommandState:
     """Whether a verb works now: ``cost`` stands beside it, ``locked`` says why it does not.
 
     ``hidden`` verbs have no key at this moment. ``key`` is the one of its keys that works now.
@@ -32,8 +32,8 @@ class Standing:
     key: str = ""
 
 
-READY = Standing()
-HIDDEN = Standing(hidden=True)
+READY = CommandState()
+HIDDEN = CommandState(hidden=True)
 
 
 class Command:
@@ -65,7 +65,7 @@ class Command:
         return f"do_{cls.id().replace('-', '_')}"
 
     @classmethod
-    def help(cls, standing: Standing = READY) -> str:
+    def help(cls, standing: CommandState = READY) -> str:
         """The help sentence: the first line of the docstring, and what it costs now."""
         text = inspect.cleandoc(cls.__doc__ or cls.VERB).splitlines()[0]
         return f"{text.rstrip('.')}; {standing.cost}." if standing.cost else text
@@ -89,7 +89,7 @@ class Command:
         )
 
     @classmethod
-    def hint(cls, standing: Standing = READY, key: str = "") -> KeyHint:
+    def hint(cls, standing: CommandState = READY, key: str = "") -> KeyHint:
         """The footer entry in its present state; ``key`` when a keymap changed it."""
         return KeyHint(
             key or standing.key or cls.shown_key(),

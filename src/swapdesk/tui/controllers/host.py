@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from swapdesk.tui.controllers.batch_controller import BatchController
     from swapdesk.tui.controllers.create_controller import CreateController
     from swapdesk.tui.controllers.navigation import Navigation
+    from swapdesk.tui.controllers.signing_controller import SigningController
     from swapdesk.tui.notice_log import NoticeLog
     from swapdesk.tui.session import Session
-    from swapdesk.tui.signing import SigningController
 
 
 class DeskHost(Protocol):

@@ -10,9 +10,9 @@ from swapdesk.tui.messages import BusinessSettled, OrdersChanged, PastKnown
 if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
+    from swapdesk.tui.completion_notice import EndBell
     from swapdesk.tui.controllers.host import DeskHost
     from swapdesk.tui.controllers.navigation import Navigation
-    from swapdesk.tui.end_bell import EndBell
 
 
 class OrderFollower:

@@ -19,7 +19,7 @@ from swapdesk.tui.commands.address_book import (
     MarkOwn,
     RenameEntry,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
@@ -101,11 +101,11 @@ class AddressBookScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb in (RenameEntry, MarkOwn, DeleteEntry, CopyEntry) and self.current is None:
             return HIDDEN
         if verb is MarkOwn and self.current is not None and self.current.own:
-            return Standing(verb="not my wallet")
+            return CommandState(verb="not my wallet")
         return READY
 
     def do_add_entry(self) -> None:

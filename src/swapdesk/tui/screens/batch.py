@@ -42,7 +42,7 @@ from swapdesk.tui.commands.batch import (
     SubmitBundle,
     TakeCell,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.screens.batch_paying import PAYING_VERBS, BatchPaying
 
 FILE_VERBS = (CompletePath, FileBelow, FileAbove)
@@ -203,7 +203,7 @@ class BatchScreen(BatchPaying):
     def locked_edit(self) -> str:
         return "created already" if self.work.batch_id is not None else ""
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         plan = self.plan
         if verb is Batch:
             return HIDDEN
@@ -211,15 +211,15 @@ class BatchScreen(BatchPaying):
             in_cell = self._cell is not None
             if not self.writing or verb in (FILE_VERBS if in_cell else (OtherColumn,)):
                 return HIDDEN
-            return Standing(verb="load") if verb is TakeCell and not in_cell else READY
+            return CommandState(verb="load") if verb is TakeCell and not in_cell else READY
         if verb not in self.VERBS:
             return READY
         if self.writing:
             return HIDDEN
         if verb is LoadFile:
-            return Standing(locked=CREATING) if self.work.creating else READY
+            return CommandState(locked=CREATING) if self.work.creating else READY
         if verb is ExportBatch:
-            return Standing(verb="export" if self.made is not None else "template")
+            return CommandState(verb="export" if self.made is not None else "template")
         if verb is Orders:
             return READY
         if verb is FailedAgain:
@@ -239,45 +239,45 @@ class BatchScreen(BatchPaying):
             return HIDDEN if self.locked_edit() else READY
         return self._create_standing()
 
-    def _comma_standing(self) -> Standing:
+    def _comma_standing(self) -> CommandState:
         """Said with an amount of the file: whether that is meant is for the trader to say."""
         row = self.plan.comma_problem if self.plan is not None and self.made is None else None
         if row is None:
             return HIDDEN
         amount = row.row.cell(Column.SELL_AMOUNT)
-        return Standing(verb=f"read {amount} as {pointed(amount)}")
+        return CommandState(verb=f"read {amount} as {pointed(amount)}")
 
-    def _again_standing(self) -> Standing:
+    def _again_standing(self) -> CommandState:
         """With the same input, unless something of the batch is just on its way."""
         progress = self.progress
         if progress is None or not progress.failed:
             return HIDDEN
         if self.work.creating or progress.creating:
-            return Standing(locked=CREATING)
-        return Standing(locked=self.doing) if self.doing else READY
+            return CommandState(locked=CREATING)
+        return CommandState(locked=self.doing) if self.doing else READY
 
-    def _back_standing(self) -> Standing:
+    def _back_standing(self) -> CommandState:
         if self.work.unpaid is None or (self.progress is not None and self.progress.failed):
             return HIDDEN
         busy = CREATING if self.work.creating else self.doing
-        return Standing(locked=busy) if busy else READY
+        return CommandState(locked=busy) if busy else READY
 
-    def _create_standing(self) -> Standing:
+    def _create_standing(self) -> CommandState:
         plan, progress, link = self.plan, self.progress, self.link
         if self.work.creating:
-            return Standing(locked=CREATING)
+            return CommandState(locked=CREATING)
         if progress is not None and not progress.creating:
             return HIDDEN
         if self.busy:
-            return Standing(locked=self.busy)
+            return CommandState(locked=self.busy)
         count = len(plan.problems) if plan is not None else 0
         if progress is None and count:
-            return Standing(locked=f"{count} problem{'' if count == 1 else 's'}")
+            return CommandState(locked=f"{count} problem{'' if count == 1 else 's'}")
         if link is None or link.connection.read_only:
-            return Standing(locked="not connected" if link is None else "read only")
+            return CommandState(locked="not connected" if link is None else "read only")
         if progress is not None:
-            return Standing(verb="go on")
+            return CommandState(verb="go on")
         if plan is None or not plan.limits_known:
-            return Standing(locked="limits not known")
+            return CommandState(locked="limits not known")
         word = "exchange" if plan.creates == 1 else "exchanges"
-        return Standing(cost=f"{plan.creates} {word}")
+        return CommandState(cost=f"{plan.creates} {word}")

@@ -12,7 +12,7 @@ from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.tui.commands.batch import BuildBundle, SignBundle, SubmitBundle
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.screens.batch_editing import BatchEditing
 from swapdesk.tui.screens.batch_facts import PlanState
 
@@ -113,7 +113,7 @@ class BatchPaying(BatchEditing):
 
     # keys
 
-    def paying_standing(self, verb: type[Command]) -> Standing:
+    def paying_standing(self, verb: type[Command]) -> CommandState:
         """Of the three verbs that pay a group."""
         progress = self.progress
         current = progress.current if progress is not None else None
@@ -121,22 +121,22 @@ class BatchPaying(BatchEditing):
             return HIDDEN
         doing = self.doing
         if verb is SignBundle and doing == "being signed":
-            return Standing(verb="look at it")
+            return CommandState(verb="look at it")
         bundle, due = current.bundle, current.next
         if verb is BuildBundle and due is Until.SIGNED:
-            return HIDDEN if doing else Standing(verb="build again", cost="1 read")
+            return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
         if due is not _STANDS_AFTER[verb]:
             return HIDDEN
         if doing:
-            return Standing(locked=doing)
+            return CommandState(locked=doing)
         if self.link is None or self.link.connection.read_only:
-            return Standing(locked="not connected" if self.link is None else "read only")
+            return CommandState(locked="not connected" if self.link is None else "read only")
         if verb is BuildBundle:
-            return Standing(cost="1 read")
+            return CommandState(cost="1 read")
         if verb is SignBundle:
-            return Standing(verb="sign and send") if current.solana else READY
+            return CommandState(verb="sign and send") if current.solana else READY
         under_way = bundle is not None and bundle.under_way
-        return Standing(verb="look again") if under_way else READY
+        return CommandState(verb="look again") if under_way else READY
 
     def do_build_bundle(self) -> None:
         self._pay(Until.BUILT)

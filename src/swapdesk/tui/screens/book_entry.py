@@ -15,7 +15,7 @@ from swapdesk.flows.payees.payees import paid_addresses
 from swapdesk.flows.payees.recipients import RecipientCheck, challenge_for
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.address_book import NextKind, SaveEntry
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.create import Back, FieldAbove, FieldBelow
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_asking import first_payment
@@ -112,7 +112,7 @@ class BookEntryScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is NextKind:
             check = None if self._renamed is not None else self._checked()
             others = check is not None and set(check.kinds) - {check.kind}
@@ -120,7 +120,7 @@ class BookEntryScreen(Page):
         if verb in (FieldBelow, FieldAbove):
             return READY if self._renamed is None else HIDDEN
         if verb is SaveEntry and self._fields()[-1].has_focus:
-            return Standing(verb="save")
+            return CommandState(verb="save")
         return READY
 
     def do_next_kind(self) -> None:

@@ -14,7 +14,7 @@ from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.candidates import GiveUp, LookAgain, TakeOrder
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -121,9 +121,9 @@ class CandidatesScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb in (TakeOrder, GiveUp, LookAgain) and self._busy:
-            return Standing(locked="the service is asked")
+            return CommandState(locked="the service is asked")
         if verb is TakeOrder:
             return READY if self.current is not None else HIDDEN
         if verb is GiveUp:

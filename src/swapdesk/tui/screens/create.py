@@ -26,7 +26,7 @@ from swapdesk.flows.payees.recipients import challenge_for
 from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.requote import lost_percent
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.commands.command import Command, Standing
+from swapdesk.tui.commands.command import Command, CommandState
 from swapdesk.tui.commands.create import (
     Back,
     Complete,
@@ -218,7 +218,7 @@ class CreateScreen(Page):
         self._form.hide(positions)
         self.show()
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         state = self.state
         return standing_of(
             verb,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from swapdesk.flows.creation.confirm_intent import Consent
 from swapdesk.flows.creation.create_checks import Checked
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.create import (
     Back,
     Complete,
@@ -33,7 +33,7 @@ def standing_of(
     on_chain: bool = False,
     at_end: Callable[[], bool],
     locked: Callable[[], str],
-) -> Standing:
+) -> CommandState:
     """``typing``: a field has the focus; else the intent has, which is locked or can be.
     ``at_end``: enter locks it for review. ``locked`` says why nothing can be created, if so.
     ``asked`` says why no new quote can be asked for; one may cost ``most`` calls."""
@@ -51,18 +51,18 @@ def standing_of(
     if verb is NextField:
         if not typing and (step is Step.READY or over or not at_end()):
             return HIDDEN
-        return Standing(verb="freeze intent") if at_end() else READY
+        return CommandState(verb="freeze intent") if at_end() else READY
     if verb is NewQuote:
         if not over:
             return HIDDEN
         key = NewQuote.IN_FIELDS if typing else ""
         if asked:
-            return Standing(locked=asked, key=key)
-        return Standing(cost="1 quote" if most == 1 else f"1 to {most} quotes", key=key)
+            return CommandState(locked=asked, key=key)
+        return CommandState(cost="1 quote" if most == 1 else f"1 to {most} quotes", key=key)
     if typing or over:
         return HIDDEN
     why, named = locked(), "start signing" if on_chain else ""
-    return Standing(locked=why, verb=named) if why else Standing(verb=named)
+    return CommandState(locked=why, verb=named) if why else CommandState(verb=named)
 
 
 def locked(

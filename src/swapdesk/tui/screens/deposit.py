@@ -11,7 +11,7 @@ from swapdesk.flows.creation.minimum_received import lower_output
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.deposit import (
     AcceptLower,
     CopyAddress,
@@ -23,10 +23,10 @@ from swapdesk.tui.commands.deposit import (
     ReadOn,
     ShowCode,
 )
-from swapdesk.tui.reading import BodyReading
 from swapdesk.tui.screens.deposit_facts import code_caption, deposit_state
 from swapdesk.tui.screens.deposit_page import DepositPage
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
+from swapdesk.tui.scroll_body import BodyReading
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.code_panel import CodePanel, CodePanelState
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState
@@ -110,7 +110,7 @@ class DepositScreen(DepositPage):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is AcceptLower:
             lower = lower_output(self.tracked)
             return READY if lower is not None else HIDDEN

@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from swapdesk.flows.deposits.deposit_code import DepositCode
-from swapdesk.tui.commands.command import HIDDEN, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, Command, CommandState
 from swapdesk.tui.commands.deposit import CopyAddress, CopyAmount, CopyMemo, NextCode
 from swapdesk.tui.screens.deposit_facts import code_facts, no_code_lines, too_large_lines
 from swapdesk.tui.screens.deposit_page import DepositPage
@@ -89,14 +89,14 @@ class DepositCodeScreen(DepositPage):
             return codes[next(fitting, 0)]
         return codes[self._at % len(codes)]
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is NextCode:
             codes = self.codes()
             current = self._current(codes)
             if current is None or len(codes) < 2:
                 return HIDDEN
             following = codes[(codes.index(current) + 1) % len(codes)]
-            return Standing(verb=f"next: {following.name}")
+            return CommandState(verb=f"next: {following.name}")
         return self.copy_standing(verb)
 
     def do_next_code(self) -> None:

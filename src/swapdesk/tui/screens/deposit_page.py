@@ -8,7 +8,7 @@ from swapdesk.flows.deposits.deposit_code import DepositCode, deposit_codes
 from swapdesk.flows.deposits.deposit_money import deposit_money
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.deposit import CopyAddress, CopyAmount, CopyMemo
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.deposit_facts import memo_label_of, payment_of
@@ -73,12 +73,12 @@ class DepositPage(Page):
             return ()
         return deposit_codes(tracked, self.now(), memo_word(memo_label_of(tracked)))
 
-    def copy_standing(self, verb: type[Command]) -> Standing:
+    def copy_standing(self, verb: type[Command]) -> CommandState:
         payment = self.payment()
         if verb is CopyMemo:
             if payment is None or payment.memo is None:
                 return HIDDEN
-            return Standing(verb=f"copy {memo_word(payment.memo_label)}")
+            return CommandState(verb=f"copy {memo_word(payment.memo_label)}")
         if verb in (CopyAmount, CopyAddress):
             return READY if payment is not None else HIDDEN
         return READY

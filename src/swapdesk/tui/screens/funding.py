@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from swapdesk.tui.commands.command import HIDDEN, READY, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 
 if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
@@ -24,7 +24,7 @@ def fund_standing(
     payable: bool,
     paying: bool,
     brief: bool = False,
-) -> Standing:
+) -> CommandState:
     """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
     ``brief``: where the footer has no room to say who pays."""
     from swapdesk.flows.deposits.deposit_ways import PayBy
@@ -32,22 +32,22 @@ def fund_standing(
     if tracked is None or link is None:
         return HIDDEN
     if ways.under_way(tracked):
-        return READY if brief else Standing(verb=GO_ON)
+        return READY if brief else CommandState(verb=GO_ON)
     if not payable:
         return HIDDEN
     if paying:
-        return Standing(locked="on its way")
+        return CommandState(locked="on its way")
     by = ways.of(tracked)
     if by is None:
         missing = ways.missing(tracked)
-        return HIDDEN if missing is None else Standing(locked=missing)
+        return HIDDEN if missing is None else CommandState(locked=missing)
     faucet = link.faucet if by is PayBy.FAUCET else None
     refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
     if refusal is not None:
-        return Standing(locked=refusal.rstrip(".").lower())
+        return CommandState(locked=refusal.rstrip(".").lower())
     if brief:
         return READY
-    return Standing(verb=FROM_WALLET if by is PayBy.WALLET else FROM_FAUCET)
+    return CommandState(verb=FROM_WALLET if by is PayBy.WALLET else FROM_FAUCET)
 
 
 def begin_funding(page: Page, ways: DepositWays, tracked: TrackedOrder | None) -> bool:

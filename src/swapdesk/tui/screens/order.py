@@ -10,7 +10,7 @@ from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_history import seen_since
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.order import (
     Back,
     CopyFact,
@@ -25,7 +25,7 @@ from swapdesk.tui.commands.order import (
 from swapdesk.tui.commands.orders import Again, PutAway
 from swapdesk.tui.commands.swap import GoOnSigning
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
-from swapdesk.tui.screens.going_on import signing_standing
+from swapdesk.tui.screens.open_signing_key import signing_standing
 from swapdesk.tui.screens.order_ends import again_standing, ask_again, put_away, put_away_standing
 from swapdesk.tui.screens.order_view import OrderView
 from swapdesk.tui.widgets.detail_rows import DetailRows
@@ -42,12 +42,12 @@ class OrderScreen(OrderView):
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = ""
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         tracked, link = self.tracked, self.link
         if verb is Refresh:
             if link is None or link.connection.read_only:
                 return HIDDEN
-            return Standing(locked="reading") if self._reading else Standing(cost="1 read")
+            return CommandState(locked="reading") if self._reading else CommandState(cost="1 read")
         if verb is Back or verb.EVERYWHERE:
             return READY
         if verb is GoOnSigning:

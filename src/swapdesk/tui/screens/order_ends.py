@@ -8,20 +8,20 @@ from swapdesk.flows.creation.create_checks import NotAgain, came_to_nothing, sam
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.quotes.quote_wish import PLAIN, WishRefused
 from swapdesk.flows.quotes.wish_words import cost_in_words
-from swapdesk.tui.commands.command import HIDDEN, READY, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.page import Page
 
 
-def again_standing(page: Page, tracked: TrackedOrder | None) -> Standing:
+def again_standing(page: Page, tracked: TrackedOrder | None) -> CommandState:
     link = page.link
     if tracked is None or link is None or not came_to_nothing(tracked):
         return HIDDEN
     asked = page.session.quote_options or PLAIN
     receive = tracked.intent is not None and tracked.intent.receive
-    return Standing(cost=cost_in_words(asked.to_receive if receive else asked))
+    return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
 
 
 def ask_again(page: Page, tracked: TrackedOrder | None) -> None:
@@ -41,10 +41,10 @@ def ask_again(page: Page, tracked: TrackedOrder | None) -> None:
     )
 
 
-def put_away_standing(tracked: TrackedOrder | None) -> Standing:
+def put_away_standing(tracked: TrackedOrder | None) -> CommandState:
     if tracked is None or tracked.trouble is None:
         return HIDDEN
-    return Standing(verb="take back") if tracked.put_away else READY
+    return CommandState(verb="take back") if tracked.put_away else READY
 
 
 def put_away(page: Page, tracked: TrackedOrder | None) -> None:

@@ -12,7 +12,7 @@ from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_history import Update, updates_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.order_history import Back, CopyUpdate
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -111,7 +111,7 @@ class OrderHistoryScreen(Page):
         self._heard.show([[Span(heard, "muted")]])
         self.set_money(summary.money, summary.brief, where_short=summary.place)
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is CopyUpdate:
             return READY if self._table.cursor_key in self._updates else HIDDEN
         return READY

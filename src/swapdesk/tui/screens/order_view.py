@@ -19,7 +19,7 @@ from swapdesk.flows.tracking.announcements import code_and_request, failure_of_e
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.going_on import SHOWN_BY_KEY
+from swapdesk.tui.screens.open_signing_key import SHOWN_BY_KEY
 from swapdesk.tui.screens.order_facts import (
     head_line,
     order_facts,

@@ -19,7 +19,7 @@ from swapdesk.flows.orders.order_listing import (
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.orders import (
     Again,
     Back,
@@ -36,7 +36,7 @@ from swapdesk.tui.commands.orders import (
 )
 from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.messages import OrdersRead
-from swapdesk.tui.order_taking import ask_export
+from swapdesk.tui.order_export_action import ask_export
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
 from swapdesk.tui.screens.order_ends import again_standing, ask_again, put_away, put_away_standing
 from swapdesk.tui.screens.orders_list import CONTEXT, OrdersList
@@ -75,16 +75,16 @@ class OrdersScreen(OrdersList):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is Orders:
             return HIDDEN
         typing = self._field.has_focus
         if verb is Back:
-            return Standing(verb="clear the filter") if self._field.opened else READY
+            return CommandState(verb="clear the filter") if self._field.opened else READY
         if verb in (OpenOrder, CopyAddress, Fund, SayRow) and self.current is None:
             return HIDDEN
         if verb is OpenOrder:
-            return Standing(verb="to the list") if typing else READY
+            return CommandState(verb="to the list") if typing else READY
         if typing and not verb.EVERYWHERE:
             return HIDDEN
         if verb in (CopyAddress, Fund):
@@ -96,14 +96,14 @@ class OrdersScreen(OrdersList):
         if verb is Refresh:
             if self.link is None or self.link.connection.read_only:
                 return HIDDEN
-            return Standing(locked="reading") if self._reading else Standing(cost="1 read")
+            return CommandState(locked="reading") if self._reading else CommandState(cost="1 read")
         if verb is FilterRows:
             return READY if self._table.rows or self._field.opened else HIDDEN
         if verb in (SortRows, ExportRows):
             return READY if self._table.rows else HIDDEN
         return READY
 
-    def _paying_standing(self, verb: type[Command]) -> Standing:
+    def _paying_standing(self, verb: type[Command]) -> CommandState:
         summary = self._summary()
         payable = summary is not None and summary.payable
         if verb is CopyAddress:

@@ -10,7 +10,7 @@ from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.quotes.wish_words import cost_in_words
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.quotes import (
     AllIn,
     AllRoutes,
@@ -56,25 +56,25 @@ class QuoteState:
     most: int = 1
 
 
-def standing_of(verb: type[Command], state: QuoteState) -> Standing:
+def standing_of(verb: type[Command], state: QuoteState) -> CommandState:
     """Cost, lock and visibility of one verb."""
     board, row = state.board, state.row
     rows = board.ranking.rows if board is not None else ()
     if verb is Review:
         return HIDDEN if row is None or row.expired(state.now) else READY
     if verb is Back:
-        return Standing(verb="close") if state.explained else READY
+        return CommandState(verb="close") if state.explained else READY
     if verb is Explain:
         if row is None:
             return HIDDEN
-        return Standing(verb="close") if state.explained else READY
+        return CommandState(verb="close") if state.explained else READY
     if verb is Refresh:
         cost = cost_in_words(state.question.wish, state.most)
-        return _asking(state) or Standing(cost=cost)
+        return _asking(state) or CommandState(cost=cost)
     if verb is FixedToo:
         if board is None or state.question.wish.fixed:
             return HIDDEN
-        return _asking(state) or Standing(cost="1 quote")
+        return _asking(state) or CommandState(cost="1 quote")
     if verb is Options:
         return HIDDEN if state.asking else READY
     if verb in _TYPE_OF:
@@ -89,34 +89,34 @@ def standing_of(verb: type[Command], state: QuoteState) -> Standing:
         if len(rows) < 2:
             return HIDDEN
         back = verb is AllIn and state.arrangement.all_in
-        return Standing(verb="net ranking") if back else READY
+        return CommandState(verb="net ranking") if back else READY
     return READY
 
 
-def _folding(state: QuoteState) -> Standing:
+def _folding(state: QuoteState) -> CommandState:
     if state.board is None:
         return HIDDEN
     arrangement = state.arrangement
     folded = arrangement.unfolded(False)
     if not folded.left_out(folded.arrange(state.board.ranking, state.now)):
         return HIDDEN
-    return Standing(verb="fewer routes") if arrangement.whole else READY
+    return CommandState(verb="fewer routes") if arrangement.whole else READY
 
 
-def _asking(state: QuoteState) -> Standing | None:
+def _asking(state: QuoteState) -> CommandState | None:
     if state.asking:
-        return Standing(locked="asked already")
+        return CommandState(locked="asked already")
     if state.again:
-        return Standing(locked=state.again)
+        return CommandState(locked=state.again)
     if state.wait:
-        return Standing(locked=f"next one in {countdown(state.wait)}")
+        return CommandState(locked=f"next one in {countdown(state.wait)}")
     return None
 
 
-def _narrowing(verb: type[Command], state: QuoteState) -> Standing:
+def _narrowing(verb: type[Command], state: QuoteState) -> CommandState:
     kind, board = _TYPE_OF[verb], state.board
     if state.arrangement.only is kind:
-        return Standing(verb="all routes")
+        return CommandState(verb="all routes")
     if board is None:
         return HIDDEN
     ranking = board.ranking

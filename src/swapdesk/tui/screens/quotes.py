@@ -10,7 +10,7 @@ from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.quotes import (
     AllIn,
     AllRoutes,
@@ -143,7 +143,7 @@ class QuotesScreen(QuotesView):
         self._asked_at = None
         self._show()
 
-    def in_footer(self) -> list[tuple[type[Command], Standing]]:
+    def in_footer(self) -> list[tuple[type[Command], CommandState]]:
         """Beside the rows stands why: then the keys are those of the explanation."""
         if not self._beside:
             return super().in_footer()
@@ -155,7 +155,7 @@ class QuotesScreen(QuotesView):
         """Whether the explanation was opened beside the rows."""
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is Explain and self.app.size.width >= WIDE:
             # The explanation stands beside the rows always.
             return HIDDEN
@@ -173,7 +173,7 @@ class QuotesScreen(QuotesView):
         )
         standing = standing_of(verb, state)
         if verb is NextQuote and self._beside and standing is READY:
-            return Standing(key="[ ]")
+            return CommandState(key="[ ]")
         return standing
 
     def do_refresh(self) -> None:

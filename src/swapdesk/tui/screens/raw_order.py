@@ -10,7 +10,7 @@ from textual.widget import Widget
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.raw_json import raw_lines
-from swapdesk.tui.commands.command import READY, Command, Standing
+from swapdesk.tui.commands.command import READY, Command, CommandState
 from swapdesk.tui.commands.everywhere import Back as EverywhereBack
 from swapdesk.tui.commands.raw_order import Back, CopyAll
 from swapdesk.tui.page import Page
@@ -69,7 +69,7 @@ class RawOrderScreen(Page):
             self.refresh_frame()
         return raw_lines(raw, hidden=hidden)
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         return READY
 
     def do_copy_all(self) -> None:

@@ -16,7 +16,7 @@ from swapdesk.flows.request_lines import (
     logged_call,
 )
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.request_log import (
     Back,
     CopyAsCommand,
@@ -181,19 +181,19 @@ class RequestLogScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         typing = self._field.has_focus
         if verb is Requests:
             return HIDDEN
         if verb is Back:
             if self.whole:
-                return Standing(verb="to the list")
-            return Standing(verb="clear the filter") if self._field.opened else READY
+                return CommandState(verb="to the list")
+            return CommandState(verb="clear the filter") if self._field.opened else READY
         if verb is FilterCalls:
             return HIDDEN if typing or self.whole else READY
         if verb is ShowAll:
             if typing:
-                return Standing(verb="to the list")
+                return CommandState(verb="to the list")
             return READY if self.current is not None and not self.whole else HIDDEN
         call = self.current
         if call is None or typing:

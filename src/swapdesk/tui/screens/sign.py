@@ -17,7 +17,7 @@ from swapdesk.flows.orders.raw_json import raw_lines
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.tui.breakpoints import SHORT_BELOW
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.sign import (
     Back,
     Bump,
@@ -224,7 +224,7 @@ class SignScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         signing = self.signing
         review, stage = signing.review, signing.stage
         if verb is Unlock:
@@ -248,15 +248,15 @@ class SignScreen(Page):
             return HIDDEN
         return READY
 
-    def _sign_standing(self, review_id: str) -> Standing:
+    def _sign_standing(self, review_id: str) -> CommandState:
         left = self.signing.left(self.now())
         if not left:
             return HIDDEN
         if review_id not in self._read:
-            return Standing(locked=READ_FIRST)
+            return CommandState(locked=READ_FIRST)
         # What is signed off chain is handed in by another key.
         sends = not isinstance(self.signing.payload, TypedDataPayload | OperationPayload)
-        return Standing(verb="sign and send") if sends else READY
+        return CommandState(verb="sign and send") if sends else READY
 
     def do_sign(self) -> None:
         review = self.signing.review

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.events import Key
 
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.swap import (
     AskQuotes,
     Back,
@@ -19,7 +19,7 @@ from swapdesk.tui.commands.swap import (
     Retry,
     ToRecent,
 )
-from swapdesk.tui.screens.going_on import signing_standing
+from swapdesk.tui.screens.open_signing_key import signing_standing
 from swapdesk.tui.screens.swap_view import SwapView
 from swapdesk.tui.session import Phase
 from swapdesk.tui.widgets.line_table import LineTable
@@ -51,7 +51,7 @@ class SwapScreen(SwapView):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         failed = self.session.phase is Phase.FAILED
         if verb is Retry:
             return READY if failed and not self.line.value else HIDDEN
@@ -59,13 +59,15 @@ class SwapScreen(SwapView):
             return signing_standing(None if self.line.value else self.signing)
         if verb is AskQuotes:
             if self.session.ready and self._read.complete:
-                return Standing(cost=self._cost())
+                return CommandState(cost=self._cost())
             return HIDDEN
         if verb is OtherChain:
             several = self._read.several
             naming = "@" in self.line.value
             return (
-                Standing(verb="complete @name" if naming else "") if several or naming else HIDDEN
+                CommandState(verb="complete @name" if naming else "")
+                if several or naming
+                else HIDDEN
             )
         if verb is OtherChainSold:
             return READY if self._read.sold_elsewhere else HIDDEN

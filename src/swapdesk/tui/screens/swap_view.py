@@ -13,7 +13,7 @@ from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ
 from swapdesk.tui.commands.tokens import Tokens
 from swapdesk.tui.messages import BalanceKnown, LimitsKnown
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.going_on import SHOWN_BY_KEY
+from swapdesk.tui.screens.open_signing_key import SHOWN_BY_KEY
 from swapdesk.tui.screens.swap_line import SwapLine
 from swapdesk.tui.screens.swap_lists import SwapLists
 from swapdesk.tui.screens.swap_reading import with_options

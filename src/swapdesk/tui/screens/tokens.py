@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.catalog.search import TokenRow, imitated_by, lookalikes
 from swapdesk.flows.catalog.token_query import TokenQuery
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.tokens import (
     AskLimits,
     Back,
@@ -217,24 +217,26 @@ class TokensScreen(TokenAsking):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         # Looked up for the few verbs that ask: all of them are asked at every letter.
         row = self.row if verb in (CopyContract, AskLimits, Choose) else None
         if verb is FetchUnlisted:
             unlisted = self._query.is_contract and not self._table.rows
-            return Standing(cost="1 read") if unlisted and self.session.ready else HIDDEN
+            return CommandState(cost="1 read") if unlisted and self.session.ready else HIDDEN
         if verb is CopyContract:
             return READY if row is not None and row.contract else HIDDEN
         if verb is AskLimits:
             if row is None or not self.session.ready:
                 return HIDDEN
-            return Standing(locked="asked already") if self.asking else Standing(cost="1 read")
+            return (
+                CommandState(locked="asked already") if self.asking else CommandState(cost="1 read")
+            )
         if verb is Choose and row is None:
             return HIDDEN
         if verb in (Choose, NextChain) and not self.session.opened:
-            return Standing(locked=OPENING)
+            return CommandState(locked=OPENING)
         if verb is Back:
-            return Standing(verb="clear" if self._field.value else "back")
+            return CommandState(verb="clear" if self._field.value else "back")
         return READY
 
     def do_up(self) -> None:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import OpenFinding, findings
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.commands.unfinished import Back, GoOn, OpenFound
 from swapdesk.tui.glyphs import DONE, ENDED, MOVING, TROUBLE, UNKNOWN
@@ -98,11 +98,11 @@ class UnfinishedScreen(Page):
     def _chosen_row(self) -> None:
         self.do_open_found()
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         if verb is OpenFound:
             current = self.current
             if current is not None and current.intent_id is not None:
-                return Standing(verb="compare the orders")
+                return CommandState(verb="compare the orders")
             return READY if current is not None and current.service_id else HIDDEN
         return HIDDEN if verb is Orders else READY
 

@@ -17,7 +17,7 @@ from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.wallets import (
     CopyWalletAddress,
     LockWallet,
@@ -193,12 +193,12 @@ class WalletsScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         subject = self.current
         if verb is Wallets:
             return HIDDEN
         if verb is ReadChains:
-            return Standing(locked=self.busy) if self.busy else READY
+            return CommandState(locked=self.busy) if self.busy else READY
         if verb is CopyWalletAddress:
             return READY if subject is not None else HIDDEN
         if verb is LockWallet:
@@ -207,10 +207,10 @@ class WalletsScreen(Page):
             if subject is None or subject.allowance is None:
                 return HIDDEN
             if self.session.live:
-                return Standing(locked=LIVE_REVOKES)
+                return CommandState(locked=LIVE_REVOKES)
             if self.told is not None and self.told.read_only:
-                return Standing(locked="another desk has the wallet")
-            return Standing(locked=self.busy) if self.busy else READY
+                return CommandState(locked="another desk has the wallet")
+            return CommandState(locked=self.busy) if self.busy else READY
         return READY
 
     def do_read_chains(self) -> None:

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from swapdesk.flows.notation import countdown, expected_minutes, table_amount
 from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.wish_words import cost_in_words
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -112,16 +112,16 @@ class WaterfallScreen(Page):
         self.refresh_frame()
         self.refresh_keys()
 
-    def verb_standing(self, verb: type[Command]) -> Standing:
+    def verb_standing(self, verb: type[Command]) -> CommandState:
         row, board = self._quotes.row, self._quotes.board
         if verb is Review:
             return HIDDEN if row is None or row.expired(self.now()) else READY
         if verb in (NextQuote, PreviousQuote, AllIn):
             several = board is not None and len(board.ranking.rows) > 1
             if several and verb is AllIn and self._quotes.arrangement.all_in:
-                return Standing(verb="net ranking")
+                return CommandState(verb="net ranking")
             if several and verb is NextQuote:
-                return Standing(key="[ ]")
+                return CommandState(key="[ ]")
             return READY if several else HIDDEN
         return READY
 

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.ink import BLACK, INK, WHITE
+from swapdesk.tui.no_color_filter import BLACK, INK, WHITE
 from swapdesk.tui.painting import hides_amounts
 
 MARGIN = 2

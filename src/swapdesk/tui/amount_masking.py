@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from swapdesk.tui.even_masks import DOTS, HIDDEN, Edit, even
+from swapdesk.tui.mask_alignment import DOTS, HIDDEN, Edit, even
 from swapdesk.tui.spans import Line, Span, cut, plain_text, width_of
 
 DOT = "•"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from swapdesk.tui.commands.command import HIDDEN, READY, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -20,12 +20,12 @@ class BodyReading:
         self._body = body
 
     @property
-    def below(self) -> Standing:
+    def below(self) -> CommandState:
         """Whether something stands further down."""
         return READY if self._body.scroll_offset.y < self._body.max_scroll_y else HIDDEN
 
     @property
-    def above(self) -> Standing:
+    def above(self) -> CommandState:
         """Whether something stands further up."""
         return READY if self._body.scroll_offset.y > 0 else HIDDEN
 
