@@ -354,7 +354,7 @@ def _findings() -> Iterator[tuple[str, str, str]]:
     found: dict[tuple[str, str], str] = {}
     for path, tree in modules("flows/batch", "problem", "look"):
         for name, call, within in calls(tree):
-            if name in ("problem", "look") and path != "flows/batch/planned.py":
+            if name in ("problem", "look"):
                 for one in _codes(call.args[0], within, path):
                     said = _said(call.args[2:], call, within)
                     found[one, name] = found.get((one, name), "") or said
