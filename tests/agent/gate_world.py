@@ -13,10 +13,10 @@ from swapdesk.agent.gate.case import (
     Case,
     Facts,
     GasPlan,
-    Memory,
+    PastSignature,
+    PastSignatures,
     Policy,
     Read,
-    Signed,
     needed,
 )
 from swapdesk.agent.gate.taking import taking_of
@@ -155,7 +155,9 @@ class World:
     genesis: str = GENESIS
     more: dict[str, object] = field(default_factory=dict)
 
-    def facts(self, claim: Claim, promise: Promise, policy: Policy, memory: Memory = ()) -> Facts:
+    def facts(
+        self, claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
+    ) -> Facts:
         needs = needed(claim, promise, policy, memory)
         return Facts(
             now=NOW,
@@ -216,11 +218,11 @@ def judged(
     return judge(Case(claim, payload.purpose, step, promise, policy, read, memory, replaces, nonce))
 
 
-def remembered(payload: Payload, promise: Promise = PROMISE, **fields: Any) -> Signed:
+def remembered(payload: Payload, promise: Promise = PROMISE, **fields: Any) -> PastSignature:
     """A payload once it was signed; ``nonce`` is that of a transaction."""
     claim = read_payload(payload, promise)
     step = payload.step if isinstance(payload, TypedDataPayload) else None
-    signed = Signed(
+    signed = PastSignature(
         content=claim.content,
         act=claim.act,
         quote_id=promise.quote_id,

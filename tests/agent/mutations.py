@@ -29,7 +29,7 @@ from agent.gate_world import (
     remembered,
 )
 from agent.honest import CALLS, DOCUMENTS, HONEST, Honest
-from swapdesk.agent.gate.case import Signed
+from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.shapes import calls
 from swapdesk.agent.shapes.claim import Meaning
 from swapdesk.agent.shapes.reading import read_payload
@@ -481,7 +481,7 @@ _TAKEN = {
 }
 
 
-def second_takings() -> Iterator[tuple[str, Honest, tuple[Signed, ...]]]:
+def second_takings() -> Iterator[tuple[str, Honest, tuple[PastSignature, ...]]]:
     """An honest payload after another one that lets the same amount be taken once more, with
     a key and a nonce of its own."""
     for before in _TAKING:

@@ -15,8 +15,8 @@ from swapdesk.agent.gate.case import (
     AccountFactory,
     Case,
     Facts,
+    PastSignature,
     Policy,
-    Signed,
     needed,
     operation_nonce_read,
 )
@@ -113,7 +113,7 @@ class Scene:
     purpose: Purpose = Purpose.BUNDLE
     sequence: int = 0
     stands: bytes | None = b""
-    memory: tuple[Signed, ...] = ()
+    memory: tuple[PastSignature, ...] = ()
     expires: timedelta | None = None
 
     @property
@@ -176,7 +176,7 @@ def paying(*calls: tuple[str, int], token: str = str(USDC.contract)) -> Scene:
 HONEST = list(zip(PAYEES, UNITS, strict=True))
 
 
-def signed(**changed: Any) -> Signed:
+def signed(**changed: Any) -> PastSignature:
     claim = read_bundle(Scene().payload)
     fields: dict[str, Any] = {
         "content": b"\1" * 32,
@@ -190,7 +190,7 @@ def signed(**changed: Any) -> Signed:
         "step": 0,
         "total": 1,
     }
-    return Signed(**{**fields, **changed})
+    return PastSignature(**{**fields, **changed})
 
 
 def to_address(address: str) -> Scene:

@@ -26,7 +26,7 @@ from agent.gate_world import (
 from agent.honest import HONEST, SOON
 from agent.mutations import _with as with_value
 from sampling import examples
-from swapdesk.agent.gate.case import Signed
+from swapdesk.agent.gate.case import PastSignature
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import PERMIT2
@@ -119,7 +119,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_whatever_a_service_asks_for_a_chain_goes_forward_and_ends(asked):
     honest = HONEST["Permit"]
-    memory: tuple[Signed, ...] = ()
+    memory: tuple[PastSignature, ...] = ()
     for step, total, complete, variant in asked:
         document = {
             **honest.payload.document,
@@ -191,7 +191,7 @@ OFFERS = st.lists(
 @example([("approve Permit2", PERMIT2, SELL, 0), ("PermitSingle", SETTLEMENT, SELL, 0)])
 def test_whatever_is_offered_no_more_can_be_taken_than_was_confirmed(offers):
     """Whichever of the contracts takes all that it may, and whichever keeps to the orders."""
-    memory: tuple[Signed, ...] = ()
+    memory: tuple[PastSignature, ...] = ()
     policy = replace(POLICY, spenders=frozenset({TRAP}))
     granted: dict[str, dict[object, int]] = {one: {} for one in SPENDERS}
     ordered = 0

@@ -42,7 +42,7 @@ from agent.gate_world import (
 from agent.honest import HONEST, SOON
 from agent.mutations import _with as with_value
 from swapdesk.agent.gate import rules
-from swapdesk.agent.gate.case import GasPlan, Rule, Signed
+from swapdesk.agent.gate.case import GasPlan, PastSignature, Rule
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.signers.evm import EvmSigner
@@ -69,7 +69,7 @@ class Scene:
         honest = honest_solana.HONEST[name] if solana else HONEST[name]
         self.payload, self.promise, self.world = honest.payload, honest.promise, honest.world
         self.policy = honest_solana.POLICY if solana else POLICY
-        self.memory: tuple[Signed, ...] = ()
+        self.memory: tuple[PastSignature, ...] = ()
         self.read: Any = lambda facts: facts
         self.replaced: str | None = None
         self.nonce: int | None = None
@@ -133,7 +133,7 @@ class Scene:
         self.nonce = nonce
         return self
 
-    def after(self, *given: Signed) -> Scene:
+    def after(self, *given: PastSignature) -> Scene:
         self.memory = given
         return self
 
@@ -187,7 +187,7 @@ def fund(to: str = SMART_ACCOUNT, units: int = SELL) -> Scene:
     return scene.on(simulation=moved((to, USDC, units), bought=0))
 
 
-def given(name: str, **fields: Any) -> Signed:
+def given(name: str, **fields: Any) -> PastSignature:
     """What was signed before, from an honest payload."""
     one = HONEST[name]
     return remembered(one.payload, one.promise, **fields)
@@ -626,7 +626,7 @@ def transferred(nonce: int) -> Scene:
     return Scene("PermitTransferFrom").field("message.nonce", str(nonce)).step(key=f"k{nonce}")
 
 
-def after(*scenes: Scene, **fields: Any) -> tuple[Signed, ...]:
+def after(*scenes: Scene, **fields: Any) -> tuple[PastSignature, ...]:
     return tuple(remembered(one.payload, one.promise, **fields) for one in scenes)
 
 
@@ -815,5 +815,5 @@ def test_a_cancellation_moves_nothing_and_is_nothing_else():
     ):
         assert changed.verdict().refused, changed.payload
     # What was signed under the same confirmation does not forbid to take it back.
-    given = Signed(b"s", Act.SWAP, "another quote", 1, ALICE, WETH.contract, ROUTER)
+    given = PastSignature(b"s", Act.SWAP, "another quote", 1, ALICE, WETH.contract, ROUTER)
     assert not cancel().after(given).verdict().refused

@@ -26,7 +26,7 @@ from agent.honest_solana import (
     serialized,
     tokens,
 )
-from swapdesk.agent.gate.case import Signed
+from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.gate.rules import bundle
 from swapdesk.agent.gate.verdict import Verdict
@@ -220,8 +220,10 @@ def _with(**changed: Any) -> Promise:
     return replace(given, bundle=replace(given.bundle, deposits=deposits))
 
 
-def _signed(*, spent: bool) -> Signed:
-    return Signed(b"another transaction", Act.BUNDLE, None, None, str(ME), None, None, spent=spent)
+def _signed(*, spent: bool) -> PastSignature:
+    return PastSignature(
+        b"another transaction", Act.BUNDLE, None, None, str(ME), None, None, spent=spent
+    )
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -25,7 +25,7 @@ from agent.gate_world import (
     WETH,
     changes,
 )
-from swapdesk.agent.gate.case import Case, Facts, GasPlan, Policy, Signed, needed
+from swapdesk.agent.gate.case import Case, Facts, GasPlan, PastSignature, Policy, needed
 from swapdesk.agent.gate.registry import RULES, WITHDRAWAL_RULES
 from swapdesk.agent.gate.rules import withdrawal as rules
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
@@ -80,7 +80,7 @@ class Scene:
     simulation: Simulation | None = MOVED
     native: int = 10**18
     code: bytes | None = CODE
-    memory: tuple[Signed, ...] = ()
+    memory: tuple[PastSignature, ...] = ()
     data: bytes | None = None
     replaces: str | None = None
 
@@ -135,8 +135,8 @@ def moving(*moved: tuple[str, Any, int]) -> Scene:
     return scene(simulation=changes(*moved))
 
 
-def signed(**changed: Any) -> Signed:
-    made = Signed(b"\1" * 32, Act.WITHDRAW, None, CHAIN_ID, ALICE, None, MINE)
+def signed(**changed: Any) -> PastSignature:
+    made = PastSignature(b"\1" * 32, Act.WITHDRAW, None, CHAIN_ID, ALICE, None, MINE)
     return replace(made, **changed)
 
 

@@ -14,7 +14,7 @@ import pytest
 import manual_time
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
-from swapdesk.kept_connections import SERVER_SECONDS
+from swapdesk.keepalive import SERVER_SECONDS
 from swapdesk.sandbox import http_server
 from swapdesk.sandbox.http_server import (
     REQUEST_SECONDS,

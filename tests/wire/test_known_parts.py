@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swapdesk.wire.encoding.codec import CodecError, decode_json
-from swapdesk.wire.encoding.known_parts import LONGEST, KnownParts
+from swapdesk.wire.encoding.parse_cache import LONGEST, KnownParts
 from swapdesk.wire.orders import Order
 
 TOKEN = (

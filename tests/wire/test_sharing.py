@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import ShapeError, decode, decode_json, encode_json, encode_twice
-from swapdesk.wire.encoding.sharing import KEPT
+from swapdesk.wire.encoding.interning import KEPT
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 

@@ -22,7 +22,7 @@ from swapdesk.client.errors import (
     Unreachable,
     api_error,
 )
-from swapdesk.kept_connections import CLIENT_SECONDS
+from swapdesk.keepalive import CLIENT_SECONDS
 from swapdesk.secret import Secret
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text

@@ -29,7 +29,7 @@ from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of, request_
 from swapdesk.client.retry import OnRepeat, Repeat, RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
-from swapdesk.kept_connections import CLIENT_SECONDS
+from swapdesk.keepalive import CLIENT_SECONDS
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.operation import Access, Operation

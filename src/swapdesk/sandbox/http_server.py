@@ -29,7 +29,7 @@ from websockets.http11 import Response
 from websockets.server import ServerProtocol
 
 from swapdesk.clock import Clock
-from swapdesk.kept_connections import SERVER_SECONDS
+from swapdesk.keepalive import SERVER_SECONDS
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.events import MAX_FRAME_BYTES

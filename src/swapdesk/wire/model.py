@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
 
-from swapdesk.wire.encoding.known_parts import PARTS
+from swapdesk.wire.encoding.parse_cache import PARTS
 
 
 class WireModel(BaseModel):

@@ -16,9 +16,9 @@ from swapdesk.wire.chains import Link
 from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, alias
 from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId
+from swapdesk.wire.encoding.interning import Shared
 from swapdesk.wire.encoding.numbers import Amount, WireInteger
 from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryTime
-from swapdesk.wire.encoding.sharing import Shared
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
 from swapdesk.wire.providers import ProviderCode

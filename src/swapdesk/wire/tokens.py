@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 from swapdesk.wire.chains import Chain, ChainName, Link
 from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.ids import ObjectId
+from swapdesk.wire.encoding.interning import Shared
 from swapdesk.wire.encoding.numbers import Amount, WireInteger
 from swapdesk.wire.encoding.query import FreeText, QueryBoolean, QueryInteger
-from swapdesk.wire.encoding.sharing import Shared
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
 

@@ -24,7 +24,7 @@ from swapdesk.wallet.review import Severity, Simulation
 
 
 @dataclass(frozen=True)
-class Signed:
+class PastSignature:
     """One signature that was given out.
 
     ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
@@ -49,7 +49,7 @@ class Signed:
     nonce: int | None = None
 
 
-Memory = tuple[Signed, ...]
+PastSignatures = tuple[PastSignature, ...]
 """Everything signed under one intent, in the order it was signed."""
 
 
@@ -170,7 +170,7 @@ class Facts:
         )
 
 
-def needed(claim: Claim, promise: Promise, policy: Policy, memory: Memory = ()) -> Needs:
+def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()) -> Needs:
     """Everything that the rules will ask for, so that it can be read in one batch."""
     if claim.solana:
         hashes = [text for _, text in claim.texts(Meaning.LIFETIME)]
@@ -248,7 +248,7 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
     return [(nonce, _nonce_read(kind, contract, owner, nonce))]
 
 
-def unused_read(signed: Signed) -> Read | None:
+def unused_read(signed: PastSignature) -> Read | None:
     """The call that tells whether a document that was signed before was used; None for what is
     no document with an end."""
     taking = signed.taking
@@ -295,7 +295,7 @@ class Case:
     promise: Promise
     policy: Policy
     facts: Facts
-    memory: Memory = ()
+    memory: PastSignatures = ()
     replaces: str | None = None
     nonce: int | None = None
 

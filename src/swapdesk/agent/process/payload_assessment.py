@@ -19,10 +19,10 @@ from swapdesk.agent.gate.case import (
     Case,
     Facts,
     GasPlan,
-    Memory,
     Needs,
+    PastSignature,
+    PastSignatures,
     Policy,
-    Signed,
     needed,
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
@@ -337,7 +337,7 @@ class Looking:
         )
 
     async def _read(
-        self, subject: Subject, claim: Claim, policy: Policy, memory: Memory, now: datetime
+        self, subject: Subject, claim: Claim, policy: Policy, memory: PastSignatures, now: datetime
     ) -> tuple[EvmFacts, int | None]:
         """What the chain says, and the last height of a Solana transaction."""
         payload, promise, link = subject.payload, subject.promise, subject.link
@@ -422,8 +422,8 @@ def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[Finding]:
     return [Finding("DIGEST_DISAGREES", Severity.REFUSE, words)]
 
 
-def _remembered(given: Given) -> Signed:
-    return Signed(
+def _remembered(given: Given) -> PastSignature:
+    return PastSignature(
         content=given.content,
         act=Act(given.act),
         quote_id=given.quote_id,

@@ -9,7 +9,7 @@ from typing import Self
 import httpx
 
 from swapdesk.certificates import certificates
-from swapdesk.kept_connections import CLIENT_SECONDS
+from swapdesk.keepalive import CLIENT_SECONDS
 
 ANSWER_LIMIT = 8 << 20
 """Bytes of an answer that are read."""

@@ -16,7 +16,6 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from swapdesk.wire.encoding.known_parts import PARTS
 from swapdesk.wire.encoding.numbers import (
     TOKEN_LIMIT,
     FarNumber,
@@ -24,6 +23,7 @@ from swapdesk.wire.encoding.numbers import (
     WireNumber,
     number_token,
 )
+from swapdesk.wire.encoding.parse_cache import PARTS
 from swapdesk.wire.encoding.refusals import path_of, sentence
 from swapdesk.wire.encoding.timestamps import Timestamp, parse_rfc3339, rfc3339
 from swapdesk.wire.encoding.writing import encode_json, encode_twice
@@ -151,7 +151,7 @@ def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
 
 
 def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
-    """The text of a document with numbers in the place of what repeats (``known_parts``). Equal
+    """The text of a document with numbers in the place of what repeats (``parse_cache``). Equal
     ones are equal documents. ValueError when a part is no JSON."""
     return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from swapdesk.wire.encoding.interning import SharedTexts
 from swapdesk.wire.encoding.numbers import (
     MAGNITUDE_LIMIT,
     FarNumber,
@@ -22,7 +23,6 @@ from swapdesk.wire.encoding.numbers import (
     WireNumber,
     plain,
 )
-from swapdesk.wire.encoding.sharing import SharedTexts
 from swapdesk.wire.encoding.timestamps import rfc3339
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swapdesk.agent.gate.case import Case, Objection, Objections, Signed, refuses, unused_read
+from swapdesk.agent.gate.case import (
+    Case,
+    Objection,
+    Objections,
+    PastSignature,
+    refuses,
+    unused_read,
+)
 from swapdesk.agent.gate.rules.envelope import is_free
 from swapdesk.agent.gate.taking import MOVING, Taking, most_taken, taking_of
 from swapdesk.agent.gate.words import amount
@@ -17,7 +24,7 @@ _PAYING = frozenset({Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE, Act.WITHDRAW})
 _TAKING = frozenset({Act.SWAP, Act.PAY})
 
 
-def _chain(case: Case) -> list[Signed]:
+def _chain(case: Case) -> list[PastSignature]:
     """What was signed before in the chain of this requirement."""
     step = case.step
     if step is None:
@@ -192,7 +199,7 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
     return own.once or claim.content.hex()
 
 
-def _is_over(one: Signed, case: Case) -> bool:
+def _is_over(one: PastSignature, case: Case) -> bool:
     """Its end has passed, by the chain's time and by ours, and the chain tells that it was never
     used: what a permit allowed outlives it."""
     taking, read, facts = one.taking, unused_read(one), case.facts
