@@ -14,7 +14,7 @@ from plain_http import PLAIN
 from sandbox.running import Running, until
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
-from swapdesk.sandbox.evm_world.parties import COINS
+from swapdesk.sandbox.evm_world.sandbox_accounts import COINS
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.solana.chain import sandbox_keypair

@@ -13,7 +13,6 @@ from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS
-from swapdesk.sandbox.evm_world.parties import RELAYER, SOLVER
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
@@ -23,6 +22,7 @@ from swapdesk.sandbox.evm_world.pools import (
     pools_on,
     wrapped_native,
 )
+from swapdesk.sandbox.evm_world.sandbox_accounts import RELAYER, SOLVER
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS

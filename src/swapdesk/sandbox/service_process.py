@@ -36,10 +36,10 @@ from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.faucet import Faucet
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
 from swapdesk.sandbox.loopback import misled
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
+from swapdesk.sandbox.parent_watch import announce, read_orders, stop_on_end
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import FaultyVenue, VenueFaults

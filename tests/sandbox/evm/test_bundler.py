@@ -30,7 +30,7 @@ from swapdesk.chain.user_operation.entry_point import USER_OPERATION_EVENT
 from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import Paymaster, UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.sandbox.evm_world.parties import BUNDLER
+from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.rows import NonceTaken, OperationRows, State
 from swapdesk.service.bundling.bundler import BundleRefused, OperationPayment
 from wallet.signing import CHAIN_ID

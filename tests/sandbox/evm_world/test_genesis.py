@@ -14,7 +14,6 @@ from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import entry
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, funded_tokens, world_contracts
-from swapdesk.sandbox.evm_world.parties import COINS, parties_of
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
@@ -26,6 +25,7 @@ from swapdesk.sandbox.evm_world.pools import (
     pools_of,
     pools_on,
 )
+from swapdesk.sandbox.evm_world.sandbox_accounts import COINS, parties_of
 from swapdesk.sandbox.evm_world.sync_plan import deviation, market_ratio
 from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS

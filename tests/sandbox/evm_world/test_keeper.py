@@ -22,8 +22,8 @@ from swapdesk.chain.deployments import SANDBOX_VENUES, Role
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.evm_world.keeper import IDLE_SECONDS, Keeper
-from swapdesk.sandbox.evm_world.parties import KEEPER, TREASURY
 from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of, wrapped_native
+from swapdesk.sandbox.evm_world.sandbox_accounts import KEEPER, TREASURY
 from swapdesk.sandbox.evm_world.sync_plan import BAND, deviation, market_ratio
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.call_request import CallRequest

@@ -20,7 +20,6 @@ from swapdesk.chain.deployments import (
 )
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import Storage, entry, number, text
-from swapdesk.sandbox.evm_world.parties import COINS, Parties, parties_of
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
@@ -33,6 +32,7 @@ from swapdesk.sandbox.evm_world.pools import (
     units_for,
     wrapped_native,
 )
+from swapdesk.sandbox.evm_world.sandbox_accounts import COINS, Parties, parties_of
 from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
 from swapdesk.sandbox.reserves import reserves_of
 from swapdesk.sandbox.token_rows import HONEST_ROWS

@@ -18,8 +18,8 @@ from swapdesk.clock import Clock
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import entry
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE
-from swapdesk.sandbox.evm_world.parties import KEEPER, TREASURY
 from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, contract_of, pools_of
+from swapdesk.sandbox.evm_world.sandbox_accounts import KEEPER, TREASURY
 from swapdesk.sandbox.evm_world.sync_plan import PoolState, Step, plan
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.live_chain import LiveChain

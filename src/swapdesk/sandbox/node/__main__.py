@@ -19,12 +19,11 @@ import uvloop
 from swapdesk.chain.unused_curve import postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.database import OtherRelease
+from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.evm.lanes import give_way
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
@@ -32,6 +31,7 @@ from swapdesk.sandbox.node.issued_world import OtherWorld
 from swapdesk.sandbox.node.node import Node, NodeApp, OtherSeed
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
+from swapdesk.sandbox.parent_watch import announce, read_orders, stop_on_end
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key
 
 TICK_SECONDS = 0.1

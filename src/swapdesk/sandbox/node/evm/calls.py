@@ -1,9 +1,14 @@
-"""Calls without a transaction: what they return, what gas they need, and whole blocks of them
-(``eth_simulateV1``), on the state of a block with changes that the caller names.
+"""Calls without a transaction, on the state of a block with changes that the caller names.
+
+They say what they return and what gas they need. ``eth_simulateV1`` makes whole blocks of them,
+with logs and transfers. It is a subset: no validation of nonces and fees, no moved precompiles.
+With ``traceTransfers`` every transfer of the chain's own coin shows as a log, so that all balance
+changes can be read off. Overrides are geth's objects.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +17,89 @@ from eth.exceptions import InsufficientFunds, OutOfGas, Revert, VMError
 from eth.vm.forks.london.constants import DYNAMIC_FEE_TRANSACTION_TYPE
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
+from eth_hash.auto import keccak
 from eth_typing import Address
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.call_request import CallRequest
+from swapdesk.sandbox.node.evm.call_request import (
+    CallRequest,
+    bad,
+    read_address,
+    read_bytes,
+    read_object,
+    read_quantity,
+    read_word,
+)
 from swapdesk.sandbox.node.evm.machine import BlockHeader, CallState, Machine, TooLong
 from swapdesk.sandbox.node.evm.mempool import floor_gas
-from swapdesk.sandbox.node.evm.overrides import override_state
 from swapdesk.sandbox.node.evm.problem import Code, Problem
+from swapdesk.sandbox.node.evm.serialize import (
+    Document,
+    block_document,
+    data,
+    log_document,
+    quantity,
+)
+
+_ACCOUNT = ("balance", "nonce", "code", "state", "stateDiff")
+_OVERRIDE_BLOCK = ("number", "time", "gasLimit", "feeRecipient", "prevRandao", "baseFeePerGas")
+
+
+def override_state(state: Any, value: Any) -> None:
+    """Change accounts of a machine's state by ``{address: {balance, nonce, code, state,
+    stateDiff}}``. Raises Problem."""
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        raise bad("the state override is no object")
+    for key, each in value.items():
+        if isinstance(each, dict) and "movePrecompileToAddress" in each:
+            raise Problem("movePrecompileToAddress is not supported", Code.BAD_PARAMS)
+        address = read_address(key, "the state override")
+        account = read_object(each, key, _ACCOUNT)
+        if "state" in account and "stateDiff" in account:
+            raise Problem(f"account {key} has both 'state' and 'stateDiff'")
+        if "balance" in account:
+            state.set_balance(address, read_quantity(account["balance"], "balance"))
+        if "nonce" in account:
+            state.set_nonce(address, read_quantity(account["nonce"], "nonce"))
+        if "code" in account:
+            state.set_code(address, read_bytes(account["code"], "code"))
+        if "state" in account:
+            state.delete_storage(address)
+        for slot, word in _read_words(account.get("state", account.get("stateDiff", {}))):
+            state.set_storage(address, slot, word)
+    # What was changed is the beginning of the transaction, not a part of it.
+    state.lock_changes()
+
+
+def override_block(header: BlockHeader, value: Any) -> BlockHeader:
+    """The header with ``{number, time, gasLimit, feeRecipient, prevRandao, baseFeePerGas}``.
+    Raises Problem."""
+    if value is None:
+        return header
+    given = read_object(value, "the block override", _OVERRIDE_BLOCK)
+    changed: dict[str, Any] = {}
+    for name, place in (
+        ("number", "block_number"),
+        ("time", "timestamp"),
+        ("gasLimit", "gas_limit"),
+        ("baseFeePerGas", "base_fee_per_gas"),
+    ):
+        if name in given:
+            changed[place] = read_quantity(given[name], name)
+    if "feeRecipient" in given:
+        changed["coinbase"] = read_address(given["feeRecipient"], "feeRecipient")
+    if "prevRandao" in given:
+        changed["mix_hash"] = read_bytes(given["prevRandao"], "prevRandao", 32)
+    return header.copy(**changed)
+
+
+def _read_words(value: Any) -> list[tuple[int, int]]:
+    if not isinstance(value, dict):
+        raise bad("the storage override is no object")
+    return [(read_word(slot, "slot"), read_word(word, "word")) for slot, word in value.items()]
+
 
 CALL_SECONDS = 5.0
 """Of one call; the reader's thread serves everybody."""
@@ -195,3 +275,102 @@ def _intrinsic(request: CallRequest) -> int:
     gas = 21_000 + 4 * zeros + 16 * (len(request.data) - zeros)
     gas += sum(2_400 + 1_900 * len(slots) for _, slots in request.access_list)
     return gas + (32_000 if creates else 0)
+
+
+MOST_BLOCKS, MOST_CALLS = 16, 100
+_OPTIONS = ("blockStateCalls", "traceTransfers", "validation", "returnFullTransactions")
+_BLOCK = ("blockOverrides", "stateOverrides", "calls")
+_VM_ERROR = -32015
+
+
+class Simulation:
+    """One request, executed on ``caller`` after the block of ``header``."""
+
+    def __init__(self, caller: Caller, machine: Machine, header: BlockHeader, now: int) -> None:
+        self._caller = caller
+        self._machine = machine
+        self._header = header
+        self._now = now
+        self._state: CallState | None = None
+
+    def run(self, value: Any) -> list[Document]:
+        """The simulated blocks. Raises Problem."""
+        options = read_object(value, "the simulation", _OPTIONS)
+        blocks = options.get("blockStateCalls")
+        if not isinstance(blocks, list) or not blocks:
+            raise Problem("empty input", Code.BAD_PARAMS)
+        if options.get("validation"):
+            raise Problem("validation is not supported", Code.BAD_PARAMS)
+        read = [read_object(each, "a block", _BLOCK) for each in blocks]
+        calls = sum(len(_calls(each)) for each in read)
+        if len(read) > MOST_BLOCKS or calls > MOST_CALLS:
+            raise Problem(f"at most {MOST_BLOCKS} blocks with {MOST_CALLS} calls", Code.LIMIT)
+        shows = bool(options.get("traceTransfers"))
+        return [self._block(each, shows) for each in read]
+
+    def _block(self, block: Mapping[str, Any], shows_transfers: bool) -> Document:
+        now = max(self._header.timestamp + 1, self._now)
+        header = self._machine.next_header(self._header, now).copy(base_fee_per_gas=0)
+        header = override_block(header, block.get("blockOverrides"))
+        if header.block_number <= self._header.block_number:
+            raise Problem("block numbers must be in order")
+        if header.timestamp <= self._header.timestamp:
+            raise Problem("block timestamps must be in order")
+        state = self._caller.continued(header, self._state)
+        state.shows_transfers = shows_transfers
+        override_state(state, block.get("stateOverrides"))
+        shown: list[Document] = []
+        logs = 0
+        for position, value in enumerate(_calls(block)):
+            request = CallRequest.read(value, self._machine.terms.chain_id)
+            left = header.gas_limit - header.gas_used
+            outcome = self._caller.execute(state, request, min(request.gas or left, left))
+            header = header.copy(gas_used=header.gas_used + outcome.gas_used)
+            document = _result(outcome, header, position, logs)
+            logs += len(document["logs"])
+            shown.append(document)
+        state.lock_changes()
+        header = header.copy(state_root=state.make_state_root())
+        self._header, self._state = header, state
+        return {
+            **block_document(header, 0),
+            "baseFeePerGas": "0x0",
+            "transactions": [],
+            "calls": shown,
+        }
+
+
+def _calls(block: Mapping[str, Any]) -> list[Any]:
+    calls = block.get("calls", [])
+    if not isinstance(calls, list):
+        raise bad("calls is no list")
+    return calls
+
+
+def _result(outcome: Outcome, header: BlockHeader, position: int, first_log: int) -> Document:
+    succeeded = outcome.error is None
+    document: Document = {
+        "status": quantity(int(succeeded)),
+        "returnData": data(outcome.output),
+        "gasUsed": quantity(outcome.gas_used),
+        "logs": [],
+    }
+    if outcome.error is not None:
+        problem = failure(outcome.error, outcome.output)
+        code = problem.code if problem.code == Code.REVERTED else _VM_ERROR
+        document["error"] = {**problem.as_json(), "code": int(code)}
+        return document
+    pretended = keccak(b"simulated" + header.parent_hash + position.to_bytes(4, "big"))
+    document["logs"] = [
+        log_document(
+            address,
+            topics,
+            payload,
+            first_log + place,
+            header=header,
+            transaction_hash=pretended,
+            transaction_position=position,
+        )
+        for place, (address, topics, payload) in enumerate(outcome.computation.get_log_entries())
+    ]
+    return document

@@ -15,9 +15,9 @@ from eth.rlp.accounts import Account
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.chain import Beats, Chain
+from swapdesk.sandbox.node.evm.chain_threads import Lanes
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.index import Index
-from swapdesk.sandbox.node.evm.lanes import Lanes
 from swapdesk.sandbox.node.evm.machine import next_base_fee
 from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
 from swapdesk.sandbox.node.evm.problem import Problem

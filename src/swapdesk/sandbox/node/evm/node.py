@@ -22,9 +22,9 @@ from swapdesk.clock import Clock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.evm.call_request import CallRequest
 from swapdesk.sandbox.node.evm.chain import Beats, Chain
+from swapdesk.sandbox.node.evm.chain_threads import Lanes
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import FAUCET, Genesis, SandboxKey, sandbox_key
-from swapdesk.sandbox.node.evm.lanes import Lanes
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.mempool import read_candidate
 from swapdesk.sandbox.node.evm.problem import Problem

@@ -13,15 +13,13 @@ from trie.exceptions import MissingTrieNode
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.call_request import CallRequest
-from swapdesk.sandbox.node.evm.calls import Caller
+from swapdesk.sandbox.node.evm.calls import Caller, Simulation, override_block
 from swapdesk.sandbox.node.evm.chain import Beats, Chain
+from swapdesk.sandbox.node.evm.chain_threads import Lane
 from swapdesk.sandbox.node.evm.index import MOST_LOGS, Index, LogFilter, TooManyLogs
-from swapdesk.sandbox.node.evm.lanes import Lane
 from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine, next_base_fee
-from swapdesk.sandbox.node.evm.overrides import override_block
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.serialize import quantity
-from swapdesk.sandbox.node.evm.simulation import Simulation
 from swapdesk.sandbox.node.evm.terms import ChainTerms
 
 MOST_BLOCKS = 1_024

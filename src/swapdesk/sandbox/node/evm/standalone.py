@@ -21,10 +21,10 @@ from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.evm.lanes import give_way
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from swapdesk.sandbox.node.evm.chain_threads import MOST_WAITING, Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
-from swapdesk.sandbox.node.evm.lanes import MOST_WAITING, Lane
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.solana.genesis import genesis_hash, shown_hash

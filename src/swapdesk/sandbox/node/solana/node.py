@@ -19,8 +19,8 @@ from solders.transaction import VersionedTransaction
 from swapdesk.chain.solana.instructions import CreateTokenAccount, Memo, MintTo, Transfer
 from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import read_transaction
+from swapdesk.sandbox.node.evm.chain_threads import Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.lanes import Lane
 from swapdesk.sandbox.node.solana.book import Book
 from swapdesk.sandbox.node.solana.chain import Chain, Refusal, sandbox_keypair
 from swapdesk.sandbox.node.solana.documents import read_mint

@@ -21,7 +21,7 @@ from swapdesk.chain.user_operation.rpc_form import (
     read_operation,
 )
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
-from swapdesk.sandbox.evm_world.parties import BUNDLER
+from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.rows import OperationRows
 from swapdesk.sandbox.node.evm.bundler.submission import Bundler, operation_of, sighted
 from swapdesk.sandbox.node.evm.bundler.validation import (
