@@ -1,7 +1,7 @@
-"""Batches as the journal has them: groups that leave as one request each, and every row with what
-became of it.
+"""Batches as the journal has them: groups, rows, and how each group is paid.
 
-How a group of a batch is paid: what was built, what was signed, what the wallet sends for it.
+A group leaves as one request. Each row says what became of it. A bundle holds what was built, what
+was signed and what the wallet sends for it.
 """
 
 from __future__ import annotations

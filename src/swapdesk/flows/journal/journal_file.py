@@ -1,12 +1,11 @@
 """The file behind the journal: SQLite, WAL, ``synchronous=FULL``, mode 0600, many processes.
 
-Without a journal there are no side effects: every write raises JournalUnavailable when the
-file cannot take it, and nothing may be sent then. A file of an older version is brought up when
-it is opened; one of a newer version, or of none that is known, is refused.
+Without a journal there are no side effects: every write raises JournalUnavailable when the file
+cannot take it, and nothing may be sent then. A file of an older version is brought up when it is
+opened; one of a newer version, or of none that is known, is refused.
 
-Which process is which: a pid and its start time, so that a reused pid is not mistaken.
-
-Who works on a row of the journal: one process, until it is dead.
+A row is worked on by one process until that is dead. A process is known by its pid and its start
+time, so that a reused pid is not mistaken for it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Every order this desk knows and every different state it was seen in.
+"""Every order this desk knows, and every different state it was seen in.
 
-The different states that each order was seen in: when, from where, and the order then.
-
-Of one order the first and the newest are kept: what happened to it, and what happened last.
-
-What one writer of the journal wrote last, so that it is not read again before each write.
-
-Another desk may write the same file. What is remembered is believed as it is while nobody else
-wrote, and is compared with the file otherwise.
+``OrderHistoryLog`` holds when, from where and what the order was then; of very many states the
+first and the newest are kept. ``WrittenOrders`` remembers what this process wrote last. That is
+believed while nobody else wrote the file, and compared with the file otherwise.
 """
 
 from __future__ import annotations

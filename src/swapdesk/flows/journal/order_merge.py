@@ -1,20 +1,15 @@
 """How states of one order from several sources become one that only moves forward.
 
-Source: contract 8.5 to 8.7. A state that would go back is kept
-in the event log and not shown. An ended state gives way to another only where the
-transitions allow it (expired or failed orders may be refunded or deleted later).
+Source: contract 8.5 to 8.7. A state that would go back is kept in the event log and not shown. An
+ended state gives way to another only where the transitions allow it: expired or failed orders may
+be refunded or deleted later.
 
-The transactions of an order, as the service names them.
+An order has no field for the transaction of its deposit, only ``hashUrl``, a link that does not say
+of which transaction (contract 8.1). By the template of the deposit's chain (contract 5.1) it is
+that of the deposit, unless a payout on the same chain may be meant.
 
-An order has no field for that of its deposit, only ``hashUrl``, a transaction link that does not
-say of which transaction (contract 8.1). By the template of the deposit's chain
-(contract 5.1) it is that of the deposit, unless a payout on the same chain may be meant.
-
-Figures that the service states anew with every sighting of an order.
-
-A restart needs none of them: the desk asks the service for every open order when it starts and
-judges the answer as it judges any other. What a restart does need (states, hashes, ids,
-addresses, what is to be paid, what came back) is not among them.
+Volatile fields are stated anew with every sighting. A restart needs none of them, so a sighting
+that changes nothing else is not written.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Writing calls without an intent: journaled before they leave, like any other.
+"""Writing calls, journaled before they leave.
 
-Calls made by hand have nothing confirmed to compare the answer with, so nothing is looked for
-by itself when the outcome is unknown; the call stands in the journal for a person to settle.
-A payment of a deposit stands here as well, from the faucet, from the profile's wallet or by a
-bundle: one for an order, whatever became of it, unless it was refused.
+A call made by hand has no intent to compare the answer with: when its outcome is unknown, nothing
+is looked for by itself, and the call stands here for a person to settle. The payment of a deposit
+stands here too, from the faucet, the wallet or a bundle: one for an order, unless it was refused.
 
-The request that created an order, by the service's name for it: support finds it by that.
-
-Nothing is written here. It stands where the create is journaled: with the step of an intent
-(``intent_log``), with the group of a batch (``batch_log``), or with a call by hand (``call_log``).
+``CreateRequests`` finds the service's request id of the call that created an order. It reads what
+the intent, the group or the call by hand has stored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Transactions of the wallet for groups of batches, in the journal: what fills a smart account, and
-on Solana what pays. Each is committed before it is signed, under the intent by which the wallet's
-own records have it.
+"""Transactions of the wallet beside deposits: payments for groups, and withdrawals.
 
-Withdrawals out of smart accounts, in the journal: each committed before it is signed, and its
-transaction before a byte of it leaves. The wallet's own records have it by the same intent.
+A payment fills a smart account, or on Solana pays the group. A withdrawal empties a smart account.
+Each is committed before it is signed, and its transaction before it is sent, under the intent by
+which the wallet's own records have it.
 """
 
 from __future__ import annotations
