@@ -19,7 +19,7 @@ PRINTED: dict[str, str] = {
     "cli/withheld_order.py:print_withheld": "swap, send: an order that must not be paid yet",
     "cli/funding.py:_tell": "fund",
     "cli/batch_plan.py:write_template": "batch template",
-    "cli/batch_report.py:tell_plan": "batch plan",
+    "cli/batch_plan.py:tell_plan": "batch plan",
     "cli/batch_result.py:tell_batch": (
         "batch create, batch build, batch sign, batch submit, batch run, batch resume, batch status"
     ),

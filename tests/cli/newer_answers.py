@@ -15,7 +15,7 @@ from math import inf
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from swapdesk.client.called_operation import find_operation
+from swapdesk.client.api_connection import find_operation
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.text import OpenEnum

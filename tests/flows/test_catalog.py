@@ -20,7 +20,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.catalog_reading import TokenReader
+from swapdesk.flows.catalog.catalog_refresh import TokenReader
 from swapdesk.flows.catalog.token_body import verdict_of
 from swapdesk.flows.catalog.token_query import TokenQuery as TokenWords
 from swapdesk.flows.catalog.token_row import CanDo, Verdict

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from sampling import examples
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.quotes.intent_line import IntentLine, LineState, parse_intent_line
-from swapdesk.flows.quotes.private_line import parse_private_line
+from swapdesk.flows.quotes.intent_line import (
+    IntentLine,
+    LineState,
+    parse_intent_line,
+    parse_private_line,
+)
 
 SCREEN = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)

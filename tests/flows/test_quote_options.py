@@ -19,8 +19,9 @@ from swapdesk.flows.quotes.quote_wish import (
     QuoteWish,
     Rotation,
     WishRefused,
+    cost_in_words,
+    options_in_words,
 )
-from swapdesk.flows.quotes.wish_words import cost_in_words, options_in_words
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.quotes import RouteType
 

@@ -22,10 +22,10 @@ from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.quotes.amount_check import bounds_of, check_amount
-from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.quote_wish import QuoteWish
 from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
+from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
 from swapdesk.paths import Home
 from swapdesk.service.app import build_service

@@ -30,7 +30,7 @@ CREATING = (
     Defect(
         "gateway-error-taken-for-refusal",
         "An order that exists is told as not created, and the trader creates another one.",
-        "swapdesk/client/outcomes.py",
+        "swapdesk/client/transport.py",
         "unsure = isinstance(error, AnswerRefused | ServiceFailed)",
         "unsure = isinstance(error, AnswerRefused)",
         ("tests/flows/test_exchange.py::test_a_gateway_error_after_the_create_is_looked_up",),

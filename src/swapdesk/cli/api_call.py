@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session, require_key
-from swapdesk.client.called_operation import find_operation
+from swapdesk.client.api_connection import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.transport import RawAnswer
 from swapdesk.flows.failure_messages import NO_JOURNAL

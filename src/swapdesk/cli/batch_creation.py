@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from swapdesk.cli.batch_plan import planned, planned_sheet
-from swapdesk.cli.batch_report import arrives_words, group_words, sells_words, tell_plan
+from swapdesk.cli.batch_plan import (
+    arrives_words,
+    group_words,
+    planned,
+    planned_sheet,
+    sells_words,
+    tell_plan,
+)
 from swapdesk.cli.batch_result import find_batch, tell_batch
 from swapdesk.cli.command_error import (
     CommandError,

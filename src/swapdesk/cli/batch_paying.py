@@ -12,11 +12,10 @@ from swapdesk.cli.batch_creation import (
     creation_exit,
     gone_on,
 )
-from swapdesk.cli.batch_result import ask_orders, find_batch, tell_batch
+from swapdesk.cli.batch_result import ask_orders, find_batch, next_words, tell_batch
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit, exit_of
-from swapdesk.cli.group_document import next_words
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock

@@ -1,4 +1,6 @@
-"""``batch template`` and ``batch plan``: a file to begin with, and a file judged."""
+"""``batch template`` and ``batch plan``: a file to begin with, and a file judged, as a table,
+sentences or one document.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,120 @@ import os
 from pathlib import Path
 from typing import Any
 
-from swapdesk.cli.batch_report import tell_plan
 from swapdesk.cli.call import Call
 from swapdesk.cli.command_error import UNMOVED, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session
-from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.client.budget import Allowance
+from swapdesk.flows.batch.document import plan_document
+from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
+from swapdesk.flows.batch.planned import UNLESS_MEANT, PlannedRow
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
-from swapdesk.flows.batch.sheet import Sheet
+from swapdesk.flows.batch.sheet import Column, Sheet
+from swapdesk.flows.notation import about_amount, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.operation import RateClass
+from swapdesk.wire.tokens import Token
+
+COMMA_OFFER = (
+    "Every problem is a decimal comma. --decimal-comma reads 1,5 as 1.5, and 1,234 as 1.234."
+)
+
+
+def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
+    if output.json:
+        output.document(plan_document(plan, left))
+        return
+    rows = [_row(row) for row in plan.rows]
+    output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
+    for row in plan.rows:
+        for one in row.findings:
+            place = f"Row {row.number}, line {row.row.line}"
+            column = f", column {one.column}" if one.column is not None else ""
+            do = "" if one.do == UNLESS_MEANT else f" {one.do}"
+            output.say(f"{place}{column}: {one.reason}{do}")
+    if any(one.do == UNLESS_MEANT for row in plan.rows for one in row.findings):
+        output.talk("Rows to look at are created as they stand: nothing is to be done if meant so.")
+    if plan.comma_problem is not None:
+        output.talk(COMMA_OFFER)
+    if plan.sheet.unused:
+        output.talk(f"Columns that are not used: {', '.join(plan.sheet.unused)}.")
+    output.facts(
+        [
+            ("Read as", plan.sheet.said),
+            (
+                "Rows",
+                f"{plan.count('ready')} ready, {plan.count('look')} to look at, "
+                f"{plan.count('problem')} with problems",
+            ),
+            ("Sells", sells_words(plan)),
+            ("Arrives", arrives_words(plan)),
+            ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
+            *((f"Group {group.number}", group_words(group)) for group in plan.groups),
+            ("Calls", calls_words(plan)),
+            ("Budget", "" if left is None else f"exchanges {left.left} of {left.limit} left"),
+        ]
+    )
+
+
+def sells_words(plan: BatchPlan) -> str:
+    """``250 USDC on Ethereum``, one for each token that is sold."""
+    return ", ".join(
+        f"{exact_amount(total.amount)} {total.token.symbol} on {total.token.chain_data.name}"
+        for total in plan.totals
+    )
+
+
+def arrives_words(plan: BatchPlan) -> str:
+    """``≈ 107.9 XRP on XRP Ledger``, one for each token that is bought."""
+    return ", ".join(
+        f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
+        for arrival in plan.arrivals
+    )
+
+
+def group_words(group: PlannedGroup) -> str:
+    """``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``, for each token once."""
+    count = len(group.rows)
+    words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
+    if group.paid == "bundle":
+        signed = "signed once" if group.signatures == 1 else f"{group.signatures} signatures"
+        return f"{words}, 1 bundle of {count} transfers, {signed}"
+    if group.paid == "solana":
+        return f"{words}, {group.signatures} transactions or more, each signed"
+    return f"{words}, each deposit paid by itself"
+
+
+def calls_words(plan: BatchPlan) -> str:
+    """``1 create, 1 build, 1 submit``."""
+    return f"{plan.creates} create, {plan.builds} build, {plan.submits} submit"
+
+
+def _row(row: PlannedRow) -> tuple[str, ...]:
+    order = row.order
+    said = row.state if not row.findings else (row.problems or row.findings)[0].short
+    if order is None:
+        cells = row.row
+        sold = f"{cells.cell(Column.SELL_AMOUNT)[:44]} {cells.cell(Column.SELL)[:44]}"
+        texts = (cells.cell(Column.TO)[:44], sold.strip(), cells.cell(Column.BUY)[:44])
+        return str(row.number), str(cells.line), *texts, cells.cell(Column.ROUTE)[:44], said
+    name = f"{order.label} " if order.label else ""
+    return (
+        str(row.number),
+        str(row.row.line),
+        f"{name}{order.recipient}",
+        f"{exact_amount(order.amount)} {_spec(order.token_in)}",
+        f"{about_amount(order.about)} {_spec(order.token_out)}",
+        order.route,
+        said,
+    )
+
+
+def _spec(token: Token) -> str:
+    return f"{token.symbol}.{token.chain_data.short_name}"
 
 
 def write_template(call: Call, out: Path | None) -> int:

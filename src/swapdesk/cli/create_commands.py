@@ -1,4 +1,6 @@
-"""``swap`` and ``send``: create an order from a quote, after the same checks as the desk."""
+"""``swap``, ``send``, ``fund`` and ``sign``: create an order from a quote after the same checks as
+the desk, pay its deposit from the wallet, or see what a wallet would sign.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,9 @@ import click
 
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
-from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.create_request import CreateRequest, MaxLoss, require_middle, require_refund
+from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.listed_help import WithExchanges, WithVenues
 from swapdesk.cli.quote_command import ROUTES
 from swapdesk.cli.quote_options import (
@@ -22,6 +25,7 @@ from swapdesk.cli.quote_options import (
     route_options,
     slippage_option,
 )
+from swapdesk.cli.wallet_commands import passphrase_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -242,3 +246,89 @@ def _create(
 
         return run_session(call, lambda session: DexCreation(session, request).run())
     return run_session(call, lambda session: Creation(session, request).run())
+
+
+@click.command()
+@click.argument("order")
+@click.option("--wallet", "account", metavar="NAME|ADDRESS", help="The account that pays.")
+@click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
+@passphrase_option
+@desk_command
+def fund(call: Call, order: str, account: str | None, yes: bool, descriptor: int | None) -> int:
+    """Pay the deposit of an order that was created here, from the local wallet.
+
+    Exactly what the order asks for goes to its deposit address, once, and never after its deadline.
+    Given again it follows the same transaction and signs no other one.
+    """
+    from swapdesk.cli.funding import FundRequest, fund_order
+    from swapdesk.cli.session import run_session
+
+    request = FundRequest(order, account, yes, descriptor)
+    return run_session(call, lambda session: fund_order(session, request), from_journal=True)
+
+
+@click.command()
+@click.argument("quote_id", metavar="QUOTE")
+@click.option("--dry-run", is_flag=True, help="Needed: signing itself belongs to swap --quote.")
+@click.option(
+    "--to", default="", metavar="ADDR|@name", help="Who gets the money; else the account."
+)
+@click.option(
+    "--account", "--wallet", "account", metavar="NAME|ADDR", help="Who signs; else the first one."
+)
+@desk_command
+def sign(call: Call, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
+    """Print the unsigned payload of a shown quote of an on-chain route.
+
+    The service is asked what it needs first, and the wallet's gate judges it on the chain as it
+    is. Nothing is created, signed or sent. Exit 9 when the gate refuses, 5 for a quote that was
+    not shown here within the last hour.
+    """
+    if not dry_run:
+        message = "A signature is given as a step of a swap: use swap --quote, or add --dry-run."
+        raise bad_input("NEEDS_DRY_RUN", message, field="dry-run")
+    from swapdesk.cli.create_request import CreateRequest, MaxLoss
+    from swapdesk.cli.quote_options import RouteWish
+    from swapdesk.cli.quote_shelf import QuoteShelf
+
+    shown = QuoteShelf.of(call.settings().places).shown(quote_id.lower())
+    if shown is None:
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "QUOTE_NOT_FOUND",
+            f"No quote {quote_id} was shown here within the last hour.",
+            next="you: ask for new quotes",
+            fields={"quote": {"message": "never shown"}},
+        )
+    board, quote = shown
+    if quote.type != "dex":
+        message = f"A {quote.type} route is paid by a deposit; there is nothing to sign."
+        raise bad_input("NOT_ON_CHAIN", message, field="quote")
+    request = CreateRequest(
+        amount=f"{board.amount:f}",
+        sell=board.token_in,
+        buy=board.token_out,
+        to=to,
+        memo=None,
+        memo_waived=False,
+        refund=None,
+        refund_memo=None,
+        types=(),
+        provider=None,
+        quote_id=quote_id,
+        wish=RouteWish(),
+        preset=None,
+        min_out=None,
+        middle_refund=None,
+        max_loss=MaxLoss(None),
+        accept_warnings=True,
+        fund=False,
+        yes=False,
+        account=account,
+        on_chain=True,
+        dry_run=True,
+    )
+    from swapdesk.cli.dex_dry_run import DexDryRun
+    from swapdesk.cli.session import run_session
+
+    return run_session(call, lambda session: DexDryRun(session, request).run())

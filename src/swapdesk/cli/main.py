@@ -33,8 +33,8 @@ COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
     "swap": "swapdesk.cli.create_commands:swap",
     "send": "swapdesk.cli.create_commands:send",
-    "sign": "swapdesk.cli.sign_command:sign",
-    "fund": "swapdesk.cli.fund_command:fund",
+    "sign": "swapdesk.cli.create_commands:sign",
+    "fund": "swapdesk.cli.create_commands:fund",
     "batch": "swapdesk.cli.batch_commands:batch",
     "tokens": "swapdesk.cli.catalog_commands:tokens",
     "chains": "swapdesk.cli.catalog_commands:chains",
@@ -42,7 +42,7 @@ COMMANDS: dict[str, str] = {
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
     "serve": "swapdesk.cli.serve_command:serve",
-    "node": "swapdesk.cli.node_command:node",
+    "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
 }
 """Name of a command: its module and attribute."""

@@ -2,7 +2,8 @@
 
 One that already runs on this home is used as it is. Otherwise one is started as a child
 that ends when the pipe to it closes, so that a killed command leaves none behind; its state
-stays on disk and the next one goes on with it.
+stays on disk and the next one goes on with it. Without the extra of the sandbox the sentence says
+how to install it.
 """
 
 from __future__ import annotations
@@ -15,14 +16,29 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.extras import require_sandbox
 from swapdesk.clock import SystemClock
 from swapdesk.paths import Home, private_directory
+
+SANDBOX_PARTS = ("starlette", "uvicorn", "uvloop", "httptools", "eth", "coincurve")
+
+
+def require_sandbox() -> None:
+    """Exit 2 with the line to install, when a package the sandbox is served with is missing."""
+    missing = [name for name in SANDBOX_PARTS if find_spec(name) is None]
+    if missing:
+        raise CommandError(
+            Exit.BAD_INPUT,
+            "MISSING_EXTRA",
+            f"The sandbox needs {', '.join(missing)}. Install it: pip install 'swapdesk[sandbox]'",
+            next="you: install the extra, or choose a live profile",
+        )
+
 
 SPEED = "30"
 """How fast the world acts when the desk starts it."""

@@ -14,9 +14,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.client.api_connection import ApiConnection
+from swapdesk.client.api_connection import ApiConnection, Receipt
 from swapdesk.client.order_page import OrderPage, OrderRows, read_order_page
-from swapdesk.client.receipt import Receipt
 from swapdesk.client.retry import OnRepeat
 from swapdesk.client.transport import refuse_answer
 from swapdesk.wire.account import RateLimits

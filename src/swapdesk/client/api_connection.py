@@ -8,38 +8,69 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import httpx
 from pydantic import BaseModel
 from pydantic.alias_generators import to_snake
 
 from swapdesk.client.budget import Budget
-from swapdesk.client.called_operation import find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.receipt import Receipt
 from swapdesk.client.retry import OnRepeat, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
 from swapdesk.clock import Clock
-from swapdesk.wire.encoding.codec import (
-    CodecError,
-    ShapeError,
-    decode_json,
-    encode_json,
-    validate,
-)
+from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
+from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.query import encode_query
+from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.operation import Operation
-from swapdesk.wire.operations import BODY_LIMIT, BY_NAME
+from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
+
+def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
+    """The row of a method and a path like ``/v2/orders/abc`` and its path values."""
+    wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
+    segments = wanted.split("/")
+    for operation in OPERATIONS:
+        template = operation.path.split("/")
+        if operation.method != method.upper() or len(template) != len(segments):
+            continue
+        values: dict[str, str] = {}
+        for expected, segment in zip(template, segments, strict=True):
+            if not expected.startswith("{"):
+                if expected != segment:
+                    break
+                continue
+            try:
+                safe_segment(segment)
+            except UnsafeText as error:
+                raise RequestRefused(f"{operation.path}: {error}") from None
+            values[expected[1:-1]] = segment
+        else:
+            return operation, values
+    raise RequestRefused("the API has no operation with this method and path")
+
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Receipt(Generic[T]):
+    """``made`` is what the service created. ``request_id`` is its name for the request, which
+    support asks for; None where it gave none."""
+
+    made: T
+    request_id: str | None
+
+
 _RAW_ORDERS = 256
 OTHER_ID = "other_id"
 """The reason of an answer that is refused because it is about something else."""

@@ -2,7 +2,8 @@
 
 On every connection it subscribes first, holds back what arrives, reads all orders of the
 window, and then applies what was held back. A healthy stream is no proof of completeness, so
-it asks as well, every 30 s; while the socket is down, every 10 s.
+it asks as well, every 30 s; while the socket is down, every 10 s. A lost stream is opened again
+soon at first, then ever later.
 
     async with OrderStream(None, credentials, clock, api, random.Random(seed)) as stream:
         async for event in stream:
@@ -22,12 +23,10 @@ from typing import Self
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.concurrency import together
+from swapdesk.client.concurrency import together, within
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.client.order_reading import OrderReading
-from swapdesk.client.poll_schedule import PollSchedule
-from swapdesk.client.stream_backoff import Backoff
 from swapdesk.client.stream_events import (
     Gap,
     OrderSeen,
@@ -37,14 +36,65 @@ from swapdesk.client.stream_events import (
     StreamState,
     StreamTimes,
 )
-from swapdesk.client.stream_socket import (
-    OrderSocket,
-    SocketLost,
-    checked_stream_url,
-    stream_url,
-)
+from swapdesk.client.stream_socket import OrderSocket, SocketLost, checked_stream_url, stream_url
 from swapdesk.clock import Clock
 from swapdesk.wire.orders import Order
+
+
+class PollSchedule:
+    """Every 30 s with a socket, every 10 s without, and sooner when something asks for it."""
+
+    def __init__(self, clock: Clock, times: StreamTimes) -> None:
+        self.connected = False
+        self._clock = clock
+        self._times = times
+        self._wake = asyncio.Event()
+        self._due = clock.monotonic() + times.poll_down
+
+    def ask_within(self, seconds: float) -> None:
+        """Ask at the latest then."""
+        due = self._clock.monotonic() + seconds
+        if due < self._due:
+            self._due = due
+            self._wake.set()
+
+    def asked(self) -> None:
+        """An asking began or ended: the next one is a whole interval away."""
+        times = self._times
+        interval = times.poll_live if self.connected else times.poll_down
+        self._due = self._clock.monotonic() + interval
+
+    async def due(self) -> None:
+        """Return when it is time to ask."""
+        while (wait := self._due - self._clock.monotonic()) > 0:
+            await within(self._clock, wait, self._wake.wait())
+            self._wake.clear()
+
+
+class Backoff:
+    """Seconds to wait, with jitter; a connection that held steadily begins anew."""
+
+    def __init__(self, times: StreamTimes, rng: random.Random) -> None:
+        self._times = times
+        self._rng = rng
+        self._failures = 0
+
+    def held(self, seconds: float) -> None:
+        """A connection was live that long before it was lost."""
+        if seconds >= self._times.steady_after:
+            self._failures = 0
+
+    def next(self, told: float | None) -> float:
+        """The wait before the next try, at least what the service ``told`` (bounded)."""
+        times = self._times
+        if self._failures == 0:
+            delay = self._rng.uniform(0.0, times.first_jitter)
+        else:
+            most = min(times.backoff_cap, times.first_jitter * 2.0 ** min(self._failures, 10))
+            delay = self._rng.uniform(most / 2, most)
+        self._failures += 1
+        return max(delay, min(told or 0.0, times.longest_retry_after))
+
 
 log = logging.getLogger(__name__)
 

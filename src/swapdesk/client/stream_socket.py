@@ -12,8 +12,8 @@ import httpx
 from swapdesk.client.concurrency import within
 from swapdesk.client.credentials import Credentials, CredentialsError, is_loopback, service_url
 from swapdesk.client.order_frames import OrderFrames
-from swapdesk.client.refusals import retry_after
 from swapdesk.client.stream_events import StreamTimes
+from swapdesk.client.transport import retry_after
 from swapdesk.clock import Clock
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.events import ClientFrame, CloseCode, ServerFrame, StreamError

@@ -2,6 +2,10 @@
 
 No redirects, no proxy or certificate settings from the environment, no cookies, no content
 encoding, one deadline for a whole attempt, a bound on every body, credentials for one origin.
+
+A failed call says what it means for the money: nothing was sent, nothing was done, or nobody
+knows. Of an error body whatever can be read is read: the contract's, older shapes with an integer
+code, HTML or nothing (contract 3.3).
 """
 
 from __future__ import annotations
@@ -10,29 +14,169 @@ import asyncio
 import logging
 import math
 import random
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import httpx
 
 from swapdesk import __version__
 from swapdesk.certificates import certificates
-from swapdesk.client.attempt_progress import AttemptProgress
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
-from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused, Unreachable
+from swapdesk.client.errors import (
+    Answered,
+    AnswerRefused,
+    ApiError,
+    ClientError,
+    NoAnswer,
+    OutcomeUnknown,
+    Refusal,
+    RequestRefused,
+    ServiceFailed,
+    Unreachable,
+    api_error,
+)
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
-from swapdesk.client.outcomes import as_outcome, lost
-from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of, request_id_of
 from swapdesk.client.retry import OnRepeat, Repeat, RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
 from swapdesk.keepalive import CLIENT_SECONDS
+from swapdesk.wire.encoding.codec import CodecError, decode_json, validate
 from swapdesk.wire.encoding.ids import safe_segment
-from swapdesk.wire.encoding.text import UnsafeText
+from swapdesk.wire.encoding.numbers import WireNumber
+from swapdesk.wire.encoding.text import Identity, UnsafeText, safe_text
+from swapdesk.wire.errors import FieldProblem
 from swapdesk.wire.operation import Access, Operation
+
+
+class AttemptProgress:
+    """How far one attempt came."""
+
+    def __init__(self, operation: Operation, *, sent: bool) -> None:
+        self.operation = operation
+        self.sent = sent
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.body = b""
+
+    async def trace(self, event: str, info: Mapping[str, object]) -> None:
+        if event.endswith("send_request_headers.started"):
+            self.sent = True
+
+
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+# A 4xx that a writing call may also get after it was taken up.
+_UNSURE_4XX = frozenset({408, 425, 499})
+
+
+def as_outcome(operation: Operation, error: AnswerRefused | ApiError) -> ClientError:
+    """The same error, or the unknown outcome when a write may have happened."""
+    unsure = isinstance(error, AnswerRefused | ServiceFailed) or error.status in _UNSURE_4XX
+    return OutcomeUnknown(operation.name, error) if operation.writes and unsure else error
+
+
+def lost(operation: Operation, error: Exception, *, sent: bool) -> ClientError:
+    """No whole answer: nothing was sent, or nobody answered a read, or a write is unknown."""
+    # The texts of other libraries may quote the address with its query; the kind is enough.
+    kind = type(error).__name__
+    if isinstance(error, _NOT_SENT) or not sent:
+        certificate = isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE" in str(error)
+        why = "the certificate was not accepted" if certificate else "no connection"
+        return Unreachable(f"{operation.name}: {why} ({kind})", sent=False)
+    late = isinstance(error, TimeoutError)
+    why = f"no answer within {operation.deadline:g} s" if late else f"the answer broke off ({kind})"
+    unanswered = NoAnswer(f"{operation.name}: {why}")
+    return OutcomeUnknown(operation.name, unanswered) if operation.writes else unanswered
+
+
+ERROR_LIMIT = 64 * 1024
+BEGIN_CHARACTERS = 200
+_MAX_FIELDS = 50
+_LONGEST_WAIT = 10.0**9
+"""Seconds. More cannot be added to a time."""
+
+
+def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:
+    """The error of an answer of 400 and above. ``now`` is the service's time."""
+    request_id = request_id_of(headers)
+    wait = retry_after(headers.get("retry-after"), now)
+    try:
+        found = decode_json(body, side="client", max_bytes=ERROR_LIMIT)
+    except CodecError:
+        found = None
+    if not isinstance(found, dict):
+        return api_error(Refusal(status, None, "", request_id, {}, wait))
+    if wait is None:
+        wait = retry_after(str(found.get("retryAfter", "")), now)
+    code = found.get("code")
+    message = found.get("message")
+    return api_error(
+        Refusal(
+            status=status,
+            code=None if isinstance(code, WireNumber) else _identity(code, 64),
+            message=safe_text(message, 1000) if isinstance(message, str) else "",
+            request_id=request_id or _identity(found.get("requestId"), 128),
+            fields=_fields(found.get("fields")),
+            retry_after=wait,
+        )
+    )
+
+
+def answered(status: int, headers: Mapping[str, str], body: bytes) -> Answered:
+    """What to say of an answer that was refused."""
+    text = body[: BEGIN_CHARACTERS * 4].decode("utf-8", "replace")
+    return Answered(
+        status=status,
+        content_type=safe_text(headers.get("content-type", ""), 100),
+        begin=safe_text(text, BEGIN_CHARACTERS),
+        request_id=request_id_of(headers),
+    )
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """The service's name for a request; None where it gave none, or none that can be shown."""
+    return _identity(headers.get("x-request-id"), 128)
+
+
+def retry_after(text: str | None, now: datetime) -> float | None:
+    """Seconds to wait, from delta seconds or an HTTP date; None when it says nothing usable."""
+    if not text or len(text) > 64:
+        return None
+    if text.isascii() and text.isdigit():
+        return min(float(text), _LONGEST_WAIT)
+    try:
+        at = parsedate_to_datetime(text)
+    except (ValueError, OverflowError, TypeError):
+        return None
+    if at.tzinfo is None:
+        return None
+    return min(max(0.0, (at - now).total_seconds()), _LONGEST_WAIT)
+
+
+def _identity(value: object, limit: int) -> str | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return validate(Annotated[str, Identity(limit)], value, side="client")  # type: ignore[arg-type]
+    except CodecError:
+        return None
+
+
+def _fields(found: Any) -> dict[str, FieldProblem]:
+    if not isinstance(found, dict):
+        return {}
+    fields: dict[str, FieldProblem] = {}
+    for name, problem in list(found.items())[:_MAX_FIELDS]:
+        try:
+            fields[safe_text(name, 100)] = validate(FieldProblem, problem, side="client")
+        except CodecError:
+            continue
+    return fields
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from swapdesk.background import BackgroundTasks
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.profile_catalog import open_catalog
+from swapdesk.flows.catalog.catalog import Catalog, open_catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import JournalRefused

@@ -200,7 +200,7 @@ class Session:
 
     async def _read_catalog(self) -> Catalog:
         """The list of tokens as the cache has it: no model and no client is loaded for it."""
-        from swapdesk.flows.catalog.profile_catalog import open_catalog
+        from swapdesk.flows.catalog.catalog import open_catalog
 
         catalog = open_catalog(self.settings, self.clock)
         try:

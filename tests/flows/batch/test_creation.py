@@ -15,7 +15,7 @@ import pytest
 from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
 from flows.marketplace import api as plain_api
 from flows.marketplace import book, catalog, clock, service, venues
-from swapdesk.cli.group_document import next_words
+from swapdesk.cli.batch_result import next_words
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import Unreachable

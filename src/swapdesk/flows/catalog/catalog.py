@@ -7,7 +7,7 @@
 
 A failed refresh leaves the old list as it was; ``age`` says how old that is. The list alone
 (``load_list_in_steps``) is searched without models and without a client: those are loaded by
-what needs them.
+what needs them. :func:`open_catalog` opens that of a profile, before anything else of its desk.
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.catalog.token_list import ListedToken, TokenList
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow
+from swapdesk.paths import private_directory
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
     from swapdesk.flows.catalog.catalog_refresh import Progress, RefreshReport
+    from swapdesk.settings import Settings
     from swapdesk.wire.chains import Chain
     from swapdesk.wire.providers import SwapProvider
     from swapdesk.wire.tokens import Token
+
 
 STALE_AFTER = 6 * 3600.0
 _KEPT_TOKENS = 256
@@ -263,3 +267,10 @@ class Catalog:
         found, self._skipped_unlisted = await read_contract(api, self._file, self._clock, address)
         await self.load_in_steps()
         return found
+
+
+def open_catalog(settings: Settings, clock: Clock) -> Catalog:
+    """Opened, not yet read. In the sandbox its clock, which is the desk's, follows the service's
+    ``Date``; live it is the machine's, and the skew is only shown. Raises UnsafePlace."""
+    private_directory(settings.places.root)
+    return Catalog.open(settings.places.catalog, clock if settings.live else ServerClock(clock))

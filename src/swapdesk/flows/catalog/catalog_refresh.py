@@ -1,27 +1,152 @@
 """Asking the service for the whole list: chains, providers and tokens, page by page.
 
 Written into a new generation of the file beside the one in use (contract 5.3, 5.7, 5.14).
+
+A page of a thousand tokens takes 60 ms to decode as one object. Here its JSON is parsed once, the
+tokens are checked a hundred at a time so that a screen is drawn meanwhile, and a chain is checked
+once for all its tokens (contract 5.7).
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from swapdesk.client.transport import RawAnswer, refuse_answer
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog_file import UNLISTED, CatalogFile, unusable
-from swapdesk.flows.catalog.catalog_reading import TokenReader, read_pages
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.wire.chains import Chain, ChainQuery
-from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.tokens import TokenQuery
+from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
+from swapdesk.wire.encoding.numbers import WireInteger
+from swapdesk.wire.encoding.query import encode_query
+from swapdesk.wire.operations import BY_NAME
+from swapdesk.wire.tokens import Token, TokenQuery
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
+
+
+STEP = 100
+"""Tokens that are stored together."""
+BREATH = 50
+"""Tokens that are read between two turns of the loop."""
+_LARGE = 200_000
+"""Bytes of a page that is parsed in a thread."""
+MOST_PAGES = 200
+"""More pages than any service has tokens for: a total that never ends is not followed."""
+
+Step = list[tuple[Token, bytes]]
+"""Tokens with their JSON, which leaves out ``chainData``."""
+
+_CHAIN_MEMBERS = tuple(str(field.alias) for field in Chain.model_fields.values())
+
+
+class TokenReader:
+    """Checks token objects one by one; a bad one is counted and left out. ``reason`` says what is
+    wrong with the first of them."""
+
+    def __init__(self) -> None:
+        self.read_count = 0
+        self.skipped = 0
+        self.reason = ""
+        self._chains: dict[tuple[Any, ...], Chain] = {}
+
+    def chains(self) -> list[Chain]:
+        """The chains of all tokens read so far."""
+        return list(self._chains.values())
+
+    def read(self, values: list[Any]) -> Step:
+        step: Step = []
+        for value in values:
+            try:
+                token, rest = self._token(value)
+            except ShapeError as error:
+                self.skipped += 1
+                self.reason = self.reason or str(error)
+                continue
+            step.append((token, encode_json(rest)))
+        self.read_count += len(step)
+        return step
+
+    def _token(self, value: Any) -> tuple[Token, dict[str, Any]]:
+        if not isinstance(value, dict):
+            raise ShapeError([("", "must be an object")])
+        rest = {name: member for name, member in value.items() if name != "chainData"}
+        chain = self._chain(value.get("chainData"))
+        return validate(Token, {**rest, "chainData": chain}, side="client"), rest
+
+    def _chain(self, value: Any) -> Chain:
+        """Members that a chain does not have neither refuse it nor tell two chains apart."""
+        members = tuple(map(value.get, _CHAIN_MEMBERS)) if isinstance(value, dict) else ()
+        if not members or any(isinstance(member, (dict, list)) for member in members):
+            return validate(Chain, value, side="client")
+        chain = self._chains.get(members)
+        if chain is None:
+            chain = self._chains[members] = validate(Chain, value, side="client")
+        return chain
+
+
+async def read_pages(
+    api: PartnerApi, query: TokenQuery, reader: TokenReader, clock: Clock
+) -> AsyncIterator[tuple[Step, int]]:
+    """Steps of tokens from every page of ``query``, each with the service's total.
+
+    Raises ClientError, also where there are tokens and not one of them can be read.
+    """
+    operation = BY_NAME["list_tokens"]
+    for page in range(query.page, MOST_PAGES + 1):
+        asked = query.model_copy(update={"page": page})
+        answer = await api.call(operation.method, operation.path, encode_query(asked))
+        if len(answer.body) > _LARGE:
+            # The parser works for 20 to 60 ms; beside it the loop gets its turns.
+            tokens, total, pages = await asyncio.to_thread(_page, answer)
+        else:
+            tokens, total, pages = _page(answer)
+        await clock.sleep(0)
+        for part in _parts(tokens):
+            step = reader.read(part[:BREATH])
+            for at in range(BREATH, len(part), BREATH):
+                await clock.sleep(0)
+                step += reader.read(part[at : at + BREATH])
+            # Storing a step takes half as long as reading it.
+            await clock.sleep(0)
+            yield step, total
+        if page >= pages or not tokens:
+            break
+    if reader.skipped and not reader.read_count:
+        said = (
+            f"{reader.skipped} tokens, none of which can be read; of the first one {reader.reason}"
+        )
+        raise refuse_answer(answer, "wrong_shape", said)
+
+
+def _parts(tokens: list[Any]) -> Iterator[list[Any]]:
+    for at in range(0, len(tokens), STEP):
+        yield tokens[at : at + STEP]
+
+
+def _page(answer: RawAnswer) -> tuple[list[Any], int, int]:
+    try:
+        value = decode_json(answer.body, side="client", max_bytes=answer.operation.result_limit)
+        if not isinstance(value, dict) or not isinstance(value.get("tokens"), list):
+            raise ShapeError([("tokens", "must be a list")])
+        counts: dict[str, int] = validate(
+            dict[str, WireInteger],
+            {name: value.get(name) for name in ("total", "totalPages")},
+            side="client",
+        )
+    except ShapeError as error:
+        raise refuse_answer(answer, "wrong_shape", str(error)) from None
+    except CodecError as error:
+        raise refuse_answer(answer, "not_json", str(error)) from None
+    return value["tokens"], counts["total"], counts["totalPages"]
+
 
 log = logging.getLogger(__name__)
 

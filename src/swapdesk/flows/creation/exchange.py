@@ -18,9 +18,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.api_connection import OTHER_ID
+from swapdesk.client.api_connection import OTHER_ID, Receipt
 from swapdesk.client.errors import Answered, AnswerRefused, ApiError, ClientError, OutcomeUnknown
-from swapdesk.client.receipt import Receipt
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
 from swapdesk.flows.creation.order_verification import (

@@ -20,8 +20,8 @@ from decimal import Decimal
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.client.api import PartnerApi
+from swapdesk.client.api_connection import Receipt
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.client.receipt import Receipt
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.dex_transaction import same_transaction
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, agreed_output, lower, lower_by

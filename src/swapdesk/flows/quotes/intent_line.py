@@ -1,8 +1,8 @@
 """The line of the first screen: ``0.5 btc eth``, ``900 usdc.base sol``, ``0.5 eth @bob``.
 
 ``AMOUNT SELL BUY`` is a swap, ``=AMOUNT SELL BUY`` sells whatever is needed to receive that
-much, ``AMOUNT TOKEN @name`` is a private send. Read at every key, without a call; what it
-resolved to is shown in words before anything is asked.
+much, ``AMOUNT TOKEN @name`` is a private send, with a name or an address. Read at every key,
+without a call; what it resolved to is shown in words before anything is asked.
 """
 
 from __future__ import annotations
@@ -340,3 +340,57 @@ def _misfit(entry: BookEntry, token: Token) -> str:
 
 def _refused(line: IntentLine, message: str, place: int) -> _Stop:
     return _Stop(replace(line, state=LineState.REFUSED, message=message, place=place))
+
+
+@dataclass(frozen=True)
+class PrivateLine:
+    """``recipient`` is the address or ``@name`` of the line, empty when the form asks for it."""
+
+    line: IntentLine
+    recipient: str = ""
+
+
+def parse_private_line(
+    text: str, catalog: Catalog, book: AddressBook, *, choose: int = 0
+) -> PrivateLine:
+    """Read the line; never raises. Only tokens that can be sent privately are chosen."""
+    words = text.split()
+    if len(words) > 2 and words[2].startswith("@"):
+        line = parse_intent_line(text, catalog, book, choose=choose)
+        return PrivateLine(line, words[2])
+    if len(words) > 3:
+        line = IntentLine(
+            LineState.REFUSED, message="Write an amount, a token and whom to pay.", place=0
+        )
+        return PrivateLine(replace(line, private_send=True))
+    recipient = words[2] if len(words) == 3 else ""
+    cut = text.rindex(recipient) if recipient else len(text)
+    line = parse_intent_line(text[:cut], catalog, book)
+    if line.message == NAME_TOKEN:
+        line = replace(line, message="Name the token you send.")
+    if line.token_in is None or line.state is LineState.REFUSED:
+        return PrivateLine(replace(line, private_send=True), recipient)
+    rows = resolve(words[1], catalog).candidates
+    private = tuple(row for row in rows if row.has_self_private)
+    token = catalog.token(private[choose % len(private)].id) if private else None
+    if token is None:
+        row = rows[0]
+        sentence = f"{row.symbol} on {row.chain_name} cannot be sent privately."
+        refused = replace(
+            line, state=LineState.REFUSED, message=sentence, place=None, private_send=True
+        )
+        return PrivateLine(refused, recipient)
+    hint = Picked(token, private, choose % len(private)).hint(private=True)
+    line = replace(
+        line,
+        state=LineState.VALID,
+        token_in=token,
+        token_out=token,
+        message="",
+        hints=line.hints if hint is None else (hint,),
+        rows=private,
+        chosen=choose % len(private),
+        choices=len(private),
+        private_send=True,
+    )
+    return PrivateLine(line, recipient)

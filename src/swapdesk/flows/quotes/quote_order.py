@@ -13,8 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from swapdesk.flows.quotes.quote_tags import usd_in_output
-from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, share_of, time_key
-from swapdesk.flows.quotes.usability import TIES
+from swapdesk.flows.quotes.ranking import TIES, RankedQuote, Ranking, share_of, time_key
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import RouteType
 

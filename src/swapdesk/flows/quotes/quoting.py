@@ -1,6 +1,6 @@
 """Asking for quotes: one call, every route, its age and its end on the desk's clock.
 
-Nothing is asked by itself but what a key asked for and a 429 put off (``asking_again``): quotes
+Nothing is asked by itself but what a key asked for and a 429 put off (``requote``): quotes
 are scarce, and every ask is a key press at a shown cost (contract 2.9).
 """
 
@@ -17,8 +17,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.quotes.amount_check import bounds_of
 from swapdesk.flows.quotes.quote_wish import QuoteWish
-from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, rank
-from swapdesk.flows.quotes.usability import is_known_kind
+from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, is_known_kind, rank
 from swapdesk.flows.quotes.value_difference import ValueDifference, value_difference
 from swapdesk.wire.encoding.time_range import within_range
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery

@@ -23,8 +23,7 @@ from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.payees.recipients import challenge_for
-from swapdesk.flows.quotes.asking_again import AskingAgain
-from swapdesk.flows.quotes.requote import lost_percent
+from swapdesk.flows.quotes.requote import AskingAgain, lost_percent
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands.command import Command, CommandState
 from swapdesk.tui.commands.create import (

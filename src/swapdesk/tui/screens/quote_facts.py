@@ -8,10 +8,9 @@ from datetime import datetime
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.flows.notation import clock_time, exact_amount, percent, usd
 from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder
-from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quote_wish import QuoteWish, cost_in_words, options_in_words
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
-from swapdesk.flows.quotes.wish_words import cost_in_words, options_in_words
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.quotes.quote_order import Arrangement
+from swapdesk.flows.quotes.quote_wish import cost_in_words
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.quotes import (
     AllIn,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
-from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.quote_order import Arrangement
-from swapdesk.flows.quotes.wish_words import cost_in_words
+from swapdesk.flows.quotes.quote_wish import cost_in_words
+from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.quotes import (

@@ -11,13 +11,13 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import countdown
-from swapdesk.flows.quotes.asking_again import AskingAgain
 from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
 from swapdesk.flows.quotes.quote_order import Arrangement
+from swapdesk.flows.quotes.quote_wish import cost_in_words
 from swapdesk.flows.quotes.ranking import RankedQuote, former_places
+from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.quotes.three_ways import three_ways
 from swapdesk.flows.quotes.waterfall import Waterfall, waterfall
-from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.flows.tracking.announcements import failure_of_error, without_route_next
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.page import Page

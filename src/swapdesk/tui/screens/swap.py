@@ -124,7 +124,7 @@ class SwapScreen(SwapView):
         return self.session.quote_options or PLAIN
 
     def _cost(self) -> str:
-        from swapdesk.flows.quotes.wish_words import cost_in_words
+        from swapdesk.flows.quotes.quote_wish import cost_in_words
 
         options = self._options
         return cost_in_words(options.to_receive if self._read.receive else options)

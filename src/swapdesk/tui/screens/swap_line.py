@@ -67,8 +67,11 @@ class SwapLine:
         self, text: str, desk: Desk, link: ConnectedDesk | None, *, private: bool
     ) -> IntentReading:
         """Read ``text`` again, without a call, and say how it was understood."""
-        from swapdesk.flows.quotes.intent_line import LineState, parse_intent_line
-        from swapdesk.flows.quotes.private_line import parse_private_line
+        from swapdesk.flows.quotes.intent_line import (
+            LineState,
+            parse_intent_line,
+            parse_private_line,
+        )
 
         if private:
             choose = self.choose + self.sold

@@ -47,7 +47,7 @@ def reading_of(
 
 def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
     """``reading`` with how quotes will be asked for, where that is not as usual."""
-    from swapdesk.flows.quotes.wish_words import options_in_words
+    from swapdesk.flows.quotes.quote_wish import options_in_words
 
     words = options_in_words(options) if options is not None else ""
     if not words:

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.notation import countdown, expected_minutes, table_amount
 from swapdesk.flows.quotes.quote_columns import provider_name
-from swapdesk.flows.quotes.wish_words import cost_in_words
+from swapdesk.flows.quotes.quote_wish import cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
 from swapdesk.tui.page import Page
