@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.tui.controllers.host import DeskControls
+    from swapdesk.tui.controls import DeskControls
 
 RESET_SHOWN_FROM = 15.0
 """Seconds of age below which an idle desk does not redraw the badge."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -16,13 +16,19 @@ from swapdesk.tui.amount_masking import masked
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Line, ascii_line, width_of
 
-if TYPE_CHECKING:
-    from swapdesk.tui.controllers.privacy_mode import PrivacyMode
-
 CURSOR_ROLE = "text-cursor"
 """The cell under a text cursor: background on accent."""
 FRAME_WORDS = {"frame-sandbox-word": "frame-sandbox", "frame-live-word": "frame-live"}
 """The word of the frame: background on the frame's colour."""
+
+
+class Masking(Protocol):
+    """Whether amounts are hidden now; ``known_symbol`` tells a token's symbol from other words."""
+
+    hides_amounts: bool
+
+    def known_symbol(self, word: str) -> bool: ...
+
 
 _PAINTED = {CURSOR_ROLE: "accent", **FRAME_WORDS}
 
@@ -49,7 +55,7 @@ def body_style(app: App[object]) -> Style:
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     """Exactly ``width`` cells. Neighbours of one style are one segment; spaces take part in the
     segment before them, because every change of style costs about 40 bytes; but not in a link."""
-    privacy: PrivacyMode | None = getattr(app, "privacy", None)
+    privacy: Masking | None = getattr(app, "privacy", None)
     if privacy is not None and privacy.hides_amounts:
         room = max(0, width - width_of(line))
         line = masked(line, privacy.known_symbol, room)
@@ -68,7 +74,7 @@ def paints_by_parts(app: App[object]) -> bool:
 
 def hides_amounts(app: App[object]) -> bool:
     """Whether amounts are drawn as dots."""
-    privacy: PrivacyMode | None = getattr(app, "privacy", None)
+    privacy: Masking | None = getattr(app, "privacy", None)
     return privacy is not None and privacy.hides_amounts
 
 

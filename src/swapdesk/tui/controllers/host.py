@@ -1,4 +1,4 @@
-"""Who sees what of the application: its controllers a ``DeskHost``, its pages ``DeskControls``."""
+"""The application, as its controllers see it. Pages see it as ``tui/controls.py`` has it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.widget import AwaitMount
 
-    from swapdesk.tui.controllers.batch_controller import BatchController
-    from swapdesk.tui.controllers.create_controller import CreateController
-    from swapdesk.tui.controllers.navigation import Navigation
-    from swapdesk.tui.controllers.signing_controller import SigningController
-    from swapdesk.tui.notice_log import NoticeLog
     from swapdesk.tui.session import Session
 
 
@@ -43,19 +38,3 @@ class DeskHost(Protocol):
     def run_worker(
         self, work: Awaitable[Any], *, group: str, exclusive: bool = ..., exit_on_error: bool = ...
     ) -> object: ...
-
-
-class DeskControls(Protocol):
-    """The application, as its pages need it."""
-
-    notices: NoticeLog
-    navigation: Navigation
-    creates: CreateController
-    signing: SigningController
-    batches: BatchController
-
-    def start(self) -> None:
-        """Connect, and after a failure try again."""
-
-    def copy_value(self, label: str, value: str) -> str:
-        """Put ``value`` on the clipboard and say so; returns the notice that was shown."""

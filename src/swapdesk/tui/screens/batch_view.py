@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.batch.plan import BatchPlan
     from swapdesk.flows.batch.planned import PlannedRow
     from swapdesk.flows.journal.batch_records import JournaledBatch
-    from swapdesk.tui.controllers.batch_controller import BatchWork
+    from swapdesk.tui.controls import BatchWork
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
