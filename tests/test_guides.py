@@ -1,0 +1,261 @@
+"""What README and guides tell to type does what they say.
+
+The blocks of a document run one after another in one shell, with a home of its own and one
+sandbox. Markers, which nobody sees on the page, say the rest: ``not run: REASON`` before a block
+that would open the desk or needs a live service, ``file: NAME`` before what a reader writes into
+a file (a program of Python is run, too), ``prints`` before what the block above prints (``…``
+stands for what differs each time).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from furnished_home import furnish
+from harness import environment
+from patience import PATIENCE
+from test_documents import GUIDES, command_of, options_of, text
+
+DOCUMENTS = ("README.md", *GUIDES)
+RUN = ("", "bash", "python")
+FEW = 12
+"""Blocks of all documents together that do not run."""
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<marker>.+?) -->\n)?^```(?P<language>\w*)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+SERVE = """
+swapdesk serve --sandbox --speed 600 > .ready.json &
+until [ -s .ready.json ]; do sleep; done
+"""
+AROUND = {
+    # A price that moved is the reader's limit at work.
+    "--min-out 14": ("", " || [ $? -eq 3 ]"),
+    # Other rows than those of `batch run`.
+    "swapdesk batch create payments.csv": ("sed -i 's/,0.5,/,0.4,/' payments.csv", ""),
+    # It never ends by itself, and hears of orders that are made meanwhile.
+    "async for frame in stream": (
+        "",
+        " > stream.txt & followed=$!\n"
+        'until grep -q SWAP_COMPLETED stream.txt; do "$PYTHON" client.py > again.txt; done\n'
+        "kill $followed",
+    ),
+}
+"""Of a block that holds these words: what is run before it, and behind its last line."""
+PRELUDE = """
+set -e -o pipefail
+trap 'kill $(jobs -p) 2> .killed || true; wait' EXIT
+sleep() { command sleep 0.2; }
+new_order() {
+  swapdesk swap 20 usdc.base eth.ethereum --to @bob --yes --json | jq -r .serviceId | tee last_order
+}
+"""
+BEFORE = {
+    "README.md": SERVE,
+    "docs/guide/trader.md": SERVE,
+}
+"""Who does not start a sandbox himself is at a desk, which has one."""
+WORDS = {
+    "fund ORDER": 'fund "$(new_order)"',
+    "ORDER": '"$(cat last_order)"',
+    "QUOTE": '"$(swapdesk quote 20 usdc.base weth.base --json'
+    ' | jq -r \'[.quotes[] | select(.type == "dex")][0].quoteId\')"',
+}
+"""What a reader fills in himself."""
+
+SHIM = """#!{python} -IS
+import json, os, socket, sys
+try:
+    os.fstat(3)
+except OSError:
+    pass
+else:
+    os.execv("{python}", ["{python}", "-m", "swapdesk", *sys.argv[1:]])
+asked = socket.socket(socket.AF_UNIX)
+asked.connect("{door}")
+request = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+socket.send_fds(asked, [len(request).to_bytes(4, "big")], [0, 1, 2])
+asked.sendall(request)
+sys.exit(int(asked.recv(8) or b"1"))
+"""
+"""The command ``swapdesk`` of the shell. It lets the process of the tests start the real one,
+which is a fork there; with a descriptor of its own it is started as everywhere."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block; ``line`` is where it stands, ``marker`` what the comment before it says."""
+
+    line: int
+    marker: str
+    language: str
+    body: str
+
+
+def blocks(document: str) -> list[Block]:
+    page = text(document)
+    return [
+        Block(
+            page.count("\n", 0, found.start("language")) + 1,
+            found["marker"] or "",
+            found["language"],
+            found["body"],
+        )
+        for found in BLOCK.finditer(page)
+    ]
+
+
+def does_not_run(block: Block) -> bool:
+    return block.marker.startswith(("not run: ", "command: "))
+
+
+@contextmanager
+def swapdesk_command(place: Path) -> Iterator[Path]:
+    """A folder with the command; whoever kills the command ends the process behind it."""
+    place.mkdir()
+    door = place / "door"
+    (place / "swapdesk").write_text(SHIM.format(python=sys.executable, door=door))
+    (place / "swapdesk").chmod(0o700)
+    threads: list[threading.Thread] = []
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(door))
+        listening.listen()
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    conversation, _ = listening.accept()
+                    threads.append(threading.Thread(target=_run, args=(conversation,)))
+                    threads[-1].start()
+
+        accepting = threading.Thread(target=accept)
+        accepting.start()
+        try:
+            yield place
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            accepting.join()
+            for thread in threads:
+                thread.join(PATIENCE)
+
+
+def _run(conversation: socket.socket) -> None:
+    """Run one command with the descriptors of who asks, and tell its exit code."""
+    with conversation:
+        head, fds, _, _ = socket.recv_fds(conversation, 4, 3)
+        request = b""
+        while len(request) < int.from_bytes(head, "big"):
+            request += conversation.recv(1 << 16)
+        words, directory, env = json.loads(request)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "swapdesk", *words],
+            cwd=directory,
+            env=env,
+            stdin=fds[0],
+            stdout=fds[1],
+            stderr=fds[2],
+        )
+        for fd in fds:
+            os.close(fd)
+        while process.poll() is None:
+            if select.select([conversation], [], [], 0.02)[0]:  # who asked is gone
+                process.terminate()
+                process.wait()
+        with suppress(OSError):
+            conversation.sendall(b"%d" % (process.returncode % 256))
+
+
+def as_typed(line: str, document: str) -> str:
+    """A line of a block with the words that a reader fills in, and his consent."""
+    if not line.startswith("swapdesk "):
+        return line.replace("--speed 30", "--speed 600")
+    try:
+        words = shlex.split(line)[1:]
+    except ValueError:  # goes on in the next line
+        return line
+    takes = options_of(command_of(words)[0])
+    if not document.endswith(("scripter.md", "developer.md")) and "--yes" in takes:
+        line = line if {"--yes", "--dry-run"} & set(words) else f"{line} --yes"
+    for word, filled in WORDS.items():
+        line = re.sub(rf"\b{word}\b", lambda _, filled=filled: filled, line)
+    return line.replace("--speed 30", "--speed 600")
+
+
+def script(document: str) -> str:
+    """The blocks as one script; the output of each goes into a file named by its line."""
+    parts = [PRELUDE, BEFORE.get(document, "")]
+    for block in blocks(document):
+        name = block.marker.removeprefix("file: ") if block.marker.startswith("file: ") else ""
+        runs = block.language in RUN and not does_not_run(block) and block.marker != "prints"
+        lines = [as_typed(line, document) for line in block.body.splitlines()]
+        if name:
+            parts += [f"cat > {name} <<'END-OF-FILE'", *lines, "END-OF-FILE"]
+        if runs:
+            if name:
+                lines = [f'"$PYTHON" -u {name}']
+            pairs = (pair for words, pair in AROUND.items() if words in block.body)
+            first, behind = next(pairs, ("", ""))
+            lines[-1] += behind
+            parts += [f"echo {block.line} > reached", first]
+            parts += [f"exec > {block.line}.out 2> {block.line}.err", *lines]
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_block_runs(document: str, tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    furnish(home, wallet=True)
+    (work / ".venv" / "bin").mkdir(parents=True)
+    (work / ".venv" / "bin" / "activate").touch()
+    (work / "script").write_text(script(document))
+    with swapdesk_command(tmp_path / "bin") as place:
+        env = environment(home, PYTHON=sys.executable)
+        env["PATH"] = f"{place}{os.pathsep}{env['PATH']}"
+        shell = subprocess.Popen(
+            ["bash", "script"], cwd=work, env=env, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            code = shell.wait(PATIENCE)
+        finally:
+            shell.terminate()
+            shell.wait()
+    line = (work / "reached").read_text().strip()
+    said = {end: (work / f"{line}.{end}").read_text() for end in ("out", "err")}
+    assert code == 0, f"{document}, line {line}: {code}\n{said['out']}\n{said['err']}"
+    for ran, shown in shown_output(document):
+        printed = (work / f"{ran.line}.out").read_text()
+        wanted = ".*?".join(map(re.escape, shown.body.strip().split("…")))
+        assert re.fullmatch(wanted, printed.strip(), re.DOTALL), f"line {shown.line}: {printed}"
+
+
+def shown_output(document: str) -> Iterator[tuple[Block, Block]]:
+    """Blocks whose output the page shows, each with what it shows."""
+    for ran, shown in pairwise(blocks(document)):
+        if shown.marker == "prints":
+            yield ran, shown
+
+
+def test_few_blocks_do_not_run() -> None:
+    left_out = [
+        (document, block.line, block.marker)
+        for document in DOCUMENTS
+        for block in blocks(document)
+        if block.language in RUN and does_not_run(block)
+    ]
+    assert len(left_out) <= FEW, left_out
