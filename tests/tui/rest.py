@@ -77,11 +77,11 @@ def _drawn() -> bool:
     for app in list(_piloted):
         if app._exit or not app._running or not app.screen_stack:
             continue
-        screen = app.screen
-        if screen._update_timer._active.is_set():
-            with screen._context():
-                screen._on_timer_update()
-            drawn = True
+        for screen in (app.screen, *app._background_screens):
+            if screen._update_timer._active.is_set():
+                with screen._context():
+                    screen._on_timer_update()
+                drawn = True
     return drawn
 
 
@@ -95,7 +95,8 @@ async def _all_handled(pilot: Pilot[Any], timeout: float = 30.0) -> bool:
     """As the toolkit has it: every widget of the screen has handled what was sent to it."""
     app = pilot.app
     if app._exception is None and app.screen_stack:
-        pumps = (app, *app.screen.walk_children(with_self=True))
+        screens = (app.screen, *app._background_screens)
+        pumps = (app, *(pump for one in screens for pump in one.walk_children(with_self=True)))
         if all(_waits(pump) for pump in pumps):
             return True
     return await _wait_for_screen(pilot, timeout)
