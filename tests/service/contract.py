@@ -31,6 +31,8 @@ import swapdesk
 from service.world import AS_FIRST, BTC, ETH
 from swapdesk.service.openapi import LINE, encoded_document
 
+NO_CHARACTER = re.compile("%[89a-fA-F][0-9a-fA-F]")
+"""schemathesis takes it in a path for an escaped byte, and what it sends then is not this text."""
 _printable = st.characters(min_codepoint=0x20, max_codepoint=0x7E)
 
 
@@ -51,7 +53,9 @@ def lengths_of_lines(part: Any) -> Iterator[int]:
 _bounds = sorted(set(lengths_of_lines(json.loads(encoded_document(swapdesk.__version__)))))
 schemathesis.openapi.format(
     LINE,
-    st.text(_printable, min_size=1, max_size=16).map(str.strip).filter(bool)
+    st.text(_printable, min_size=1, max_size=16)
+    .map(str.strip)
+    .filter(lambda text: bool(text) and not NO_CHARACTER.search(text))
     | st.sampled_from([length for length in _bounds if length > 0]).map("w".__mul__),
 )
 

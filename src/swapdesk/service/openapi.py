@@ -302,10 +302,6 @@ def _reference(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
-ASCII_TEXT = r"^[\x00-\x7f]+$"
-"""What an id in a path is made of."""
-
-
 def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any]]:
     """One entry per field; a list is a repeated name. Absent and null are no values of a query."""
     if model is None:
@@ -319,8 +315,6 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
         name = wire_names(key, field)[0]
         value = not_null(converted(_resolved(schema["properties"][name], inner)))
         _bound(value)
-        if place == "path" and value.get("type") == "string":
-            value.setdefault("pattern", ASCII_TEXT)
         entry = {
             "name": name,
             "in": place,
