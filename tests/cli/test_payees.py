@@ -22,8 +22,8 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.payees.payees import token_contracts
-from swapdesk.flows.quotes.quote_wish import QuoteWish
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import rank
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
@@ -70,8 +70,8 @@ async def payees(desk: Desk, api: PartnerApi, request: CreateRequest) -> Payees:
     await desk.catalog.refresh(api)
     quote = Quote(quote_id="a" * 24, type="standard", swap="aa", amount_out=Decimal(1))
     ranking = rank([quote], now=NOW, expires=lambda _: NOW + timedelta(seconds=60))
-    wish = QuoteWish(token(desk, "btc"), token(desk, "eth"), Decimal("0.1"))
-    return read_payees(desk, request, QuoteBoard(NOW, NOW, ranking, wish), ranking.rows[0])
+    wish = QuoteRequest(token(desk, "btc"), token(desk, "eth"), Decimal("0.1"))
+    return read_payees(desk, request, QuoteResult(NOW, NOW, ranking, wish), ranking.rows[0])
 
 
 def token(desk: Desk, spec: str) -> Token:

@@ -9,7 +9,7 @@ import pytest
 
 from cli.desks import Desk
 from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_wish import QuoteOptions
+from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.wire.quotes import RouteType
 
 PAIR = ("btc.bitcoin", "eth.ethereum")

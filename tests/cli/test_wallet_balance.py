@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from cli.desks import Desk
-from swapdesk.cli.held_table import HeldTable
+from swapdesk.cli.balance_table import BalanceTable
 from swapdesk.cli.output import Form, Output
 from swapdesk.flows.wallet.chain_holdings import ChainHoldings, Holding
 from swapdesk.wallet.accounts import Account, Kind, Origin
@@ -31,7 +31,7 @@ def test_chains_are_printed_in_the_order_of_the_wallet() -> None:
     ]
     coin = Holding(Asset("ETH", 18, None), Decimal(2))
     out = io.StringIO()
-    table = HeldTable(Output(Form.PLAIN, stdout=out))
+    table = BalanceTable(Output(Form.PLAIN, stdout=out))
     table.heard(waits)
     for at in (1, 0, 2):
         waits[at] = replace(waits[at], reading=False, holdings=(coin,))

@@ -20,17 +20,17 @@ from swapdesk.flows.payees.recipients import (
     check_recipient,
     check_refund,
 )
-from swapdesk.flows.quotes.quote_wish import QuoteWish
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import rank
 from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 
 
-def board(token_in: Token, **fields: Any) -> QuoteBoard:
+def board(token_in: Token, **fields: Any) -> QuoteResult:
     quote = Quote(quote_id="a" * 24, type="standard", swap="hy", amount_out=Decimal(1), **fields)
     ranking = rank([quote], now=NOW, expires=lambda _: NOW + timedelta(seconds=60))
-    return QuoteBoard(NOW, NOW, ranking, QuoteWish(token_in, ETH, Decimal(100)))
+    return QuoteResult(NOW, NOW, ranking, QuoteRequest(token_in, ETH, Decimal(100)))
 
 
 def refund_of(text: str, token: Token, book: AddressBook, **given: Any) -> RecipientCheck:

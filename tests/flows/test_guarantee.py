@@ -10,12 +10,12 @@ from flows.test_ranking import quote
 from flows.test_waterfall import WISH, board
 from swapdesk.flows.creation.minimum_received import NONE, Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.dex_promise import promise_of
-from swapdesk.flows.quotes.quote_wish import OnChain, QuoteWish
+from swapdesk.flows.quotes.quote_request import OnChain, QuoteRequest
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote
 
 
-def of(one: Quote, wish: QuoteWish = WISH) -> object:
+def of(one: Quote, wish: QuoteRequest = WISH) -> object:
     asked = board(one, wish=wish)
     return guaranteed(asked, asked.ranking.rows[0])
 

@@ -7,7 +7,7 @@ import pytest
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import TokenRow
-from swapdesk.flows.quotes.picked import Picked
+from swapdesk.flows.quotes.token_choice import TokenChoice
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def rows(catalog: Catalog) -> tuple[TokenRow, ...]:
     return found
 
 
-def picked(catalog: Catalog, rows: tuple[TokenRow, ...], at: int = 0) -> Picked:
+def picked(catalog: Catalog, rows: tuple[TokenRow, ...], at: int = 0) -> TokenChoice:
     token = catalog.token(rows[at].id)
     assert token is not None
-    return Picked(token, rows, at)
+    return TokenChoice(token, rows, at)
 
 
 async def test_one_candidate_leaves_nothing_to_say(

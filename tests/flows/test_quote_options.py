@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from flows.test_recipients import BTC, ETH
 from swapdesk.flows.quotes.option_texts import read_options, written_options
 from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_wish import (
+from swapdesk.flows.quotes.quote_request import (
     PLAIN,
     LegFilter,
     QuoteOptions,
-    QuoteWish,
+    QuoteRequest,
     Rotation,
     WishRefused,
     cost_in_words,
@@ -88,7 +88,7 @@ def test_the_last_values_inside_the_bounds_are_taken() -> None:
 
 
 def test_plain_options_send_nothing_but_the_question() -> None:
-    wish = QuoteWish(BTC, ETH, Decimal("0.5"))
+    wish = QuoteRequest(BTC, ETH, Decimal("0.5"))
     sent = dict(encode_query(wish.query(fixed=False)))
     assert sent == {"amount": "0.5", "from": BTC.id, "to": ETH.id}
     assert (wish.cost, cost_in_words(wish), options_in_words(wish)) == (1, "1 quote", "")
@@ -105,7 +105,7 @@ def test_every_option_is_a_parameter_of_its_name() -> None:
         in_leg=LegFilter(("cc",), ("dd",)),
         out_leg=LegFilter((), ("ee", "ff")),
     )
-    wish = QuoteWish.of(options, BTC, ETH, Decimal(1))
+    wish = QuoteRequest.of(options, BTC, ETH, Decimal(1))
     assert cost_in_words(wish) == "2 quotes"
     sent = encode_query(wish.query(fixed=True))
     assert sorted(sent) == sorted(
@@ -118,9 +118,9 @@ def test_every_option_is_a_parameter_of_its_name() -> None:
             ("outLegExcludedSwaps", "ee"), ("outLegExcludedSwaps", "ff"),
         ]
     )  # fmt: skip
-    reverse = dict(encode_query(QuoteWish(BTC, ETH, Decimal(2), receive=True).query(fixed=True)))
+    reverse = dict(encode_query(QuoteRequest(BTC, ETH, Decimal(2), receive=True).query(fixed=True)))
     assert (reverse["amountType"], reverse["fixed"]) == ("receive", "true")
-    private = QuoteWish.of(options, ETH, ETH, Decimal(1), private_send=True)
+    private = QuoteRequest.of(options, ETH, ETH, Decimal(1), private_send=True)
     assert private.providers == ()
     names = {name for name, _ in encode_query(private.private_send_query(fixed=True))}
     assert "types" not in names
@@ -129,9 +129,9 @@ def test_every_option_is_a_parameter_of_its_name() -> None:
 
 def test_contradictions_of_a_wish_are_refused() -> None:
     with pytest.raises(WishRefused, match="states what is sent"):
-        QuoteWish(ETH, ETH, Decimal(1), receive=True, private_send=True)
+        QuoteRequest(ETH, ETH, Decimal(1), receive=True, private_send=True)
     with pytest.raises(WishRefused, match="no fixed rate"):
-        QuoteWish(BTC, ETH, Decimal(1), receive=True, types=(RouteType.DEX,))
+        QuoteRequest(BTC, ETH, Decimal(1), receive=True, types=(RouteType.DEX,))
     with pytest.raises(WishRefused, match="or both"):
         QuoteOptions(floating=False)
 

@@ -22,7 +22,7 @@ from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.quotes.amount_check import bounds_of, check_amount
-from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, end_of, ranked_for
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
 from swapdesk.flows.quotes.requote import AskingAgain
@@ -51,7 +51,7 @@ async def test_one_ask_brings_every_route_ranked(
     desk: QuoteDesk, catalog: Catalog, clock: ManualClock
 ) -> None:
     btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(QuoteWish(btc, eth, Decimal("0.1")))
+    board = await desk.ask(QuoteRequest(btc, eth, Decimal("0.1")))
     kinds = {row.quote.type for row in board.ranking.rows}
     assert kinds == {"standard", "private"}
     assert board.ranking.best is not None
@@ -65,7 +65,7 @@ async def test_a_route_that_takes_more_is_unusable_with_its_bound(
     desk: QuoteDesk, catalog: Catalog
 ) -> None:
     btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(QuoteWish(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
+    board = await desk.ask(QuoteRequest(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
     (unusable,) = board.ranking.unusable
     assert unusable.quote.swap == "cc"
     assert unusable.reason.startswith("below minimum: this route takes ")
@@ -80,7 +80,7 @@ async def test_routes_that_failed_are_told_apart_from_an_amount_that_is_too_smal
     desk: QuoteDesk, catalog: Catalog
 ) -> None:
     btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(QuoteWish(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
+    board = await desk.ask(QuoteRequest(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
     (small,) = board.ranking.unusable
     silent = UnusableQuote(small.quote, "no answer within 2 s", server_says=True)
 
@@ -109,7 +109,9 @@ async def test_routes_that_failed_are_told_apart_from_an_amount_that_is_too_smal
 async def test_every_quote_ends_on_the_desks_clock(
     desk: QuoteDesk, catalog: Catalog, clock: ManualClock
 ) -> None:
-    board = await desk.ask(QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1")))
+    board = await desk.ask(
+        QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+    )
     assert board.ranking.best_at(clock.now()) is not None
     clock.advance(61)
     assert board.ranking.best_at(clock.now()) is None
@@ -124,7 +126,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
     venues[0].gate = gate
     asked = clock.now()
     eth = token(catalog, "eth")
-    waiting = asyncio.ensure_future(desk.ask(QuoteWish(eth, eth, Decimal(1), private_send=True)))
+    waiting = asyncio.ensure_future(desk.ask(QuoteRequest(eth, eth, Decimal(1), private_send=True)))
     async with asyncio.timeout(PATIENCE):
         while not venues[0].at_once:  # noqa: ASYNC110 - the venue says nothing
             await asyncio.sleep(0)
@@ -142,7 +144,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
 
 async def test_a_private_send_is_ranked_like_a_route(desk: QuoteDesk, catalog: Catalog) -> None:
     eth = token(catalog, "eth")
-    board = await desk.ask(QuoteWish(eth, eth, Decimal(1), private_send=True))
+    board = await desk.ask(QuoteRequest(eth, eth, Decimal(1), private_send=True))
     assert board.private_send
     assert board.token_out.id == board.token_in.id
     assert board.ranking.rows
@@ -155,20 +157,22 @@ async def test_a_private_send_is_ranked_like_a_route(desk: QuoteDesk, catalog: C
 
 async def test_the_same_token_asks_for_private_routes(desk: QuoteDesk, catalog: Catalog) -> None:
     eth = token(catalog, "eth")
-    board = await desk.ask(QuoteWish(eth, eth, Decimal(1)))
+    board = await desk.ask(QuoteRequest(eth, eth, Decimal(1)))
     assert {row.quote.type for row in board.ranking.rows} == {"private"}
 
 
 async def test_a_refusal_of_the_service_comes_through(desk: QuoteDesk, catalog: Catalog) -> None:
     with pytest.raises(ApiError) as refused:
         await desk.ask(
-            QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.00000001"))
+            QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.00000001"))
         )
     assert refused.value.code == "AMOUNT_TOO_LOW"
 
 
 async def test_the_value_difference_of_the_best_row(desk: QuoteDesk, catalog: Catalog) -> None:
-    board = await desk.ask(QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.5")))
+    board = await desk.ask(
+        QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.5"))
+    )
     assert board.ranking.best is not None
     found = board.value_difference(board.ranking.best)
     assert found.percent is not None
@@ -213,7 +217,7 @@ async def test_a_reverse_board_states_the_smallest_amount_to_arrive(
     desk: QuoteDesk, catalog: Catalog
 ) -> None:
     btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    wish = QuoteWish(btc, eth, Decimal("0.00001"), receive=True)
+    wish = QuoteRequest(btc, eth, Decimal("0.00001"), receive=True)
     assert (await desk.ask(wish)).smallest_usable is None
     limits = await desk.limits(btc, eth)
     bounds = bounds_of(limits, receive=True)
@@ -223,7 +227,7 @@ async def test_a_reverse_board_states_the_smallest_amount_to_arrive(
     said = no_usable_route(board)
     assert said.startswith("No route pays 0.00001 ETH. The smallest usable amount is ")
     assert said.endswith(" ETH.")
-    enough = await desk.ask(QuoteWish(btc, eth, Decimal(2), receive=True))
+    enough = await desk.ask(QuoteRequest(btc, eth, Decimal(2), receive=True))
     assert enough.smallest_usable is None
 
 
@@ -276,7 +280,7 @@ async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
     api: PartnerApi, catalog: Catalog, clock: ManualClock
 ) -> None:
     """A service that answers with floating ones gets no order for them."""
-    wish = QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+    wish = QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
     quotes = (await api.get_quotes(wish.query(fixed=False))).quotes
     floating = [one for one in quotes if one.error is None]
     ends = [(one, clock.now() + VALIDITY) for one in floating]
@@ -302,7 +306,7 @@ async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
     async with PartnerApi(
         "http://127.0.0.1/v2", credentials, clock=own, transport=transport
     ) as api:
-        wish = QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+        wish = QuoteRequest(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
         board = await QuoteDesk(api, catalog, own).ask(wish)
     assert board.ranking.best is not None
     for row in board.ranking.rows:

@@ -17,7 +17,7 @@ from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import parse_intent_line
-from swapdesk.flows.quotes.quote_wish import PLAIN
+from swapdesk.flows.quotes.quote_request import PLAIN
 from swapdesk.flows.quotes.recent import _said, newest_intents, recent_lines
 from swapdesk.flows.tracking.recent_activity import markets_of
 

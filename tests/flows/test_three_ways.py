@@ -9,8 +9,8 @@ import pytest
 
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_waterfall import SOLD, WISH, board
-from swapdesk.flows.quotes.quote_wish import QuoteWish
-from swapdesk.flows.quotes.three_ways import three_ways
+from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.flows.quotes.route_type_comparison import compare_route_types
 from swapdesk.wire.quotes import RouteType
 
 
@@ -21,12 +21,12 @@ def test_each_kind_is_its_best_valid_route() -> None:
         quote(2, "1.9", type="private", swap=None, swap_name=None),
         quote(4, "3", type="dex"),
     )
-    standard, private, chain = three_ways(asked, NOW)
+    standard, private, chain = compare_route_types(asked, NOW)
     assert standard.holds == "one exchange, Venue 3"
     assert private.holds == "two exchanges, one after the other"
     assert private.knows == "each knows one side only"
     assert chain.holds == "nobody; a contract on Bitcoin"
-    assert [way.missing for way in three_ways(asked, LATER)] == ["expired"] * 3
+    assert [way.missing for way in compare_route_types(asked, LATER)] == ["expired"] * 3
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_each_kind_is_its_best_valid_route() -> None:
         (WISH, 0, "the service offers none for these tokens"),
     ],
 )
-def test_a_missing_kind_says_why(wish: QuoteWish, kind: int, said: str) -> None:
-    assert three_ways(board(wish=wish), NOW)[kind].missing == said
+def test_a_missing_kind_says_why(wish: QuoteRequest, kind: int, said: str) -> None:
+    assert compare_route_types(board(wish=wish), NOW)[kind].missing == said
 
 
 def test_a_missing_kind_repeats_the_reason_of_its_route() -> None:
     refused = quote(1, None, error="no liquidity", type="dex")
-    assert three_ways(board(refused), NOW)[2].missing == 'the service says: "no liquidity"'
+    assert compare_route_types(board(refused), NOW)[2].missing == 'the service says: "no liquidity"'

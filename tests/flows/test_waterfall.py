@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_recipients import BTC, ETH
 from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder, all_in
-from swapdesk.flows.quotes.quote_wish import QuoteWish
-from swapdesk.flows.quotes.quoting import QuoteBoard, ranked_for
+from swapdesk.flows.quotes.quote_request import QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
 from swapdesk.flows.quotes.waterfall import Known, Part, Unit, Verdict, Waterfall, remark, waterfall
 from swapdesk.wire.quotes import Quote, RouteType
 
 SOLD = BTC.model_copy(update={"price": Decimal(96420)})
-WISH = QuoteWish(SOLD, ETH, Decimal("0.5"))
+WISH = QuoteRequest(SOLD, ETH, Decimal("0.5"))
 
 
-def board(*quotes: Quote, wish: QuoteWish = WISH) -> QuoteBoard:
+def board(*quotes: Quote, wish: QuoteRequest = WISH) -> QuoteResult:
     ends = [(one, one.valid_until or LATER) for one in quotes]
-    return QuoteBoard(NOW, NOW, ranked_for(wish, ends, NOW), wish)
+    return QuoteResult(NOW, NOW, ranked_for(wish, ends, NOW), wish)
 
 
 def dex(number: int = 1, out: str = "14.527790", net: str = "14.509331", **fields: Any) -> Quote:
@@ -40,7 +40,7 @@ def dex(number: int = 1, out: str = "14.527790", net: str = "14.509331", **field
     return quote(number, None, type="dex", **amounts)
 
 
-def explained(*quotes: Quote, wish: QuoteWish = WISH) -> Waterfall:
+def explained(*quotes: Quote, wish: QuoteRequest = WISH) -> Waterfall:
     asked = board(*quotes, wish=wish)
     return waterfall(asked, asked.ranking.rows[0])
 
@@ -146,7 +146,7 @@ def test_the_middle_of_a_private_route_is_named_where_it_was_pinned_and_else_not
 
 
 def test_in_reverse_the_service_says_what_is_sent() -> None:
-    wish = QuoteWish(SOLD, ETH, Decimal(2), receive=True)
+    wish = QuoteRequest(SOLD, ETH, Decimal(2), receive=True)
     found = explained(quote(1, "2", amount_in=Decimal("0.07"), fixed=True), wish=wish)
     sends = step(found, "You send")
     assert (sends.amount, sends.known) == (Decimal("0.07"), Known.SERVICE)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from swapdesk.flows.quotes.quote_wish import QuoteOptions
+from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.commands.swap import AskQuotes
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.listed_help import WithOperations
 
@@ -20,7 +20,7 @@ from swapdesk.cli.listed_help import WithOperations
 @click.option("--yes", is_flag=True, help="Allow a call that writes; it is journaled.")
 @desk_command
 def api(
-    call: Call, method: str, path: str, query: tuple[str, ...], data: str | None, yes: bool
+    call: CliContext, method: str, path: str, query: tuple[str, ...], data: str | None, yes: bool
 ) -> int:
     """Call one operation under /v2 and print its answer as it came.
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.wallet_commands import passphrase_option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,7 +60,7 @@ def batch() -> None:
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A new file."
 )
 @desk_command
-def template(call: Call, out: Path | None) -> int:
+def template(call: CliContext, out: Path | None) -> int:
     """Write a file to begin with."""
     from swapdesk.cli.batch_plan import write_template
 
@@ -72,7 +72,7 @@ def template(call: Call, out: Path | None) -> int:
 @sell_option
 @decimal_comma_option
 @desk_command
-def plan(call: Call, file: Path, sell: str, decimal_comma: bool) -> int:
+def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
     """Judge every row and show groups, totals and calls. Nothing is created.
 
     Exit 2 when a row has a problem; the plan is written all the same.
@@ -94,7 +94,7 @@ def plan(call: Call, file: Path, sell: str, decimal_comma: bool) -> int:
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
 @desk_command
 def create(
-    call: Call,
+    call: CliContext,
     what: str | None,
     sell: str,
     decimal_comma: bool,
@@ -124,7 +124,7 @@ def create(
 @group_option
 @wallet_option
 @desk_command
-def build(call: Call, name: str | None, group: int | None, account: str) -> int:
+def build(call: CliContext, name: str | None, group: int | None, account: str) -> int:
     """Ask what has to be signed to pay a group, and compare it. Nothing is signed or paid.
 
     Given again it builds anew, as long as nothing of it is signed.
@@ -147,7 +147,7 @@ def build(call: Call, name: str | None, group: int | None, account: str) -> int:
 @passphrase_option
 @desk_command
 def sign(
-    call: Call,
+    call: CliContext,
     name: str | None,
     group: int | None,
     account: str,
@@ -172,7 +172,7 @@ def sign(
 @batch_argument
 @group_option
 @desk_command
-def submit(call: Call, name: str | None, group: int | None) -> int:
+def submit(call: CliContext, name: str | None, group: int | None) -> int:
     """Submit the signatures of a group once, and follow the bundle to its outcome.
 
     Exit 10 when it failed or was called off, 8 while it is open: given again nothing is sent
@@ -198,7 +198,7 @@ def submit(call: Call, name: str | None, group: int | None) -> int:
 @passphrase_option
 @desk_command
 def run(
-    call: Call,
+    call: CliContext,
     file: Path,
     sell: str,
     decimal_comma: bool,
@@ -227,7 +227,9 @@ def run(
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
 @passphrase_option
 @desk_command
-def resume(call: Call, name: str | None, account: str, yes: bool, descriptor: int | None) -> int:
+def resume(
+    call: CliContext, name: str | None, account: str, yes: bool, descriptor: int | None
+) -> int:
     """Go on with a batch: look for groups of unknown outcome, create those that never left, and
     pay what was begun to be paid.
 
@@ -245,7 +247,7 @@ def resume(call: Call, name: str | None, account: str, yes: bool, descriptor: in
 @batch.command()
 @batch_argument
 @desk_command
-def status(call: Call, name: str | None) -> int:
+def status(call: CliContext, name: str | None) -> int:
     """What became of every row; the newest batch unless one is named."""
     from swapdesk.cli.batch_result import show_status
     from swapdesk.cli.session import run_session
@@ -259,7 +261,7 @@ def status(call: Call, name: str | None) -> int:
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A new file."
 )
 @desk_command
-def export(call: Call, name: str | None, out: Path | None) -> int:
+def export(call: CliContext, name: str | None, out: Path | None) -> int:
     """The results as CSV, one line for each line of the file."""
     from swapdesk.cli.batch_result import export_batch
     from swapdesk.cli.session import run_session

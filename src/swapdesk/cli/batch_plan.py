@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from swapdesk.cli.call import Call
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNMOVED, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
@@ -125,7 +125,7 @@ def _spec(token: Token) -> str:
     return f"{token.symbol}.{token.chain_data.short_name}"
 
 
-def write_template(call: Call, out: Path | None) -> int:
+def write_template(call: CliContext, out: Path | None) -> int:
     settings = call.settings()
     book = AddressBook.load(settings.places.address_book, sandbox=not settings.live)
     content = template(book).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 
 
 @click.command()
@@ -19,7 +19,7 @@ from swapdesk.cli.call import Call, desk_command
     help="How many tokens are listed at most.",
 )
 @desk_command
-def tokens(call: Call, term: str, chain: str | None, symbol: str | None, limit: int) -> int:
+def tokens(call: CliContext, term: str, chain: str | None, symbol: str | None, limit: int) -> int:
     """Search tokens by symbol, name, chain or contract.
 
     A contract that is not listed is asked for at the service; such tokens are unverified.
@@ -32,7 +32,7 @@ def tokens(call: Call, term: str, chain: str | None, symbol: str | None, limit: 
 
 @click.command()
 @desk_command
-def chains(call: Call) -> int:
+def chains(call: CliContext) -> int:
     """List chains, most important first."""
     from swapdesk.cli.catalog_report import report_chains
     from swapdesk.cli.session import run_session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from swapdesk.cli.call import Call, config_error, desk_command, wrong_in_config
+from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
 
 
 @click.group()
@@ -14,7 +14,7 @@ def config() -> None:
 
 @config.command()
 @desk_command
-def show(call: Call) -> None:
+def show(call: CliContext) -> None:
     """Print name, value and origin of every setting; secrets are masked.
 
     Ends with 2 when something is wrong in config.toml, its keys or a theme file.

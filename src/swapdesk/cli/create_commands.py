@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from swapdesk.cli.amount_argument import require_digits
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.create_request import CreateRequest, MaxLoss, require_middle, require_refund
 from swapdesk.cli.exit_codes import Exit
@@ -122,7 +122,7 @@ def create_options(command: F) -> F:
 @receive_option
 @desk_command
 def swap(
-    call: Call,
+    call: CliContext,
     amount: str,
     sell: str,
     buy: str,
@@ -147,7 +147,7 @@ def swap(
 @click.argument("token")
 @create_options
 @desk_command
-def send(call: Call, amount: str, token: str, **options: Any) -> int:
+def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
     """Send AMOUNT of TOKEN privately to another wallet.
 
     The way leads over two exchanges. At a terminal the frozen order is shown and confirmed
@@ -170,18 +170,18 @@ def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
         raise bad_input("TWO_CHOICES", message, field="quote")
 
 
-def named_route(call: Call, quote_id: str | None) -> str | None:
+def named_route(call: CliContext, quote_id: str | None) -> str | None:
     """The route of a quote that was shown; None without one, or for one that never was."""
     if quote_id is None:
         return None
-    from swapdesk.cli.quote_shelf import QuoteShelf
+    from swapdesk.cli.quote_cache import QuoteCache
 
-    shown = QuoteShelf.of(call.settings().places).shown(quote_id.lower())
+    shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
     return None if shown is None else shown[1].type
 
 
 def _create(
-    call: Call,
+    call: CliContext,
     amount: str,
     sell: str,
     buy: str | None,
@@ -254,7 +254,9 @@ def _create(
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
 @passphrase_option
 @desk_command
-def fund(call: Call, order: str, account: str | None, yes: bool, descriptor: int | None) -> int:
+def fund(
+    call: CliContext, order: str, account: str | None, yes: bool, descriptor: int | None
+) -> int:
     """Pay the deposit of an order that was created here, from the local wallet.
 
     Exactly what the order asks for goes to its deposit address, once, and never after its deadline.
@@ -277,7 +279,7 @@ def fund(call: Call, order: str, account: str | None, yes: bool, descriptor: int
     "--account", "--wallet", "account", metavar="NAME|ADDR", help="Who signs; else the first one."
 )
 @desk_command
-def sign(call: Call, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
+def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
     """Print the unsigned payload of a shown quote of an on-chain route.
 
     The service is asked what it needs first, and the wallet's gate judges it on the chain as it
@@ -288,10 +290,10 @@ def sign(call: Call, quote_id: str, dry_run: bool, to: str, account: str | None)
         message = "A signature is given as a step of a swap: use swap --quote, or add --dry-run."
         raise bad_input("NEEDS_DRY_RUN", message, field="dry-run")
     from swapdesk.cli.create_request import CreateRequest, MaxLoss
+    from swapdesk.cli.quote_cache import QuoteCache
     from swapdesk.cli.quote_options import RouteWish
-    from swapdesk.cli.quote_shelf import QuoteShelf
 
-    shown = QuoteShelf.of(call.settings().places).shown(quote_id.lower())
+    shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
     if shown is None:
         raise CommandError(
             Exit.NOT_FOUND,

@@ -35,7 +35,7 @@ from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import challenge_for
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 
 ON_THE_WAY = (
@@ -91,7 +91,7 @@ class Creation:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
-    def _freeze(self, board: QuoteBoard, row: RankedQuote, payees: Payees) -> Intent:
+    def _freeze(self, board: QuoteResult, row: RankedQuote, payees: Payees) -> Intent:
         private_send = self._request.buy is None
         kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
         clock = self._desk.clock

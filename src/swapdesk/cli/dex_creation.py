@@ -24,7 +24,7 @@ from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.payees.recipients import check_recipient
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.flows.transactions.outcome import Outcome
@@ -132,7 +132,7 @@ class DexCreation(Creation):
                 self._output.talk(f"{said.cause} Money: {said.money}. Next: {said.next}.")
 
     def _frozen(
-        self, board: QuoteBoard, row: RankedQuote, payees: Payees, account: Account
+        self, board: QuoteResult, row: RankedQuote, payees: Payees, account: Account
     ) -> Intent:
         price = coin_price(self._desk.catalog, board.token_in.chain_data.short_name)
         asked = board.wish.on_chain.slippage

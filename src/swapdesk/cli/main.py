@@ -18,7 +18,7 @@ from typing import NoReturn
 import click
 
 from swapdesk import __version__
-from swapdesk.cli.call import Call, global_options, narrow
+from swapdesk.cli.cli_context import CliContext, global_options, narrow
 from swapdesk.cli.command_error import (
     CommandError,
     bad_input,
@@ -96,7 +96,7 @@ def swapdesk(
 
     Without a command it opens the desk. The profile is the sandbox unless one is chosen.
     """
-    call = Call(Output(Form.TABLE), theme=theme)
+    call = CliContext(Output(Form.TABLE), theme=theme)
     narrow(call, profile, as_json, plain)
     context.obj = call
     if context.invoked_subcommand is not None:
@@ -105,7 +105,7 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: Call) -> int:
+def open_desk(call: CliContext) -> int:
     """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import UNMOVED, bad_input
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,7 +48,7 @@ def choosing(command: F) -> F:
 @orders.command("list")
 @choosing
 @desk_command
-def list_orders(call: Call, words: str, sort: str) -> int:
+def list_orders(call: CliContext, words: str, sort: str) -> int:
     """Every order of this profile: ended ones that need you, open ones, the other ended ones.
 
     The journal remembers orders for longer than the 48 hours of the service.
@@ -76,7 +76,7 @@ def list_orders(call: Call, words: str, sort: str) -> int:
 )
 @choosing
 @desk_command
-def export(call: Call, form: str, out: Path | None, words: str, sort: str) -> int:
+def export(call: CliContext, form: str, out: Path | None, words: str, sort: str) -> int:
     """Orders for other programs, with exact amounts and ISO 8601 times.
 
     A deposit address that must not be paid is left out.
@@ -96,7 +96,7 @@ def export(call: Call, form: str, out: Path | None, words: str, sort: str) -> in
 @orders.command()
 @click.argument("order")
 @desk_command
-def show(call: Call, order: str) -> int:
+def show(call: CliContext, order: str) -> int:
     """Show one order by its id or the beginning of one, or by what only this order has: a part of
     an address, a transaction hash or the request id of its create."""
     from swapdesk.cli.order_reports import report_order
@@ -109,7 +109,7 @@ def show(call: Call, order: str) -> int:
 @click.argument("order")
 @click.option("--undo", is_flag=True, help="Take it back: it needs you again.")
 @desk_command
-def put_away(call: Call, order: str, undo: bool) -> int:
+def put_away(call: CliContext, order: str, undo: bool) -> int:
     """Put a failed order away once it was dealt with; it stays in the journal.
 
     Only an order whose money is stuck, or whose transaction failed, can be put away. It counts
@@ -134,7 +134,7 @@ def put_away(call: Call, order: str, undo: bool) -> int:
 )
 @click.option("--timeout", type=float, metavar="SECONDS", help="Stop watching then, with exit 3.")
 @desk_command
-def watch(call: Call, ids: tuple[str, ...], until: str, timeout: float | None) -> int:
+def watch(call: CliContext, ids: tuple[str, ...], until: str, timeout: float | None) -> int:
     """Follow orders until all have ended and the service has confirmed it.
 
     One line for each change. Exit 0 when all completed, 10 when one ended otherwise.

@@ -9,7 +9,7 @@ import getpass
 import os
 import sys
 
-from swapdesk.cli.call import Call
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.secret import Secret
@@ -17,7 +17,7 @@ from swapdesk.secret import Secret
 MAX_SECRET = 16 * 1024
 
 
-def read_secret(call: Call, what: str, descriptor: int | None, option: str) -> Secret:
+def read_secret(call: CliContext, what: str, descriptor: int | None, option: str) -> Secret:
     """The secret from its descriptor, else typed. Exit 2 where nobody can be asked."""
     if descriptor is not None:
         return _from_descriptor(descriptor, what, option)
@@ -30,7 +30,7 @@ def read_secret(call: Call, what: str, descriptor: int | None, option: str) -> S
     return Secret(_typed(f"{what[:1].upper()}{what[1:]}: "))
 
 
-def new_passphrase(call: Call, descriptor: int | None) -> Secret:
+def new_passphrase(call: CliContext, descriptor: int | None) -> Secret:
     """A pass phrase for the first account of a wallet, typed twice."""
     if descriptor is None and call.interactive:
         call.output.talk(

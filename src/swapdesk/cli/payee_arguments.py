@@ -19,8 +19,8 @@ from swapdesk.flows.payees.recipients import (
     check_recipient,
     check_refund,
 )
-from swapdesk.flows.quotes.middle import middle_token
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.intermediate_token import find_intermediate_token
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.tokens import Token
 
@@ -40,7 +40,7 @@ class Payees:
         return (*self.recipient.lines, *self.memo.lines, *self.refund.lines, *middle)
 
 
-def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: RankedQuote) -> Payees:
+def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote) -> Payees:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
     a known address or belongs to an order, and for another memo than the address book keeps
     with it, unless a person reads the review or the warning was accepted."""
@@ -79,14 +79,14 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: Rank
 def _read_middle(
     desk: Desk,
     request: CreateRequest,
-    board: QuoteBoard,
+    board: QuoteResult,
     row: RankedQuote,
     paid: Mapping[str, int],
 ) -> RecipientCheck | None:
     """The refund address of the middle, on its chain; None when none was given."""
     if request.middle_refund is None:
         return None
-    token = middle_token(desk.catalog, board, row)
+    token = find_intermediate_token(desk.catalog, board, row)
     if token is None:
         message = "This route has no middle that could be refunded: it is not private over XMR."
         raise bad_input("BAD_OPTION", message, field="middle-refund")

@@ -14,12 +14,12 @@ from swapdesk.cli.create_request import (
     require_refund,
 )
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_report import no_route, preset_options
-from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quotes.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, QuoteRequest, WishRefused
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
 from swapdesk.flows.tracking.announcements import without_route_next
 from swapdesk.wire.tokens import Token
@@ -29,7 +29,7 @@ ASK_AGAIN = "you: ask for new quotes"
 
 async def choose_quote(
     session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
-) -> tuple[QuoteBoard, RankedQuote]:
+) -> tuple[QuoteResult, RankedQuote]:
     """The quote named, else the best of a fresh answer.
 
     Exit 9 for one that ended, 5 for one never shown, 4 when no route is usable, 3 when the
@@ -45,7 +45,7 @@ async def choose_quote(
     return board, row
 
 
-def require_output(board: QuoteBoard, row: RankedQuote, least: Decimal) -> None:
+def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None:
     """Exit 3 for a route that gives less than asked for."""
     arrives = board.amount if board.wish.receive else row.key
     if arrives >= least:
@@ -72,10 +72,10 @@ def _options(session: Session, request: CreateRequest) -> QuoteOptions:
 
 async def _best(
     session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
-) -> tuple[QuoteBoard, RankedQuote]:
+) -> tuple[QuoteResult, RankedQuote]:
     quotes = session.link.quotes
     try:
-        wish = QuoteWish.of(
+        wish = QuoteRequest.of(
             _options(session, request),
             token_in,
             token_out,
@@ -133,9 +133,9 @@ def _named(
     token_in: Token,
     token_out: Token,
     amount: Decimal,
-) -> tuple[QuoteBoard, RankedQuote]:
+) -> tuple[QuoteResult, RankedQuote]:
     desk = session.desk
-    shelf = QuoteShelf.of(session.settings.places)
+    shelf = QuoteCache.of(session.settings.places)
     board = shelf.find(quote_id.lower(), desk.catalog, desk.clock.now())
     if board is None:
         raise CommandError(
@@ -161,7 +161,7 @@ def _named(
     return board, row
 
 
-def require_value(board: QuoteBoard, row: RankedQuote, limit: MaxLoss) -> None:
+def require_value(board: QuoteResult, row: RankedQuote, limit: MaxLoss) -> None:
     """Exit 3 when more value is lost than allowed; a loss nobody knows is never allowed
     silently."""
     if limit.percent is None:

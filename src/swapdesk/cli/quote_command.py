@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from swapdesk.cli.amount_argument import require_digits
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.listed_help import WithVenues
 from swapdesk.cli.quote_options import (
@@ -19,7 +19,7 @@ from swapdesk.cli.quote_options import (
     route_options,
     slippage_option,
 )
-from swapdesk.cli.quote_request import QuoteRequest
+from swapdesk.cli.quote_request import QuoteArguments
 
 ROUTES = ("standard", "private", "dex")
 
@@ -51,7 +51,7 @@ ROUTES = ("standard", "private", "dex")
 @click.option("--explain", is_flag=True, help="Say of each route why it pays what it pays.")
 @desk_command
 def quote(
-    call: Call,
+    call: CliContext,
     amount: str,
     sell: str,
     buy: str,
@@ -77,7 +77,7 @@ def quote(
         raise bad_input("BAD_OPTION", message, field="both")
     typed = bool(types or providers or both) or wish != RouteWish()
     require_no_options(preset, typed)
-    request = QuoteRequest(
+    request = QuoteArguments(
         amount, sell, buy, types, providers, wish, both, preset, explain, slippage, account
     )
     from swapdesk.cli.quote_report import report_quotes

@@ -12,7 +12,7 @@ import click
 from swapdesk.cli.command_error import bad_input
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quotes.quote_wish import QuoteOptions
+    from swapdesk.flows.quotes.quote_request import QuoteOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,7 +47,12 @@ class RouteWish:
 
     def read(self, types: tuple[str, ...] = (), providers: tuple[str, ...] = ()) -> QuoteOptions:
         """Checked; exit 2 for what contradicts."""
-        from swapdesk.flows.quotes.quote_wish import LegFilter, QuoteOptions, Rotation, WishRefused
+        from swapdesk.flows.quotes.quote_request import (
+            LegFilter,
+            QuoteOptions,
+            Rotation,
+            WishRefused,
+        )
         from swapdesk.wire.quotes import RouteType
 
         turns = (self.deviation, self.lookback, self.rotate_fallback or None)

@@ -12,8 +12,8 @@ from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
-from swapdesk.cli.quote_request import QuoteRequest
-from swapdesk.cli.quote_shelf import QuoteShelf
+from swapdesk.cli.quote_cache import QuoteCache
+from swapdesk.cli.quote_request import QuoteArguments
 from swapdesk.cli.session import Session
 from swapdesk.cli.token_argument import find_token, usability
 from swapdesk.flows.notation import (
@@ -26,8 +26,8 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, quote_json, value_text
 from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, QuoteRequest, WishRefused
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.quotes.waterfall import Step, Unit, Waterfall, remark, waterfall
 from swapdesk.flows.tracking.announcements import (
@@ -43,7 +43,7 @@ from swapdesk.wire.tokens import Token
 _PLACES = 18
 
 
-def waterfall_json(board: QuoteBoard, row: RankedQuote) -> dict[str, Any]:
+def waterfall_json(board: QuoteResult, row: RankedQuote) -> dict[str, Any]:
     """Steps in order; ``amount`` in ``unit``, or ``word`` where there is no amount."""
     found = waterfall(board, row)
     return {
@@ -75,7 +75,7 @@ def _short(amount: Decimal | None) -> Decimal | None:
     return ROUGH.quantize(amount, Decimal(1).scaleb(-_PLACES))
 
 
-def say_waterfalls(output: Output, board: QuoteBoard) -> None:
+def say_waterfalls(output: Output, board: QuoteResult) -> None:
     """Every usable route, one sentence a step, and what does not add up."""
     for row in board.ranking.rows:
         found = waterfall(board, row)
@@ -88,12 +88,12 @@ def say_waterfalls(output: Output, board: QuoteBoard) -> None:
             output.say(f"   {said}")
 
 
-def step_sentence(step: Step, board: QuoteBoard) -> str:
+def step_sentence(step: Step, board: QuoteResult) -> str:
     """``Provider fee -0.018459 ETH: $61.12 ÷ $3,311.06 (derived).``"""
     return f"{step.label} {_value(step, board)}: {step.how} ({step.known})."
 
 
-def _value(step: Step, board: QuoteBoard) -> str:
+def _value(step: Step, board: QuoteResult) -> str:
     if step.amount is None:
         return step.word
     if step.unit is Unit.USD:
@@ -108,7 +108,7 @@ def _remark(found: Waterfall) -> str:
     return remark(found, table_amount(found.lines), table_amount(found.net))
 
 
-async def report_quotes(session: Session, request: QuoteRequest) -> int:
+async def report_quotes(session: Session, request: QuoteArguments) -> int:
     """Ask, keep and print. Exit 4 when no route is usable."""
     options = _options(session, request)
     await session.load_catalog()
@@ -121,7 +121,7 @@ async def report_quotes(session: Session, request: QuoteRequest) -> int:
     amount = read_amount(request.amount, token_out if request.wish.receive else token_in)
     try:
         on_chain = OnChain(request.slippage, await _sender(session, request.account))
-        wish = QuoteWish.of(
+        wish = QuoteRequest.of(
             options,
             token_in,
             token_out,
@@ -132,7 +132,7 @@ async def report_quotes(session: Session, request: QuoteRequest) -> int:
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
     board = await session.link.quotes.ask(wish)
-    QuoteShelf.of(session.settings.places).put(board)
+    QuoteCache.of(session.settings.places).put(board)
     output = session.call.output
     if output.json:
         name_of = session.desk.catalog.provider_name
@@ -164,7 +164,7 @@ async def _sender(session: Session, named: str | None) -> str | None:
         raise of_wallet_error(error) from None
 
 
-def _options(session: Session, request: QuoteRequest) -> QuoteOptions:
+def _options(session: Session, request: QuoteArguments) -> QuoteOptions:
     """The options as typed, or those of a preset. Exit 2 for contradictions, 5 for no preset."""
     if request.preset is not None:
         return preset_options(session, request.preset)
@@ -188,7 +188,7 @@ def preset_options(session: Session, name: str) -> QuoteOptions:
     )
 
 
-def no_route(board: QuoteBoard) -> CommandError:
+def no_route(board: QuoteResult) -> CommandError:
     """Exit 4: the service was asked and no route takes this."""
     return CommandError(
         Exit.REFUSED,
@@ -198,7 +198,7 @@ def no_route(board: QuoteBoard) -> CommandError:
     )
 
 
-def board_json(board: QuoteBoard, name_of: Any, *, explain: bool = False) -> dict[str, Any]:
+def board_json(board: QuoteResult, name_of: Any, *, explain: bool = False) -> dict[str, Any]:
     """Ranked rows and unusable ones with their reason; amounts are exact numbers.
 
     ``receive``: ``amount`` is what is to arrive. ``explain`` adds each row's waterfall.
@@ -244,7 +244,7 @@ def _wire(quote: Any) -> dict[str, Any]:
     return written
 
 
-def _table(session: Session, board: QuoteBoard) -> None:
+def _table(session: Session, board: QuoteResult) -> None:
     output = session.call.output
     columns = [column for column in QUOTE_COLUMNS if column.head is not None]
     output.table(
@@ -257,7 +257,7 @@ def _table(session: Session, board: QuoteBoard) -> None:
     output.talk(quotes_arrived(board))
 
 
-def _sentences(board: QuoteBoard) -> list[str]:
+def _sentences(board: QuoteResult) -> list[str]:
     pay, get = board.token_in, board.token_out
     sentences = [
         f"{row.place}. {_route(row)}: {exact_amount(board.amount_in(row))} {pay.symbol} on"

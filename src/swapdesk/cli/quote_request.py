@@ -9,7 +9,7 @@ from swapdesk.cli.quote_options import RouteWish
 
 
 @dataclass(frozen=True)
-class QuoteRequest:
+class QuoteArguments:
     """What the command line asks for. ``both``: floating rates beside the fixed ones.
     ``account`` would sign an on-chain swap, by name or address."""
 

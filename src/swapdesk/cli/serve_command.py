@@ -11,7 +11,7 @@ from typing import Literal
 
 import click
 
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
 
 FASTEST = 100_000
@@ -67,7 +67,7 @@ def read_speed(
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
-    call: Call,
+    call: CliContext,
     sandbox: bool,
     host: str,
     port: int,
@@ -141,7 +141,7 @@ def _loopback(host: str) -> bool:
 )
 @desk_command
 def node(
-    call: Call,
+    call: CliContext,
     host: str,
     port: int,
     data: Path | None,

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from swapdesk.cli.call import Call
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
     UNTOUCHED,
     CommandError,
@@ -49,7 +49,7 @@ SETTLING_SECONDS = 75.0
 class Session:
     """A connected desk and, in the sandbox profile, the sandbox it uses."""
 
-    call: Call
+    call: CliContext
     settings: Settings
     desk: Desk
     sandbox: SandboxLifetime | None
@@ -124,7 +124,7 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(call: Call, *, from_journal: bool = False) -> AsyncIterator[Session]:
+async def open_session(call: CliContext, *, from_journal: bool = False) -> AsyncIterator[Session]:
     """The connected desk of the chosen profile. Raises CommandError, also for a journal that
     cannot be used where the answer comes ``from_journal``."""
     settings = call.settings()
@@ -179,7 +179,7 @@ def _unsafe(error: UnsafePlace) -> CommandError:
 
 
 def run_session(
-    call: Call, work: Callable[[Session], Awaitable[T]], *, from_journal: bool = False
+    call: CliContext, work: Callable[[Session], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
     """Open the desk, do the work, close it; a failed call becomes a CommandError."""
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from swapdesk.cli.balance_table import BalanceTable, unread_words
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.held_table import HeldTable, unread_words
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_named
@@ -47,7 +47,7 @@ async def show_balances(session: Session, wallet: LocalWallet, named: str | None
     output = session.call.output
     owned = smart_accounts(session.desk.journal)
     if output.to_person:
-        held = HeldTable(output)
+        held = BalanceTable(output)
         told = await wallet.holdings(account, held.heard)
         smart = await wallet.smart_holdings(owned, account)
         held.add(smart)
@@ -59,7 +59,7 @@ async def show_balances(session: Session, wallet: LocalWallet, named: str | None
             output.document({"balances": [_held_json(one) for one in told]})
             output.talk(*(unread_words(one) for one in told if one.problem is not None))
         else:
-            HeldTable(output).add(told)
+            BalanceTable(output).add(told)
     output.talk(
         *(
             f"What the smart account on {one.chain_name} has comes back with: {way_out(one.chain)}."

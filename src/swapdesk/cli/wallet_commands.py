@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,7 +58,7 @@ def account_option(command: F) -> F:
 
 @wallet.command("list")
 @desk_command
-def list_wallet(call: Call) -> int:
+def list_wallet(call: CliContext) -> int:
     """The accounts of this profile. Nothing is unlocked."""
     from swapdesk.cli.wallet_keys import list_accounts
     from swapdesk.cli.wallet_session import run_wallet
@@ -77,7 +77,7 @@ def list_wallet(call: Call) -> int:
 @click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
 @passphrase_option
 @desk_command
-def new(call: Call, kind: str, name: str, descriptor: int | None) -> int:
+def new(call: CliContext, kind: str, name: str, descriptor: int | None) -> int:
     """Make an account from the system's randomness."""
     from swapdesk.cli.wallet_keys import new_account
     from swapdesk.cli.wallet_session import run_wallet
@@ -104,7 +104,7 @@ def new(call: Call, kind: str, name: str, descriptor: int | None) -> int:
 @passphrase_option
 @desk_command
 def import_(
-    call: Call,
+    call: CliContext,
     form: str,
     kind: str | None,
     paths: tuple[str, ...],
@@ -141,7 +141,7 @@ def import_(
 @passphrase_option
 @desk_command
 def export(
-    call: Call, account: str, confirm: str | None, out: Path | None, descriptor: int | None
+    call: CliContext, account: str, confirm: str | None, out: Path | None, descriptor: int | None
 ) -> int:
     """Give out the key of an account in plain, after a typed phrase.
 
@@ -159,7 +159,7 @@ def export(
 @wallet.command()
 @account_option
 @desk_command
-def balance(call: Call, account: str | None) -> int:
+def balance(call: CliContext, account: str | None) -> int:
     """What every account has on every chain with a node. Exit 7 when one could not be read."""
     from swapdesk.cli.wallet_chains import show_balances
     from swapdesk.cli.wallet_session import run_on_chains
@@ -172,7 +172,7 @@ def balance(call: Call, account: str | None) -> int:
 @wallet.command()
 @account_option
 @desk_command
-def allowances(call: Call, account: str | None) -> int:
+def allowances(call: CliContext, account: str | None) -> int:
     """Who may take which tokens of the accounts."""
     from swapdesk.cli.wallet_chains import show_allowances
     from swapdesk.cli.wallet_session import run_on_chains
@@ -192,7 +192,7 @@ def allowances(call: Call, account: str | None) -> int:
 @passphrase_option
 @desk_command
 def revoke(
-    call: Call,
+    call: CliContext,
     token: str,
     spender: str,
     chain: str,
@@ -220,7 +220,7 @@ def revoke(
 @wallet.command()
 @click.option("--waiting", is_flag=True, help="Only what is not final yet.")
 @desk_command
-def transactions(call: Call, waiting: bool) -> int:
+def transactions(call: CliContext, waiting: bool) -> int:
     """Everything this wallet signed, as its own records have it."""
     from swapdesk.cli.wallet_session import run_on_chains
     from swapdesk.cli.wallet_transactions import list_transactions
@@ -235,7 +235,7 @@ def transactions(call: Call, waiting: bool) -> int:
 @click.option("--yes", is_flag=True, help="Sign without asking.")
 @passphrase_option
 @desk_command
-def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
+def cancel(call: CliContext, hash_: str, yes: bool, descriptor: int | None) -> int:
     """Take back a transaction that waits, by one that moves nothing in its place.
 
     The chain executes one of the two, as a rule the one that pays more for gas: the first may
@@ -267,7 +267,7 @@ def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
 @click.option("--yes", is_flag=True, help="Sign without asking.")
 @passphrase_option
 @desk_command
-def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | None) -> int:
+def bump(call: CliContext, hash_: str, gas: int | None, yes: bool, descriptor: int | None) -> int:
     """Pay more gas for a transaction that waits: the same call again, in its place.
 
     It is judged once more against what was confirmed for the first one. The chain executes one of
@@ -299,7 +299,7 @@ def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | N
 @passphrase_option
 @desk_command
 def withdraw(
-    call: Call,
+    call: CliContext,
     chain: str,
     token: str | None,
     account: str | None,
@@ -326,7 +326,7 @@ def withdraw(
 
 @wallet.command()
 @desk_command
-def lock(call: Call) -> int:
+def lock(call: CliContext) -> int:
     """Make sure that no process has keys open; exit 9 when another desk has the wallet."""
     from swapdesk.cli.wallet_keys import lock_wallet
     from swapdesk.cli.wallet_session import run_wallet

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from swapdesk.cli.call import Call
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
@@ -40,7 +40,7 @@ def account_json(account: Account) -> dict[str, Any]:
     }
 
 
-async def list_accounts(call: Call, wallet: LocalWallet) -> int:
+async def list_accounts(call: CliContext, wallet: LocalWallet) -> int:
     known, output = await wallet.accounts(), call.output
     if output.json:
         output.document(
@@ -69,14 +69,14 @@ async def list_accounts(call: Call, wallet: LocalWallet) -> int:
 
 
 async def new_account(
-    call: Call, wallet: LocalWallet, kind: Kind, name: str, descriptor: int | None
+    call: CliContext, wallet: LocalWallet, kind: Kind, name: str, descriptor: int | None
 ) -> int:
     phrase = await _phrase(call, wallet, descriptor)
     _kept(call, await wallet.create(kind, name, phrase))
     return Exit.DONE
 
 
-async def _phrase(call: Call, wallet: LocalWallet, descriptor: int | None) -> Secret:
+async def _phrase(call: CliContext, wallet: LocalWallet, descriptor: int | None) -> Secret:
     """That of the wallet: new for its first account, the sandbox's own in the sandbox."""
     if not wallet.live:
         if descriptor is not None:
@@ -91,7 +91,7 @@ async def _phrase(call: Call, wallet: LocalWallet, descriptor: int | None) -> Se
     return new_passphrase(call, descriptor)
 
 
-def _kept(call: Call, account: Account, *, imported: bool = False) -> None:
+def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None:
     if call.output.json:
         call.output.document({"account": account_json(account)})
         return
@@ -116,7 +116,12 @@ class Source:
 
 
 async def import_account(
-    call: Call, wallet: LocalWallet, source: Source, name: str, descriptor: int | None, yes: bool
+    call: CliContext,
+    wallet: LocalWallet,
+    source: Source,
+    name: str,
+    descriptor: int | None,
+    yes: bool,
 ) -> int:
     """Show the addresses a secret leads to, keep the one that is confirmed."""
     kind = source.kind or OF_KIND.get(source.origin)
@@ -140,7 +145,7 @@ async def import_account(
     return Exit.DONE
 
 
-def _material(call: Call, source: Source) -> Secret:
+def _material(call: CliContext, source: Source) -> Secret:
     if source.file is None:
         what = "mnemonic" if source.origin is Origin.MNEMONIC else "key"
         return read_secret(call, what, source.secret, "--secret-fd")
@@ -157,7 +162,7 @@ def _material(call: Call, source: Source) -> Secret:
         raise bad_input("BAD_FILE", f"{source.file} is no text.", field="file") from None
 
 
-def _chosen(call: Call, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
+def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
     """One address, seen before it is used: by a number where there are several."""
     output = call.output
     listed = [
@@ -184,7 +189,7 @@ def _chosen(call: Call, choices: Sequence[ImportChoice], yes: bool) -> ImportCho
 
 
 async def export_key(
-    call: Call,
+    call: CliContext,
     wallet: LocalWallet,
     named: str,
     typed: str | None,
@@ -225,7 +230,7 @@ async def export_key(
     return Exit.DONE
 
 
-def _goes_to_screen(call: Call, out: Path | None) -> bool:
+def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
     """Whether a person looks at the key. Exit 2 where it would stay in what a terminal keeps."""
     if out is not None:
         if os.path.lexists(out):
@@ -241,7 +246,7 @@ def _goes_to_screen(call: Call, out: Path | None) -> bool:
 
 
 def _give(
-    call: Call, account: Account, key: SecretBytes, out: Path | None, *, on_screen: bool
+    call: CliContext, account: Account, key: SecretBytes, out: Path | None, *, on_screen: bool
 ) -> None:
     if out is not None:
         try:
@@ -266,7 +271,7 @@ def _give(
         call.output.say(text)
 
 
-async def lock_wallet(call: Call, wallet: LocalWallet) -> int:
+async def lock_wallet(call: CliContext, wallet: LocalWallet) -> int:
     """Say who holds open keys. Those of a command are gone when it ends."""
     known = await wallet.accounts()
     if known.read_only:

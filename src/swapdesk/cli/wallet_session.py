@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from swapdesk.cli.call import Call
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.passphrase import read_secret
@@ -45,7 +45,7 @@ _ENDS = {
 """Ends by code; every other one is the wallet's own refusal."""
 
 
-def run_wallet(call: Call, work: Callable[[LocalWallet], Awaitable[T]]) -> T:
+def run_wallet(call: CliContext, work: Callable[[LocalWallet], Awaitable[T]]) -> T:
     """Keys alone: no service is asked and no sandbox is started."""
     settings = call.settings()
 
@@ -67,7 +67,7 @@ def run_wallet(call: Call, work: Callable[[LocalWallet], Awaitable[T]]) -> T:
 
 
 def run_on_chains(
-    call: Call, work: Callable[[Session, LocalWallet], Awaitable[T]], *, fill: bool = False
+    call: CliContext, work: Callable[[Session, LocalWallet], Awaitable[T]], *, fill: bool = False
 ) -> T:
     """Keys and chains: the desk is connected, in the sandbox with a wallet that has accounts.
     The faucet gives to new ones, and with ``fill`` to those that have nothing."""
@@ -120,7 +120,7 @@ def of_wallet_error(error: WalletError) -> CommandError:
     return CommandError(end, said.code, said.cause, said.money, said.next)
 
 
-async def unlock(call: Call, wallet: LocalWallet, descriptor: int | None) -> None:
+async def unlock(call: CliContext, wallet: LocalWallet, descriptor: int | None) -> None:
     """Open the keys: in the sandbox without a question."""
     phrase = None
     if wallet.live or descriptor is not None:

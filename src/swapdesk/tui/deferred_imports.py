@@ -23,7 +23,7 @@ DESK = (
     "swapdesk.flows.payees.address_book",
     "swapdesk.flows.desk",
     "swapdesk.flows.quotes.intent_line",
-    "swapdesk.flows.quotes.quote_wish",
+    "swapdesk.flows.quotes.quote_request",
     "swapdesk.flows.quotes.recent",
 )
 """The page that needs no more than the catalogue, then what a desk is opened with and what its

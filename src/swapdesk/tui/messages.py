@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.funding import Funded, NotFunded
     from swapdesk.flows.intents.intent import Intent
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.wire.pair_limits import PairLimits
 
@@ -58,7 +58,7 @@ class LimitsKnown(Message):
 class QuotesArrived(Message):
     """The answer to one ask for quotes."""
 
-    board: QuoteBoard
+    board: QuoteResult
 
 
 @dataclass

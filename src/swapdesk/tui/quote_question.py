@@ -10,18 +10,18 @@ from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 
 if TYPE_CHECKING:
     from swapdesk.client.retry import OnRepeat
-    from swapdesk.flows.quotes.quote_wish import QuoteWish
-    from swapdesk.flows.quotes.quoting import QuoteBoard, QuoteDesk
+    from swapdesk.flows.quotes.quote_request import QuoteRequest
+    from swapdesk.flows.quotes.quoting import QuoteDesk, QuoteResult
 
 
 @dataclass(frozen=True)
 class QuoteQuestion:
     """A wish, and the way to its answer."""
 
-    wish: QuoteWish
+    wish: QuoteRequest
 
     @classmethod
-    def of(cls, board: QuoteBoard) -> QuoteQuestion:
+    def of(cls, board: QuoteResult) -> QuoteQuestion:
         """The question that this board answers."""
         return cls(board.wish)
 
@@ -34,7 +34,7 @@ class QuoteQuestion:
         return QuotesArrived(board)
 
     async def rate(
-        self, quotes: QuoteDesk, board: QuoteBoard, on_repeat: OnRepeat, *, fixed: bool
+        self, quotes: QuoteDesk, board: QuoteResult, on_repeat: OnRepeat, *, fixed: bool
     ) -> QuotesArrived | QuotesFailed:
         """``board`` with its fixed or its floating rates asked for now: one call."""
         try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.quotes.quote_wish import QuoteOptions
+    from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from swapdesk.flows.quotes.quote_wish import QuoteOptions
+from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_state import Step

@@ -17,7 +17,7 @@ from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import DexTerms, Intent, IntentKind, Route, TokenFacts
 from swapdesk.flows.notation import percent
 from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
@@ -30,7 +30,7 @@ class NotLockable(ValueError):
 def lock_for_review(
     kind: IntentKind,
     ranked: RankedQuote,
-    board: QuoteBoard,
+    board: QuoteResult,
     recipient: RecipientCheck,
     memo: MemoCheck,
     refund: RecipientCheck | None,
@@ -145,7 +145,7 @@ class Consent:
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 
-def consent_for(board: QuoteBoard, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
+def consent_for(board: QuoteResult, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:
     """Both tokens and the value difference of a route.
 
     From 10 % of loss the percentage is typed, from 30 % the route is refused; a token with a

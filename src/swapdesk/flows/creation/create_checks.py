@@ -31,9 +31,9 @@ from swapdesk.flows.payees.recipients import (
     check_recipient,
     check_refund,
 )
-from swapdesk.flows.quotes.middle import middle_token
-from swapdesk.flows.quotes.quote_wish import QuoteOptions, QuoteWish
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.intermediate_token import find_intermediate_token
+from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.orders import DisplayStatus
 from swapdesk.wire.tokens import Token
@@ -76,7 +76,7 @@ class CreateChecks:
     address as they were when the form was opened.
     """
 
-    def __init__(self, desk: Desk, board: QuoteBoard, row: RankedQuote) -> None:
+    def __init__(self, desk: Desk, board: QuoteResult, row: RankedQuote) -> None:
         self._book = desk.book
         self.sold, self.bought = board.token_in, board.token_out
         self.paid = paid_addresses(desk.journal)
@@ -85,7 +85,7 @@ class CreateChecks:
         self.on_chain = row.on_chain
         self.own: Mapping[str, str] = {}
         """Addresses of this wallet's accounts, with their names."""
-        self.middle: Token | None = middle_token(desk.catalog, board, row)
+        self.middle: Token | None = find_intermediate_token(desk.catalog, board, row)
         self._deposits = own_deposits(desk.journal)
         self._contracts = {
             one.id: token_contracts(desk.catalog, one) for one in (self.bought, self.sold)
@@ -202,7 +202,7 @@ class NotAgain(Exception):
 class Again:
     """The question for quotes, and the fields of the create as they were typed."""
 
-    wish: QuoteWish
+    wish: QuoteRequest
     typed: TypedBefore
 
 
@@ -222,7 +222,7 @@ def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -
     order, intent = tracked.order, tracked.intent
     if intent is not None:
         receive, send = intent.receive, intent.kind is IntentKind.PRIVATE_SEND
-        wish = QuoteWish.of(
+        wish = QuoteRequest.of(
             options,
             _token(intent.token_in.id, catalog),
             _token(intent.token_out.id, catalog),
@@ -244,7 +244,7 @@ def same_again(tracked: TrackedOrder, catalog: Catalog, options: QuoteOptions) -
         )
     if order.in_token_id is None or order.out_token_id is None or order.in_amount is None:
         raise NotAgain("The service does not say what this order was about.")
-    wish = QuoteWish.of(
+    wish = QuoteRequest.of(
         options,
         _token(order.in_token_id, catalog),
         _token(order.out_token_id, catalog),

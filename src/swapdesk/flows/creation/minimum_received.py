@@ -26,7 +26,7 @@ from swapdesk.flows.journal.order_merge import untouched
 from swapdesk.flows.notation import table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
 from swapdesk.wire.orders import Order
@@ -52,7 +52,7 @@ class Guarantee:
 NONE = Guarantee(Guarantor.NOBODY)
 
 
-def guaranteed(board: QuoteBoard, row: RankedQuote) -> Guarantee:
+def guaranteed(board: QuoteResult, row: RankedQuote) -> Guarantee:
     """Of a route that is about to be confirmed."""
     quote = row.quote
     if row.on_chain:

@@ -17,7 +17,7 @@ from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
-from swapdesk.flows.quotes.picked import BOUGHT_KEY, SOLD_KEY, Picked
+from swapdesk.flows.quotes.token_choice import BOUGHT_KEY, SOLD_KEY, TokenChoice
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token
 
@@ -259,15 +259,15 @@ def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRo
     raise _refused(line, found.problem or "", word.start)
 
 
-def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> Picked:
+def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> TokenChoice:
     at %= len(rows)
     token = catalog.token(rows[at].id)
     if token is None:
         raise _Stop(IntentLine(LineState.REFUSED, message="The list of tokens changed."))
-    return Picked(token, tuple(rows), at)
+    return TokenChoice(token, tuple(rows), at)
 
 
-def _sold(line: IntentLine, sold: Picked, words: list[_Word]) -> IntentLine:
+def _sold(line: IntentLine, sold: TokenChoice, words: list[_Word]) -> IntentLine:
     """The line with its token to sell, whose decimals bound the amount."""
     line = replace(line, token_in=sold.token)
     if not line.receive:
@@ -293,7 +293,7 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
 
 
 def _walked(
-    line: IntentLine, sold: Picked, bought: Picked | None, choose: int, first: int = 0
+    line: IntentLine, sold: TokenChoice, bought: TokenChoice | None, choose: int, first: int = 0
 ) -> IntentLine:
     """The complete line: which tokens were chosen among several, and what the keys do."""
     picks = [pick for pick in (sold, bought) if pick is not None]
@@ -380,7 +380,7 @@ def parse_private_line(
             line, state=LineState.REFUSED, message=sentence, place=None, private_send=True
         )
         return PrivateLine(refused, recipient)
-    hint = Picked(token, private, choose % len(private)).hint(private=True)
+    hint = TokenChoice(token, private, choose % len(private)).hint(private=True)
     line = replace(
         line,
         state=LineState.VALID,

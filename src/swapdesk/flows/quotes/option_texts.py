@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from swapdesk.flows.quotes.quote_wish import LegFilter, QuoteOptions, Rotation, WishRefused
+from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, Rotation, WishRefused
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 from swapdesk.wire.quotes import RouteType
 

@@ -20,9 +20,9 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
+from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quote_tags import note_of
-from swapdesk.flows.quotes.quote_wish import QuoteWish
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.quotes.value_difference import ValueDifference
 from swapdesk.wire.encoding.numbers import ROUGH
@@ -54,12 +54,12 @@ class QuoteColumn:
     table of ``quote``; None leaves it out there. ``json`` are its members of a quote."""
 
     name: str
-    text: Callable[[QuoteBoard, RankedQuote], str]
+    text: Callable[[QuoteResult, RankedQuote], str]
     screen: ScreenColumn | None = None
-    head: str | Callable[[QuoteWish], str] | None = None
-    json: dict[str, Callable[[QuoteBoard, RankedQuote], Any]] | None = None
+    head: str | Callable[[QuoteRequest], str] | None = None
+    json: dict[str, Callable[[QuoteResult, RankedQuote], Any]] | None = None
 
-    def head_of(self, wish: QuoteWish) -> str:
+    def head_of(self, wish: QuoteRequest) -> str:
         """Its head in the table of ``quote``."""
         head = self.head or ""
         return head if isinstance(head, str) else head(wish)
@@ -75,7 +75,7 @@ def difference_json(difference: ValueDifference) -> dict[str, Any]:
     return {"percent": share(difference.percent), "level": difference.level}
 
 
-def value_text(board: QuoteBoard, row: RankedQuote) -> str:
+def value_text(board: QuoteResult, row: RankedQuote) -> str:
     """``−0.4 %`` of the value sent, fees included."""
     difference = board.value_difference(row)
     return "not known" if difference.percent is None else percent(difference.percent)
@@ -87,7 +87,7 @@ def provider_name(row: RankedQuote) -> str:
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
 
-def _net_head(wish: QuoteWish) -> str:
+def _net_head(wish: QuoteRequest) -> str:
     return f"send {wish.token_in.symbol}" if wish.receive else f"net {wish.token_out.symbol}"
 
 
@@ -174,7 +174,7 @@ QUOTE_COLUMNS = (
 """From left to right."""
 
 
-def quote_json(board: QuoteBoard, row: RankedQuote) -> dict[str, Any]:
+def quote_json(board: QuoteResult, row: RankedQuote) -> dict[str, Any]:
     """What the desk derived of a quote, and the quote as the service told it, which wins where
     both have a name."""
     derived = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swapdesk.flows.quotes.option_texts import OPTIONS, read_options, written_options
-from swapdesk.flows.quotes.quote_wish import QuoteOptions, WishRefused
+from swapdesk.flows.quotes.quote_request import QuoteOptions, WishRefused
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 from swapdesk.wire.encoding.codec import refuse_deep
 

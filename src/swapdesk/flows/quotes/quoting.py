@@ -16,7 +16,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.quotes.amount_check import bounds_of
-from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, is_known_kind, rank
 from swapdesk.flows.quotes.value_difference import ValueDifference, value_difference
 from swapdesk.wire.encoding.time_range import within_range
@@ -38,7 +38,7 @@ _CLOCK_RESOLUTION = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
-class QuoteBoard:
+class QuoteResult:
     """One answer, ranked when it arrived. ``cost`` is what it took from the quote budget.
 
     ``refused`` is why one of two calls (floating and fixed) brought nothing. ``limits`` of the
@@ -48,7 +48,7 @@ class QuoteBoard:
     asked_at: datetime
     received_at: datetime
     ranking: Ranking
-    wish: QuoteWish
+    wish: QuoteRequest
     cost: int = 1
     refused: ClientError | None = None
     limits: PairLimits | None = None
@@ -133,7 +133,7 @@ class QuoteDesk:
         self._clock = clock
         self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
 
-    async def ask(self, wish: QuoteWish, on_repeat: OnRepeat | None = None) -> QuoteBoard:
+    async def ask(self, wish: QuoteRequest, on_repeat: OnRepeat | None = None) -> QuoteResult:
         """Every route for the wish, ranked; one call for each kind of rate. ``on_repeat`` hears
         of a call that is to be sent again.
 
@@ -152,8 +152,8 @@ class QuoteDesk:
         return self._board(wish, answers, refused)
 
     async def ask_rate(
-        self, board: QuoteBoard, *, fixed: bool, on_repeat: OnRepeat | None = None
-    ) -> QuoteBoard:
+        self, board: QuoteResult, *, fixed: bool, on_repeat: OnRepeat | None = None
+    ) -> QuoteResult:
         """The board with one kind of rate asked for, for the first time or again: one call.
 
         Rows of the other kind stay as they are, with their own ends.
@@ -172,9 +172,11 @@ class QuoteDesk:
         now = self._clock.now()
         rows = [*others, *self._ends(answer)]
         ranking = ranked_for(wish, rows, now)
-        return QuoteBoard(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
+        return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
 
-    async def _call(self, wish: QuoteWish, on_repeat: OnRepeat | None, *, fixed: bool) -> _Answer:
+    async def _call(
+        self, wish: QuoteRequest, on_repeat: OnRepeat | None, *, fixed: bool
+    ) -> _Answer:
         asked = self._clock.monotonic()
         quotes: list[Quote]
         if wish.private_send:
@@ -191,14 +193,14 @@ class QuoteDesk:
         return _Answer(named, self._clock.now() - passed)
 
     def _board(
-        self, wish: QuoteWish, answers: Sequence[_Answer], refused: ClientError | None
-    ) -> QuoteBoard:
+        self, wish: QuoteRequest, answers: Sequence[_Answer], refused: ClientError | None
+    ) -> QuoteResult:
         received_at = self._clock.now()
         rows = [pair for answer in answers for pair in self._ends(answer)]
         asked_at = min(answer.asked_at for answer in answers)
         ranking = ranked_for(wish, rows, received_at)
         limits = self.known_limits(wish.token_in, wish.token_out)
-        return QuoteBoard(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
+        return QuoteResult(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
 
     @staticmethod
     def _ends(answer: _Answer) -> list[tuple[Quote, datetime]]:
@@ -246,7 +248,9 @@ def end_of(quote: Quote, asked_at: datetime) -> datetime:
     return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY
 
 
-def ranked_for(wish: QuoteWish, rows: Sequence[tuple[Quote, datetime]], now: datetime) -> Ranking:
+def ranked_for(
+    wish: QuoteRequest, rows: Sequence[tuple[Quote, datetime]], now: datetime
+) -> Ranking:
     """Quotes with their ends, ranked for what was asked."""
     # Quotes without an id are not usable, whatever their end; of one that two answers repeat the
     # earlier end counts.

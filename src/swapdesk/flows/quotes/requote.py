@@ -10,7 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import RateLimited
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.encoding.numbers import ROUGH
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from swapdesk.client.retry import Repeat
 
 
-def follow_route(board: QuoteBoard, before: RankedQuote) -> RankedQuote | None:
+def follow_route(board: QuoteResult, before: RankedQuote) -> RankedQuote | None:
     """The row of the same provider and route, None when it is gone or pays nothing.
 
     Private routes name no provider: the best one of the same kind of rate stands for the one

@@ -13,7 +13,7 @@ from enum import StrEnum
 from swapdesk.flows.notation import percent, usd
 from swapdesk.flows.quotes.quote_order import all_in, all_in_places
 from swapdesk.flows.quotes.quote_tags import RECHECK, fee_in_output, usd_in_output
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import MarkupType, Quote, RouteType
@@ -97,7 +97,7 @@ class Waterfall:
         return tuple(step for step in self.steps if step.part is part)
 
 
-def waterfall(board: QuoteBoard, row: RankedQuote) -> Waterfall:
+def waterfall(board: QuoteResult, row: RankedQuote) -> Waterfall:
     """The steps of one usable route of the board."""
     quote = row.quote
     out = quote.amount_out
@@ -144,7 +144,7 @@ def remark(found: Waterfall, lines: str, net: str) -> str:
     return ""
 
 
-def _sends(board: QuoteBoard, row: RankedQuote) -> Step:
+def _sends(board: QuoteResult, row: RankedQuote) -> Step:
     amount, price = board.amount_in(row), board.token_in.price
     value = row.quote.amount_in_usd
     if value is None and price is not None:
@@ -156,7 +156,7 @@ def _sends(board: QuoteBoard, row: RankedQuote) -> Step:
     return Step("You send", how, known, Part.SEND, amount, Unit.SOLD)
 
 
-def _middle(board: QuoteBoard, quote: Quote) -> list[Step]:
+def _middle(board: QuoteResult, quote: Quote) -> list[Step]:
     """Where the two legs of a private route meet. No quote names it (contract 6.17); it is known
     where the hop was pinned (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
@@ -205,7 +205,7 @@ def _markup(quote: Quote) -> Step:
     return Step(label, inside, Known.SERVICE, Part.LINE, word=f"{applied.normalize():f}{unit}")
 
 
-def _total(board: QuoteBoard, row: RankedQuote) -> Step:
+def _total(board: QuoteResult, row: RankedQuote) -> Step:
     stated = row.quote.net_amount_out is not None
     how = "netAmountOut" if stated else "amountOut, no net stated"
     if board.wish.receive:
@@ -252,7 +252,7 @@ def _outside(quote: Quote) -> list[Step]:
     return steps
 
 
-def _all_in(board: QuoteBoard, row: RankedQuote) -> Step:
+def _all_in(board: QuoteResult, row: RankedQuote) -> Step:
     figure = all_in(row)
     if figure is None:
         return Step("All-in", "gas or its price is not known", Known.UNKNOWN, Part.BELOW, word="?")
@@ -266,7 +266,7 @@ def _all_in(board: QuoteBoard, row: RankedQuote) -> Step:
     return Step("All-in", f"{sum_}, {rank}", Known.DERIVED, Part.BELOW, figure, unit)
 
 
-def _value(board: QuoteBoard, row: RankedQuote) -> Step:
+def _value(board: QuoteResult, row: RankedQuote) -> Step:
     found = board.value_difference(row)
     label = "Value difference"
     if found.percent is None:

@@ -17,10 +17,10 @@ from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbol
 from swapdesk.wire.orders import Order
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quoting import QuoteResult
 
 
-def quotes_arrived(board: QuoteBoard) -> str:
+def quotes_arrived(board: QuoteResult) -> str:
     """``9 usable routes, 4 not. Nothing has moved.``"""
     usable, not_usable = len(board.ranking.rows), len(board.ranking.unusable)
     word = "route" if usable == 1 else "routes"
@@ -28,7 +28,7 @@ def quotes_arrived(board: QuoteBoard) -> str:
     return f"{usable} usable {word}{rest}. Nothing has moved."
 
 
-def no_usable_route(board: QuoteBoard) -> str:
+def no_usable_route(board: QuoteResult) -> str:
     """Why nothing can be chosen, and the smallest amount that could be, where one is known."""
     token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
     said = f"No route {verb} {exact_amount(board.amount)} {token.symbol}"
@@ -46,7 +46,7 @@ def no_usable_route(board: QuoteBoard) -> str:
     return f"{said}. The smallest usable amount is {least}{at}."
 
 
-def without_route_next(board: QuoteBoard | None) -> str:
+def without_route_next(board: QuoteResult | None) -> str:
     """Who acts when no route is usable."""
     if board is not None and board.failed:
         alone = board.failed == len(board.ranking.unusable)

@@ -62,7 +62,7 @@ from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote
 
 NOT_SENT = "Another order is being created. This one was not sent: press c again later."
@@ -77,7 +77,7 @@ class CreateScreen(Page):
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(
-        self, session: Session, board: QuoteBoard, row: RankedQuote, typed: TypedBefore
+        self, session: Session, board: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
         """``typed`` is what the form begins with; it is kept up to date for the next form."""
         super().__init__(session, context=_what(board))
@@ -108,7 +108,7 @@ class CreateScreen(Page):
     # what there is
 
     @property
-    def board(self) -> QuoteBoard:
+    def board(self) -> QuoteResult:
         return self.state.board
 
     @property
@@ -504,7 +504,7 @@ class CreateScreen(Page):
         self.show()
 
 
-def _what(board: QuoteBoard) -> str:
+def _what(board: QuoteResult) -> str:
     """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
     sold, bought, amount = (
         board.token_in.symbol,

@@ -20,7 +20,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, without
 from swapdesk.flows.quotes.quote_columns import provider_name
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
@@ -45,7 +45,7 @@ class Draft:
     the quote before; ``have`` is what the own wallet has of the token sold; ``hidden`` are
     places of the recipient drawn as dots."""
 
-    board: QuoteBoard
+    board: QuoteResult
     row: RankedQuote
     recipient: RecipientCheck
     memo: MemoCheck
@@ -148,7 +148,7 @@ def _wallet(account: SwapAccount | None) -> list[Fact]:
     return facts
 
 
-def same(board: QuoteBoard) -> bool:
+def same(board: QuoteResult) -> bool:
     """Whether both sides are one token, so that a rate says nothing."""
     return board.token_in.id == board.token_out.id
 
@@ -179,12 +179,12 @@ def _fees(row: RankedQuote) -> str:
     return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else row.fees_text_kind
 
 
-def received_amount(board: QuoteBoard, row: RankedQuote) -> Decimal:
+def received_amount(board: QuoteResult, row: RankedQuote) -> Decimal:
     """What arrives: by the quote, or in reverse exactly what was stated."""
     return board.amount if board.wish.receive else row.key
 
 
-def _markup(board: QuoteBoard, row: RankedQuote) -> list[Fact]:
+def _markup(board: QuoteResult, row: RankedQuote) -> list[Fact]:
     """The markup that was asked for, or that the service says it applied."""
     applied = row.quote.applied_api_markup
     percent = board.wish.markup if applied is None else applied

@@ -22,7 +22,7 @@ from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote
     from swapdesk.wallet.accounts import Account
     from swapdesk.wire.tokens import Token
@@ -38,7 +38,7 @@ class CreateForm(Vertical):
         """``enter`` in the last field, with nothing wrong in any of them."""
 
     def __init__(
-        self, desk: Desk, board: QuoteBoard, row: RankedQuote, typed: TypedBefore, **place: Any
+        self, desk: Desk, board: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
         """``typed``: what the fields begin with."""
         super().__init__(**place)

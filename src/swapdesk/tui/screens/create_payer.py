@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.intent import DexTerms
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote
     from swapdesk.wallet.accounts import Account
     from swapdesk.wallet.errors import WalletError
@@ -70,7 +70,7 @@ class Payer:
     def failed(self, said: str) -> None:
         self._problem = said
 
-    def lack(self, board: QuoteBoard, row: RankedQuote) -> str:
+    def lack(self, board: QuoteResult, row: RankedQuote) -> str:
         """Why the wallet cannot pay this now, in a few words; empty when it can."""
         if not row.on_chain:
             return ""
@@ -78,7 +78,7 @@ class Payer:
             return self._problem.rstrip(".") or ASKING
         return self.account.lack(board.amount_in(row), board.token_in.symbol) or ""
 
-    def lack_check(self, board: QuoteBoard, row: RankedQuote) -> Check | None:
+    def lack_check(self, board: QuoteResult, row: RankedQuote) -> Check | None:
         """The same as the last line of the panel."""
         said = self.lack(board, row)
         if not said:
@@ -86,7 +86,7 @@ class Payer:
         waits = said == ASKING or (self.account is not None and self.account.filling)
         return Check(Verdict.UNKNOWN if waits else Verdict.REFUSED, said)
 
-    def dex_terms(self, board: QuoteBoard, row: RankedQuote) -> DexTerms | None:
+    def dex_terms(self, board: QuoteResult, row: RankedQuote) -> DexTerms | None:
         """What is confirmed beside the intent; None for every other route."""
         if not row.on_chain or self.account is None:
             return None
@@ -104,18 +104,18 @@ class Payer:
 
     # questions to the wallet
 
-    def find(self, board: QuoteBoard, row: RankedQuote) -> Coroutine[Any, Any, None]:
+    def find(self, board: QuoteResult, row: RankedQuote) -> Coroutine[Any, Any, None]:
         """Which account pays a swap on chains; else which ones can be paid."""
         return self._find_account(board, row) if row.on_chain else self._find_own(board)
 
-    def find_again(self, board: QuoteBoard, row: RankedQuote) -> Coroutine[Any, Any, None]:
+    def find_again(self, board: QuoteResult, row: RankedQuote) -> Coroutine[Any, Any, None]:
         """The same, after money of the wallet moved."""
         if row.on_chain and self.account is not None and self.account.plan is not None:
             return self._read_again(self.account, board)
         self.own_balance = None
         return self.find(board, row)
 
-    async def _find_own(self, board: QuoteBoard) -> None:
+    async def _find_own(self, board: QuoteResult) -> None:
         """A wallet that cannot be asked has none to name; nothing here depends on it."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
         from swapdesk.wallet.errors import WalletError
@@ -128,7 +128,7 @@ class Payer:
             self._post(OwnAccountsRead(found))
         self._post(BalanceKnown(board.token_in.id, await own_balance(self._desk, board.token_in)))
 
-    async def _find_account(self, board: QuoteBoard, row: RankedQuote) -> None:
+    async def _find_account(self, board: QuoteResult, row: RankedQuote) -> None:
         from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
         from swapdesk.wallet.errors import WalletError
 
@@ -144,7 +144,7 @@ class Payer:
         except WalletError as error:
             self._post(_failed(error))
 
-    async def _read_again(self, account: SwapAccount, board: QuoteBoard) -> None:
+    async def _read_again(self, account: SwapAccount, board: QuoteResult) -> None:
         from swapdesk.flows.dex.swap_account import read_again
         from swapdesk.wallet.errors import WalletError
 

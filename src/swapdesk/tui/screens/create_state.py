@@ -13,7 +13,7 @@ from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, table_amount
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.quotes.requote import follow_route
 from swapdesk.flows.tracking.announcements import (
@@ -56,7 +56,7 @@ class CreateState:
     in place of the verdict. ``was`` is the figure of the quote before this one.
     """
 
-    board: QuoteBoard
+    board: QuoteResult
     row: RankedQuote
     step: Step = Step.OPEN
     intent: Intent | None = None
@@ -97,7 +97,7 @@ class CreateState:
         if self.step is Step.FAILED:
             self.intent = None
 
-    def requoted(self, board: QuoteBoard) -> bool:
+    def requoted(self, board: QuoteResult) -> bool:
         """Take the same route of a new board; False when it is gone."""
         before, row = self.row, follow_route(board, self.row)
         if row is None:
@@ -142,7 +142,7 @@ def said_looking() -> Check:
     return Check(Verdict.WARNING, OUTCOME_UNKNOWN.cause, "The desk looks for it.")
 
 
-def worse_quote(board: QuoteBoard, row: RankedQuote, lost: Decimal) -> str:
+def worse_quote(board: QuoteResult, row: RankedQuote, lost: Decimal) -> str:
     """A new quote that is worse than the one confirmed; ``lost`` is how much, in percent."""
     if not board.wish.receive:
         return rate_worse(board.token_out.symbol, row.key, lost)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from swapdesk.flows.creation.create_checks import NotAgain, came_to_nothing, same_again
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.quotes.quote_wish import PLAIN, WishRefused, cost_in_words
+from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from datetime import datetime
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.flows.notation import clock_time, exact_amount, percent, usd
 from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder
-from swapdesk.flows.quotes.quote_wish import QuoteWish, cost_in_words, options_in_words
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quote_request import QuoteRequest, cost_in_words, options_in_words
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
@@ -36,7 +36,7 @@ _LEVELS = {
 }
 
 
-def heading(wish: QuoteWish, recipient: str) -> Line:
+def heading(wish: QuoteRequest, recipient: str) -> Line:
     """What is sold for what, what is to arrive, or what is sent to whom."""
     token_in, token_out = wish.token_in, wish.token_out
     amount = exact_amount(wish.amount)
@@ -58,7 +58,7 @@ def heading(wish: QuoteWish, recipient: str) -> Line:
     ]
 
 
-def ranked_by(board: QuoteBoard, arrangement: Arrangement, *, failed: bool) -> list[Line]:
+def ranked_by(board: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
     """What the order of the rows means, with the time of the answer and without; ``failed``: a
     later answer did not come."""
     net = "what you send" if board.wish.receive else "net received"
@@ -87,7 +87,7 @@ def nothing_yet(
 
 
 def rows_below(
-    board: QuoteBoard | None,
+    board: QuoteResult | None,
     row: RankedQuote | None,
     entry: UnusableQuote | None,
     now: datetime,
@@ -114,7 +114,7 @@ def rows_below(
 
 
 def value_rows(
-    board: QuoteBoard, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
+    board: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
     """What ``row``, or else the best route, returns of the value, and what the ``notes`` mean."""
     ranking = board.ranking
@@ -142,7 +142,7 @@ def value_rows(
     return [*rows, [Span("Notes  ", "muted"), *joined(notes)]] if notes else rows
 
 
-def unusable_row(board: QuoteBoard, only: RouteType | None) -> list[LineLike]:
+def unusable_row(board: QuoteResult, only: RouteType | None) -> list[LineLike]:
     """How many routes cannot be used, and why the first of them cannot; none where all can."""
     found = [one for one in board.ranking.unusable if only is None or one.quote.type == only]
     if not found or not board.ranking.rows:
@@ -153,7 +153,7 @@ def unusable_row(board: QuoteBoard, only: RouteType | None) -> list[LineLike]:
     return [[Span("Not usable  ", "muted"), Span(said), Span(reason_text(first), "muted")]]
 
 
-def refusal_to_choose(board: QuoteBoard, key: str, now: datetime) -> str | None:
+def refusal_to_choose(board: QuoteResult, key: str, now: datetime) -> str | None:
     """Why the row of this key cannot be reviewed, None when it can."""
     entry = unusable_at(board, key)
     if entry is not None:

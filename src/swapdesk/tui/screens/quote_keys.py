@@ -7,8 +7,8 @@ from datetime import datetime
 
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.quotes.quote_order import Arrangement
-from swapdesk.flows.quotes.quote_wish import cost_in_words
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quote_request import cost_in_words
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.quotes import (
@@ -45,7 +45,7 @@ class QuoteState:
     by itself, ``most`` how many calls one may become."""
 
     question: QuoteQuestion
-    board: QuoteBoard | None
+    board: QuoteResult | None
     row: RankedQuote | None
     arrangement: Arrangement
     asking: bool

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.quotes.option_texts import OPTIONS, read_options, written_options
 from swapdesk.flows.quotes.quote_presets import QuotePresets
-from swapdesk.flows.quotes.quote_wish import PLAIN, QuoteOptions, WishRefused, options_in_words
+from swapdesk.flows.quotes.quote_request import PLAIN, QuoteOptions, WishRefused, options_in_words
 from swapdesk.tui.commands.quote_options import HINTS
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import Session

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 
 from swapdesk.flows.quotes.quote_order import Arrangement
-from swapdesk.flows.quotes.quote_wish import cost_in_words
+from swapdesk.flows.quotes.quote_request import cost_in_words
 from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
@@ -42,8 +42,8 @@ from swapdesk.wire.quotes import RouteType
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.create_checks import TypedBefore
-    from swapdesk.flows.quotes.quote_wish import QuoteOptions
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quote_request import QuoteOptions
+    from swapdesk.flows.quotes.quoting import QuoteResult
 
 BESIDE = (Review, Explain, NextQuote, AllIn, Refresh)
 """Keys in the footer while the explanation stands beside the rows."""
@@ -102,7 +102,7 @@ class QuotesScreen(QuotesView):
         self.run_worker(self._fetch(beside), group="quotes", exclusive=True, exit_on_error=False)
         self._show()
 
-    async def _fetch(self, beside: QuoteBoard | None) -> None:
+    async def _fetch(self, beside: QuoteResult | None) -> None:
         quotes = self.desk.link.quotes
         if beside is None:
             answer = await self.question.ask(quotes, self._again.may_repeat)

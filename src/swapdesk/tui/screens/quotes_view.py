@@ -13,10 +13,10 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
 from swapdesk.flows.quotes.quote_order import Arrangement
-from swapdesk.flows.quotes.quote_wish import cost_in_words
+from swapdesk.flows.quotes.quote_request import cost_in_words
 from swapdesk.flows.quotes.ranking import RankedQuote, former_places
 from swapdesk.flows.quotes.requote import AskingAgain
-from swapdesk.flows.quotes.three_ways import three_ways
+from swapdesk.flows.quotes.route_type_comparison import compare_route_types
 from swapdesk.flows.quotes.waterfall import Waterfall, waterfall
 from swapdesk.flows.tracking.announcements import failure_of_error, without_route_next
 from swapdesk.flows.wallet.chain_links import KINDS
@@ -48,8 +48,8 @@ from swapdesk.tui.widgets.ways_view import WaysView
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.create_checks import TypedBefore
-    from swapdesk.flows.quotes.quote_wish import QuoteWish
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quote_request import QuoteRequest
+    from swapdesk.flows.quotes.quoting import QuoteResult
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
@@ -62,7 +62,7 @@ class QuotesView(Page):
     def __init__(
         self,
         session: Session,
-        wish: QuoteWish,
+        wish: QuoteRequest,
         *,
         recipient: str = "",
         typed: TypedBefore | None = None,
@@ -71,7 +71,7 @@ class QuotesView(Page):
         super().__init__(session)
         self.question = QuoteQuestion(wish)
         self.recipient = recipient
-        self.board: QuoteBoard | None = None
+        self.board: QuoteResult | None = None
         self.arrangement = Arrangement()
         self._error: ClientError | None = None
         self._asked_at: float | None = None
@@ -100,7 +100,7 @@ class QuotesView(Page):
     def compose_side(self) -> Iterable[Widget]:
         yield self._side
 
-    def take(self, board: QuoteBoard) -> None:
+    def take(self, board: QuoteResult) -> None:
         """Show another answer; the cursor follows its route, not its row number."""
         before, stood = self.board, self.row
         self._records = None
@@ -179,7 +179,7 @@ class QuotesView(Page):
             )
             symbol = compared_symbol(board.wish)
             head = "You send" if board.wish.receive else "You get, net"
-            self._ways.show(three_ways(board, self.now()), head, symbol)
+            self._ways.show(compare_route_types(board, self.now()), head, symbol)
         passed = None
         if self._asked_at is not None:
             passed = self.session.clock.monotonic() - self._asked_at
@@ -189,7 +189,7 @@ class QuotesView(Page):
         self._say_money()
         self.refresh_keys()
 
-    def _set_heads(self, board: QuoteBoard) -> None:
+    def _set_heads(self, board: QuoteResult) -> None:
         """The columns that this answer needs, in the order of its rows."""
         note = note_width(self.arrangement.arrange(board.ranking, self.now()))
         heads = quote_columns(board.wish, all_in=self.arrangement.all_in, note=note)

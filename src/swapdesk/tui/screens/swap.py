@@ -26,7 +26,7 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quotes.quote_wish import QuoteOptions
+    from swapdesk.flows.quotes.quote_request import QuoteOptions
 
 NOTHING_SWAPPED = "Write an amount and two tokens, as 0.5 btc eth."
 NOTHING_SENT = "Write an amount, a token and whom to pay, as 0.5 eth @bob."
@@ -119,12 +119,12 @@ class SwapScreen(SwapView):
     @property
     def _options(self) -> QuoteOptions:
         """How quotes are asked for from here."""
-        from swapdesk.flows.quotes.quote_wish import PLAIN
+        from swapdesk.flows.quotes.quote_request import PLAIN
 
         return self.session.quote_options or PLAIN
 
     def _cost(self) -> str:
-        from swapdesk.flows.quotes.quote_wish import cost_in_words
+        from swapdesk.flows.quotes.quote_request import cost_in_words
 
         options = self._options
         return cost_in_words(options.to_receive if self._read.receive else options)
@@ -173,7 +173,7 @@ class SwapScreen(SwapView):
         self.controls.navigation.open_order(event.key)
 
     def _submit(self) -> None:
-        from swapdesk.flows.quotes.quote_wish import QuoteWish, WishRefused
+        from swapdesk.flows.quotes.quote_request import QuoteRequest, WishRefused
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         line = self._read.line
@@ -196,7 +196,7 @@ class SwapScreen(SwapView):
             self.show_notice(outside, "warning", about=self._subject(), short=short)
         elif line.token_in is not None and line.token_out is not None and line.amount is not None:
             try:
-                wish = QuoteWish.of(
+                wish = QuoteRequest.of(
                     self._options,
                     line.token_in,
                     line.token_out,

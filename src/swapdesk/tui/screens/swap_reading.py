@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from swapdesk.flows.quotes.intent_line import IntentLine
-    from swapdesk.flows.quotes.quote_wish import QuoteOptions
+    from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
 
@@ -47,7 +47,7 @@ def reading_of(
 
 def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
     """``reading`` with how quotes will be asked for, where that is not as usual."""
-    from swapdesk.flows.quotes.quote_wish import options_in_words
+    from swapdesk.flows.quotes.quote_request import options_in_words
 
     words = options_in_words(options) if options is not None else ""
     if not words:
@@ -104,7 +104,7 @@ def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
 
 def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) -> Line:
     from swapdesk.flows.quotes.amount_check import bounds_of
-    from swapdesk.flows.quotes.picked import BOUGHT_KEY, SOLD_KEY
+    from swapdesk.flows.quotes.token_choice import BOUGHT_KEY, SOLD_KEY
 
     parts: list[Line] = []
     if have is not None and line.token_in is not None:

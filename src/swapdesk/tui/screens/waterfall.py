@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.notation import countdown, expected_minutes, table_amount
 from swapdesk.flows.quotes.quote_columns import provider_name
-from swapdesk.flows.quotes.quote_wish import cost_in_words
+from swapdesk.flows.quotes.quote_request import cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
 from swapdesk.tui.page import Page
@@ -21,7 +21,7 @@ from swapdesk.tui.widgets.waterfall_view import WaterfallView
 
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_order import Arrangement
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote
     from swapdesk.flows.quotes.waterfall import Waterfall
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Comparison(Protocol):
     """The routes side by side, with the cursor on one of them."""
 
-    board: QuoteBoard | None
+    board: QuoteResult | None
     arrangement: Arrangement
 
     @property

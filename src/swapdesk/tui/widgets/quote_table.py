@@ -41,8 +41,8 @@ from swapdesk.tui.widgets.table_layout import (
 )
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quotes.quote_wish import QuoteWish
-    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.quote_request import QuoteRequest
+    from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
 
 PLAIN = Arrangement()
@@ -56,7 +56,7 @@ REASON_ROWS = 3
 WIDEST_PERCENT = 8
 
 
-def compared_symbol(wish: QuoteWish) -> str:
+def compared_symbol(wish: QuoteRequest) -> str:
     """The token the routes are compared in: the one received, in reverse the one sent."""
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
@@ -78,7 +78,9 @@ def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
     return common_badges([one.row.badges for one in placed])
 
 
-def quote_columns(wish: QuoteWish, *, all_in: bool = False, note: int = NOTE_WIDTH) -> list[Column]:
+def quote_columns(
+    wish: QuoteRequest, *, all_in: bool = False, note: int = NOTE_WIDTH
+) -> list[Column]:
     """Columns in the token compared; the difference, gas, fees and notes go first. Notes that
     need more than usual stay."""
     short = plain_text(cut(compared_symbol(wish), 10))
@@ -104,7 +106,7 @@ def quote_columns(wish: QuoteWish, *, all_in: bool = False, note: int = NOTE_WID
 
 
 def quote_rows(
-    board: QuoteBoard,
+    board: QuoteResult,
     now: datetime,
     width: int,
     *,
@@ -139,7 +141,7 @@ def quote_rows(
     return rows
 
 
-def unusable_at(board: QuoteBoard, key: str | None) -> UnusableQuote | None:
+def unusable_at(board: QuoteResult, key: str | None) -> UnusableQuote | None:
     """The unusable route of a row key."""
     if key is None or not key.startswith(UNUSABLE):
         return None
@@ -171,7 +173,7 @@ def _left_out(rows: Sequence[PlacedQuote]) -> Row:
 
 
 def _row(
-    board: QuoteBoard,
+    board: QuoteResult,
     one: PlacedQuote,
     now: datetime,
     former: Mapping[str, int],

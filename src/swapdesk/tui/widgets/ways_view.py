@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from swapdesk.flows.notation import expected_minutes, table_amount
-from swapdesk.flows.quotes.three_ways import Way
+from swapdesk.flows.quotes.route_type_comparison import RouteTypeBest
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, cut, fill, push_right
 from swapdesk.tui.widgets.section_label import section_line
@@ -24,10 +24,10 @@ class WaysView(LinesView):
 
     def __init__(self, **place: Any) -> None:
         super().__init__(**place)
-        self._ways: tuple[Way, ...] = ()
+        self._ways: tuple[RouteTypeBest, ...] = ()
         self._head, self._symbol = "", ""
 
-    def show(self, ways: Sequence[Way], head: str, symbol: str) -> None:
+    def show(self, ways: Sequence[RouteTypeBest], head: str, symbol: str) -> None:
         """``head`` of the amounts (``You get, net``) and their ``symbol``."""
         shown = (tuple(ways), head, symbol)
         if shown != (self._ways, self._head, self._symbol):
@@ -38,7 +38,7 @@ class WaysView(LinesView):
         return ways_lines(self._ways, self._head, self._symbol, width) if self._ways else []
 
 
-def ways_lines(ways: Sequence[Way], head: str, symbol: str, width: int) -> list[Line]:
+def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
     """A label, heads, one row a way; who knows whom goes first on narrow screens."""
     knows = width >= _KNOWS_FROM
     rest = width - _KIND - _AMOUNT - _TAKES - 3

@@ -11,7 +11,7 @@ from swapdesk.flows.notation.amounts import split_at_point
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 
 
-class HeldTable:
+class BalanceTable:
     """Balances as sentences or as one table, which may come chain by chain."""
 
     WHOLE, REST = 9, 19

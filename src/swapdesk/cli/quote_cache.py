@@ -15,8 +15,8 @@ from typing import Annotated
 from pydantic import Field
 
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.quotes.quote_wish import OnChain, QuoteWish
-from swapdesk.flows.quotes.quoting import QuoteBoard, end_of, ranked_for
+from swapdesk.flows.quotes.quote_request import OnChain, QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult, end_of, ranked_for
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 from swapdesk.wire.encoding.codec import CodecError, Timestamp, decode, encode_json
 from swapdesk.wire.encoding.ids import ObjectId
@@ -29,7 +29,7 @@ MOST = 8
 _LIMIT = 4 << 20
 
 
-class ShelvedBoard(WireModel):
+class CachedResult(WireModel):
     """One answer as it was shown."""
 
     asked_at: Timestamp
@@ -44,24 +44,24 @@ class ShelvedBoard(WireModel):
     quotes: list[Quote]
 
 
-class Shelf(WireModel):
-    boards: Annotated[list[ShelvedBoard], Field(default_factory=list)]
+class CachedResults(WireModel):
+    boards: Annotated[list[CachedResult], Field(default_factory=list)]
 
 
 @dataclass(frozen=True)
-class QuoteShelf:
+class QuoteCache:
     """The file of one profile, readable by its owner alone."""
 
     path: Path
 
     @classmethod
-    def of(cls, places: ProfilePlaces) -> QuoteShelf:
+    def of(cls, places: ProfilePlaces) -> QuoteCache:
         return cls(places.root / "quotes.json")
 
-    def put(self, board: QuoteBoard) -> None:
+    def put(self, board: QuoteResult) -> None:
         """Keep an answer, newest first."""
         ranking = board.ranking
-        fresh = ShelvedBoard(
+        fresh = CachedResult(
             asked_at=board.asked_at,
             received_at=board.received_at,
             token_in=board.token_in.id,
@@ -77,10 +77,10 @@ class QuoteShelf:
             ],
         )
         earlier = [b for b in self._read() if board.asked_at - b.asked_at < KEPT]
-        shelf = Shelf(boards=[fresh, *earlier][:MOST])
+        shelf = CachedResults(boards=[fresh, *earlier][:MOST])
         write_private(self.path, encode_json(shelf), replace=True)
 
-    def shown(self, quote_id: str) -> tuple[ShelvedBoard, Quote] | None:
+    def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
         """A quote that is kept with the answer it was in; None for one that was never shown."""
         for board in self._read():
             for quote in board.quotes:
@@ -88,7 +88,7 @@ class QuoteShelf:
                     return board, quote
         return None
 
-    def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteBoard | None:
+    def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
         """The answer a quote was in, ranked as of ``now``; None when it was never shown."""
         for board in self._read():
             if all(quote.quote_id != quote_id for quote in board.quotes):
@@ -96,7 +96,7 @@ class QuoteShelf:
             token_in, token_out = catalog.token(board.token_in), catalog.token(board.token_out)
             if token_in is None or token_out is None:
                 return None
-            wish = QuoteWish(
+            wish = QuoteRequest(
                 token_in,
                 token_out,
                 Decimal(board.amount),
@@ -106,13 +106,13 @@ class QuoteShelf:
                 on_chain=OnChain(board.slippage),
             )
             ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
-            return QuoteBoard(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
+            return QuoteResult(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
         return None
 
-    def _read(self) -> Sequence[ShelvedBoard]:
+    def _read(self) -> Sequence[CachedResult]:
         """What is kept; a file that cannot be used is as good as an empty one."""
         try:
             content = read_private(self.path, limit=_LIMIT)
-            return decode(Shelf, content, side="client", max_bytes=_LIMIT).boards
+            return decode(CachedResults, content, side="client", max_bytes=_LIMIT).boards
         except (FileNotFoundError, UnsafePlace, CodecError):
             return ()

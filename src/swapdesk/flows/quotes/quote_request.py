@@ -180,7 +180,7 @@ class OnChain:
 
 
 @dataclass(frozen=True)
-class QuoteWish(QuoteOptions):
+class QuoteRequest(QuoteOptions):
     """One question. ``amount`` is what is sold, or with ``receive`` what is to arrive, in token
     units. The same token on both sides, and ``private_send``, ask for private routes only.
     """
@@ -216,7 +216,7 @@ class QuoteWish(QuoteOptions):
         receive: bool = False,
         private_send: bool = False,
         on_chain: OnChain | None = None,
-    ) -> QuoteWish:
+    ) -> QuoteRequest:
         """The question with these options; those a private send does not know are left out."""
         values = {one.name: getattr(options, one.name) for one in fields(QuoteOptions)}
         if private_send or token_in.id == token_out.id:
@@ -240,9 +240,9 @@ class QuoteWish(QuoteOptions):
         alone = self.private_send or not self.floating
         return not alone and (not types or RouteType.DEX in types)
 
-    def with_options(self, options: QuoteOptions) -> QuoteWish:
+    def with_options(self, options: QuoteOptions) -> QuoteRequest:
         """The same tokens and amount, asked for otherwise."""
-        return QuoteWish.of(
+        return QuoteRequest.of(
             options,
             self.token_in,
             self.token_out,

@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass
-class Call:
+class CliContext:
     """What the options of the group and of the command said together."""
 
     output: Output
@@ -101,7 +101,7 @@ def global_options(command: F) -> F:
 
 
 def desk_command(command: F) -> F:
-    """Give a click command its :class:`Call` as first argument, and the options of all."""
+    """Give a click command its :class:`CliContext` as first argument, and the options of all."""
 
     @global_options
     @click.pass_context
@@ -115,7 +115,7 @@ def desk_command(command: F) -> F:
         plain: bool,
         **kwargs: Any,
     ) -> Any:
-        call = context.find_object(Call) or Call(Output(Form.TABLE))
+        call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
         narrow(call, profile, as_json, plain)
         _require_text(context)
         return command(call, *args, **kwargs)
@@ -138,7 +138,7 @@ def _is_text(word: str) -> bool:
     return word.isascii() or not any("\ud800" <= one <= "\udfff" for one in word)
 
 
-def narrow(call: Call, profile: str | None, as_json: bool, plain: bool) -> None:
+def narrow(call: CliContext, profile: str | None, as_json: bool, plain: bool) -> None:
     """What was said later wins."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")

@@ -12,7 +12,7 @@ BOUGHT_KEY, SOLD_KEY = "tab", "shift+tab"
 
 
 @dataclass(frozen=True)
-class Picked:
+class TokenChoice:
     """One token of the line with all it could have been."""
 
     token: Token

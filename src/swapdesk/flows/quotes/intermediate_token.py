@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
@@ -11,7 +11,7 @@ from swapdesk.wire.tokens import Token
 XMR = "xmr"
 
 
-def middle_token(catalog: Catalog, board: QuoteBoard, row: RankedQuote) -> Token | None:
+def find_intermediate_token(catalog: Catalog, board: QuoteResult, row: RankedQuote) -> Token | None:
     """XMR where the hop of a private route was pinned to it; None where the service chooses.
 
     Only then is it known on which chain an intermediate refund address has to be

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.quotes import RouteType
 
-WAYS = (RouteType.STANDARD, RouteType.PRIVATE, RouteType.DEX)
+ROUTE_TYPES = (RouteType.STANDARD, RouteType.PRIVATE, RouteType.DEX)
 
 
 @dataclass(frozen=True)
-class Way:
+class RouteTypeBest:
     """``best`` is the best valid route of its kind; without one ``missing`` says why."""
 
     kind: RouteType
@@ -27,21 +27,21 @@ class Way:
     missing: str = ""
 
 
-def three_ways(board: QuoteBoard, now: datetime) -> tuple[Way, ...]:
+def compare_route_types(board: QuoteResult, now: datetime) -> tuple[RouteTypeBest, ...]:
     """Standard, private and on-chain, each by its best route that is still valid."""
-    return tuple(_way(board, kind, now) for kind in WAYS)
+    return tuple(_way(board, kind, now) for kind in ROUTE_TYPES)
 
 
-def _way(board: QuoteBoard, kind: RouteType, now: datetime) -> Way:
+def _way(board: QuoteResult, kind: RouteType, now: datetime) -> RouteTypeBest:
     rows = [row for row in board.ranking.rows if row.quote.type == kind]
     best = next((row for row in rows if not row.expired(now)), None)
     if best is None:
-        return Way(kind, missing="expired" if rows else _why(board, kind))
+        return RouteTypeBest(kind, missing="expired" if rows else _why(board, kind))
     holds, knows = _custody(board, best)
-    return Way(kind, best, holds, knows)
+    return RouteTypeBest(kind, best, holds, knows)
 
 
-def _custody(board: QuoteBoard, row: RankedQuote) -> tuple[str, str]:
+def _custody(board: QuoteResult, row: RankedQuote) -> tuple[str, str]:
     quote = row.quote
     if quote.type == RouteType.STANDARD:
         name = quote.swap_name or quote.swap
@@ -51,7 +51,7 @@ def _custody(board: QuoteBoard, row: RankedQuote) -> tuple[str, str]:
     return f"nobody; a contract on {board.token_in.chain_data.name}", "everyone, on the chain"
 
 
-def _why(board: QuoteBoard, kind: RouteType) -> str:
+def _why(board: QuoteResult, kind: RouteType) -> str:
     wish = board.wish
     if wish.same_token and kind is not RouteType.PRIVATE:
         return "the same token goes by private routes only"
