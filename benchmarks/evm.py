@@ -27,7 +27,7 @@ from eth_account.signers.local import LocalAccount
 
 from benchmarks.report import Case, Figures
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node.evm.chain import Beat, Chain
+from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
@@ -229,7 +229,7 @@ def _long_chain(data: Path) -> list[float]:
     terms = chain_terms()[CHAIN]
     now = int(SystemClock().now().timestamp()) - BLOCKS
     path = chain_file(data, CHAIN)
-    chain = Chain(path, terms, first_state(terms, key), Beat(now, 0), SystemClock())
+    chain = EvmChain(path, terms, first_state(terms, key), Beat(now, 0), SystemClock())
     faucet = _faucet(data)
     emitter = _address(_created(faucet, 0))
     raws = [_creation(faucet, 0, terms.chain_id, READER)]

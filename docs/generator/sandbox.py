@@ -20,7 +20,7 @@ from swapdesk.sandbox.faults import WIRE_NAMES, FaultKind
 from swapdesk.sandbox.node.chain_faults import CHAIN_FAULTS, EMBEDDED
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.run_file import TOKEN_HEADER, ReadyLine
-from swapdesk.sandbox.tampering import SERVICE_FAULTS, Part
+from swapdesk.sandbox.tampering import SERVICE_FAULTS, TamperedPart
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.operations import OPERATIONS
@@ -56,7 +56,7 @@ def sandbox_page() -> str:
             table(("Fault", "Does", "Selector", "Also takes"), map(_fault, FAULTS.values())),
             section("Operations of faults", "", table(("Fault", "Operations"), _told()), level=3),
             section("Chains of faults", "", table(("Chain", "Faults"), _chains()), level=3),
-            f"`part` is one of {codes(Part)}. The name of the WebSocket as an operation is"
+            f"`part` is one of {codes(TamperedPart)}. The name of the WebSocket as an operation is"
             f" `{STREAM}`. `DELETE /faults` also ends holds.",
         ),
         section(

@@ -12,7 +12,7 @@ from swapdesk.chain.user_operation.batch import InnerCall, decode_batch, encode_
 from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.sandbox.tampering import ATTACKER, Part, tampered_operations
+from swapdesk.sandbox.tampering import ATTACKER, TamperedPart, tampered_operations
 
 CHAIN_ID = 1_337_000_001
 ACCOUNT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
@@ -38,25 +38,25 @@ def told(calls: list[InnerCall]) -> dict[str, Any]:
     return {"multiId": "a", "chain": "evm", "transactions": [{"serviceIds": [], "txData": data}]}
 
 
-EXPECTED: dict[Part, tuple[list[InnerCall], list[InnerCall]]] = {
-    Part.RECIPIENT: (
+EXPECTED: dict[TamperedPart, tuple[list[InnerCall], list[InnerCall]]] = {
+    TamperedPart.RECIPIENT: (
         [InnerCall(ATTACKER, 5), COINS[1]],
         [InnerCall(TOKEN, 0, erc20.TRANSFER.call(ATTACKER, 5))],
     ),
-    Part.AMOUNT: (
+    TamperedPart.AMOUNT: (
         [InnerCall(DEPOSIT, 10), COINS[1]],
         [InnerCall(TOKEN, 0, erc20.TRANSFER.call(DEPOSIT, 10))],
     ),
-    Part.CALL: (
+    TamperedPart.CALL: (
         [*COINS, InnerCall(ATTACKER, 1)],
         [*TOKENS, InnerCall(TOKEN, 0, erc20.TRANSFER.call(ATTACKER, 1))],
     ),
 }
 
 
-@pytest.mark.parametrize("part", Part)
+@pytest.mark.parametrize("part", TamperedPart)
 @pytest.mark.parametrize("place", [0, 1], ids=["coins", "tokens"])
-def test_one_part_and_no_other_is_changed(part: Part, place: int) -> None:
+def test_one_part_and_no_other_is_changed(part: TamperedPart, place: int) -> None:
     calls = (COINS, TOKENS)[place]
     honest = told(calls)
     changed = tampered_operations(part, honest)
@@ -68,11 +68,11 @@ def test_one_part_and_no_other_is_changed(part: Part, place: int) -> None:
     hashed = user_operation_hash(operation, data["entryPoint"], data["chainId"])
     assert data["userOpHash"] == "0x" + hashed.hex() != before["txData"]["userOpHash"]
     wanted = dict(before["txData"], userOpHash=data["userOpHash"])
-    if part is Part.ENTRY_POINT:
+    if part is TamperedPart.ENTRY_POINT:
         wanted["entryPoint"] = ATTACKER
-    elif part is Part.CHAIN:
+    elif part is TamperedPart.CHAIN:
         wanted["chainId"] = 1
-    elif part is Part.NONCE:
+    elif part is TamperedPart.NONCE:
         wanted["userOperation"] = {**wanted["userOperation"], "nonce": hex((9 << 64) + 1)}
     else:
         assert list(decode_batch(operation.call_data)) == EXPECTED[part][place]
@@ -83,4 +83,4 @@ def test_one_part_and_no_other_is_changed(part: Part, place: int) -> None:
 
 def test_there_is_nothing_to_change_on_solana() -> None:
     answer = {"transactions": [{"serviceIds": [], "txData": {"data": "AQID"}}]}
-    assert tampered_operations(Part.AMOUNT, answer) is None
+    assert tampered_operations(TamperedPart.AMOUNT, answer) is None

@@ -24,8 +24,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.states import allowed
-from swapdesk.service.store.records import OrderQuery as OrderFilter
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import LegStatus, Order, OrderQuery
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from patience import PATIENCE
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, START
 from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, StoreUnavailable
-from swapdesk.service.store.records import OrderQuery, RouteChoice, StoredOrder, StoredQuote
+from swapdesk.service.store.records import OrderFilter, RouteChoice, StoredOrder, StoredQuote
 from swapdesk.service.store.rows import amount_key, micros, moment_of
 from swapdesk.service.store.schema import VERSION, SchemaError
 from swapdesk.service.store.sqlite import SqliteStore
@@ -245,7 +245,7 @@ async def test_amounts_sort_exactly_where_doubles_tie(store: SqliteStore) -> Non
     amounts = ["10", "9.000000000000000002", "9.000000000000000001", "0.1", "100000000000000000001"]
     for n, amount in enumerate(amounts, start=1):
         await begun(store, n, amount=amount)
-    wanted = OrderQuery(
+    wanted = OrderFilter(
         partner_id=ALICE.partner_id,
         since=START,
         until=None,

@@ -20,7 +20,7 @@ from swapdesk.chain.user_operation.batch import InnerCall, decode_batch, encode_
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
-from swapdesk.sandbox.tampering import Part, tampered_operations
+from swapdesk.sandbox.tampering import TamperedPart, tampered_operations
 from swapdesk.service.bundling.bundler import BuiltOperation, OperationPayment
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -391,23 +391,23 @@ async def test_bundles_of_coins_are_signed_too(
 
 
 TAMPERED = {
-    Part.RECIPIENT: "BUNDLE_RECIPIENT_DIFFERS",
-    Part.AMOUNT: "BUNDLE_AMOUNT_DIFFERS",
-    Part.CALL: "BUNDLE_CALLS_DIFFER",
-    Part.NONCE: "OPERATION_NONCE",
-    Part.ENTRY_POINT: "ENTRY_POINT_UNKNOWN",
-    Part.CHAIN: "CHAIN_ID_DIFFERS",
+    TamperedPart.RECIPIENT: "BUNDLE_RECIPIENT_DIFFERS",
+    TamperedPart.AMOUNT: "BUNDLE_AMOUNT_DIFFERS",
+    TamperedPart.CALL: "BUNDLE_CALLS_DIFFER",
+    TamperedPart.NONCE: "OPERATION_NONCE",
+    TamperedPart.ENTRY_POINT: "ENTRY_POINT_UNKNOWN",
+    TamperedPart.CHAIN: "CHAIN_ID_DIFFERS",
 }
 
 
 @pytest.mark.parametrize("token", [USDC.contract, None], ids=["tokens", "coins"])
-@pytest.mark.parametrize("part", Part)
+@pytest.mark.parametrize("part", TamperedPart)
 async def test_a_dishonest_service_obtains_no_signature(
     here: Bundling,
     someone: Trader,
     agent: WalletClient,
     intent: str,
-    part: Part,
+    part: TamperedPart,
     token: str | None,
 ) -> None:
     """The answer of a service that lies, with a hash that fits the lie."""

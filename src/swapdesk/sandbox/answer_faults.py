@@ -40,7 +40,7 @@ class UnknownOperation(ValueError):
 
 
 @dataclass(frozen=True)
-class Target:
+class FaultTarget:
     """What a request is about, as far as faults can select it."""
 
     operation: str | None
@@ -49,7 +49,7 @@ class Target:
     multi_id: str | None = None
 
 
-def target_at(method: str, path: str) -> Target:
+def target_at(method: str, path: str) -> FaultTarget:
     """The operation at a path below ``/v2`` and the order or group that the path names."""
     asked = path.split("/")
     for operation in OPERATIONS:
@@ -61,8 +61,10 @@ def target_at(method: str, path: str) -> Target:
         ):
             found = dict(zip(parts, asked, strict=True))
             # A fixed path wins over a template: the table lists fixed paths first.
-            return Target(operation.name, found.get("{serviceId}"), multi_id=found.get("{multiId}"))
-    return Target(None)
+            return FaultTarget(
+                operation.name, found.get("{serviceId}"), multi_id=found.get("{multiId}")
+            )
+    return FaultTarget(None)
 
 
 def operation_name(text: str) -> str:
@@ -135,7 +137,7 @@ class AnswerFaults(ActiveFaults[AnswerFault | StreamFault]):
         super().clear()
         self.lies.clear()
 
-    def take(self, target: Target) -> ActiveFault[AnswerFault] | None:
+    def take(self, target: FaultTarget) -> ActiveFault[AnswerFault] | None:
         """Spend the oldest fault of an answer that selects this request."""
         for fault in self._active:
             kind = fault.kind
@@ -182,7 +184,7 @@ class AnswerFaults(ActiveFaults[AnswerFault | StreamFault]):
         return None
 
 
-def _selects(fault: ActiveFault[FaultKind], target: Target) -> bool:
+def _selects(fault: ActiveFault[FaultKind], target: FaultTarget) -> bool:
     chosen = (
         (fault.operation, target.operation),
         (fault.service_id, target.service_id),

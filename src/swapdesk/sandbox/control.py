@@ -21,7 +21,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFault, AnswerFaults, StreamFault
 from swapdesk.sandbox.bundle_faults import BundleFault, BundleFaults
 from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody, GiftBody
-from swapdesk.sandbox.faucet import Faucet, NotPayable, gift_of
+from swapdesk.sandbox.faucet import FaucetRefusal, OrderFaucet, gift_of
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFault, ActiveFaults, FaultKind
 from swapdesk.sandbox.loopback import refusal
@@ -78,7 +78,7 @@ class Control:
         token: str,
         hosts: frozenset[str],
         ledger: LedgerClient,
-        faucet: Faucet,
+        faucet: OrderFaucet,
         clock: SystemClock,
         pace: WorldPace,
         market: Market,
@@ -187,7 +187,7 @@ class Control:
             raise _Refused(404, "NOT_FOUND", "There is no such order.")
         try:
             paid = await self._faucet.pay(order, body.amount, body.memo)
-        except NotPayable as error:
+        except FaucetRefusal as error:
             raise _invalid(error.field, str(error)) from None
         return {"hash": paid}
 
@@ -197,7 +197,7 @@ class Control:
         body = await _body(GiftBody, request)
         try:
             gift = gift_of(body.chain, body.address, body.token, body.amount)
-        except NotPayable as error:
+        except FaucetRefusal as error:
             raise _invalid(error.field, str(error)) from None
         return dict(await self._ledger.call(gift.method, **gift.params))
 

@@ -16,7 +16,7 @@ from swapdesk.sandbox.node.params import (
     Times,
     VenueCode,
 )
-from swapdesk.sandbox.tampering import Part
+from swapdesk.sandbox.tampering import TamperedPart
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
@@ -63,4 +63,4 @@ class FaultBody(RequestModel):
     times: Times | None = None
     seconds: Annotated[BodyNumber, Field(ge=0, le=300)] | None = None
     depth: Depth | None = None
-    part: Part | None = None
+    part: TamperedPart | None = None

@@ -19,7 +19,7 @@ from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 
 
-class NotPayable(Exception):
+class FaucetRefusal(Exception):
     """Nothing was paid. ``field`` names the input that is wrong."""
 
     def __init__(self, field: str, reason: str) -> None:
@@ -27,7 +27,7 @@ class NotPayable(Exception):
         self.field = field
 
 
-class Faucet:
+class OrderFaucet:
     """Finds orders of any partner and pays them."""
 
     def __init__(self, ledger: LedgerClient, store: Store, partner_ids: Iterable[str]) -> None:
@@ -61,20 +61,20 @@ class Faucet:
 
     async def pay(self, order: StoredOrder, amount: Decimal | None, memo: str | None) -> str:
         """Pay the deposit address: ``inAmount`` and the deposit tag unless others are given;
-        an empty memo pays without one. Returns the hash. Raises NotPayable, LedgerError.
+        an empty memo pays without one. Returns the hash. Raises FaucetRefusal, LedgerError.
 
         As the order asks, it is paid once: the node pays a key once, and a repeated call gets
         the hash of the first. With an amount or a memo of its own, every call pays.
         """
         if order.deposit_address is None:
-            raise NotPayable("serviceId", "the order has no deposit address")
+            raise FaucetRefusal("serviceId", "the order has no deposit address")
         token = world_tokens()[order.token_in_id]
         try:
             units = to_base_units(order.amount_in if amount is None else amount, token.row.decimals)
         except NumberError as error:
-            raise NotPayable("amount", str(error)) from None
+            raise FaucetRefusal("amount", str(error)) from None
         if units <= 0:
-            raise NotPayable("amount", "must be above 0")
+            raise FaucetRefusal("amount", "must be above 0")
         tag = order.deposit_tag if memo is None else memo or None
         as_asked = amount is None and memo is None
         key = f"deposit:{order.service_id}" if as_asked else str(uuid.uuid4())
@@ -103,17 +103,17 @@ class Gift:
 
 
 def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> Gift:
-    """``token`` as in GiftBody. Raises NotPayable."""
+    """``token`` as in GiftBody. Raises FaucetRefusal."""
     if chain not in (*EVM_CHAINS, SOLANA):
         known = ", ".join((*EVM_CHAINS, SOLANA))
-        raise NotPayable("chain", f"the sandbox runs these chains itself: {known}")
+        raise FaucetRefusal("chain", f"the sandbox runs these chains itself: {known}")
     if chains_by_name()[chain].kind == "evm" and not _evm(address):
-        raise NotPayable("address", f"is no address of {chain}")
+        raise FaucetRefusal("address", f"is no address of {chain}")
     found = _found(chain, token)
     try:
         units = to_base_units(amount, found.row.decimals)
     except NumberError as error:
-        raise NotPayable("amount", str(error)) from None
+        raise FaucetRefusal("amount", str(error)) from None
     params = {"address": address, "units": str(units)}
     if chain == SOLANA:
         mint = {} if found.address is None else {"mint": found.address}
@@ -128,7 +128,7 @@ def _evm(address: str) -> bool:
 
 
 def _found(chain: str, token: str | None) -> WorldToken:
-    """The coin, or the one token of the table that is meant. Raises NotPayable."""
+    """The coin, or the one token of the table that is meant. Raises FaucetRefusal."""
     tokens = [
         each
         for each in world_tokens().values()
@@ -146,8 +146,8 @@ def _found(chain: str, token: str | None) -> WorldToken:
             return matches[0]
         if matches:
             ids = ", ".join(each.address or each.token_id for each in matches)
-            raise NotPayable("token", f"several tokens of {chain} are called so: {ids}")
-    raise NotPayable("token", f"there is no such token on {chain}")
+            raise FaucetRefusal("token", f"several tokens of {chain} are called so: {ids}")
+    raise FaucetRefusal("token", f"there is no such token on {chain}")
 
 
 def _ids(token: WorldToken) -> str:

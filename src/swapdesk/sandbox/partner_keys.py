@@ -39,7 +39,7 @@ class PartnerKeys:
         }
 
 
-class KeyRefused(Exception):
+class SandboxKeyRefused(Exception):
     """The key file is not ours alone, or is damaged."""
 
 
@@ -47,7 +47,7 @@ _PARTNERS = (("alice", "PRO"), ("carol", "PRO"), ("frank", "FREE"))
 
 
 def load_key(directory: Path) -> bytes:
-    """The key of a data directory, drawn when there is none. Raises KeyRefused."""
+    """The key of a data directory, drawn when there is none. Raises SandboxKeyRefused."""
     path = directory / KEY_FILE
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -66,10 +66,10 @@ def _read(path: Path) -> bytes:
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(file.fileno())
         if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.getuid():
-            raise KeyRefused(f"{path} can be read by others; it must have mode 0600")
+            raise SandboxKeyRefused(f"{path} can be read by others; it must have mode 0600")
         key = file.read(_KEY_BYTES + 1)
     if len(key) != _KEY_BYTES:
-        raise KeyRefused(f"{path} does not hold {_KEY_BYTES} bytes")
+        raise SandboxKeyRefused(f"{path} does not hold {_KEY_BYTES} bytes")
     return key
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.token_rows import TokenRow
+from swapdesk.sandbox.token_rows import TokenSpec
 from swapdesk.wire.tokens import (
     ScanResult,
     Token,
@@ -76,7 +76,7 @@ _DANGERS = ((_IMPERSONATOR, _HONEYPOT), (_IMPERSONATOR,), (_HONEYPOT, _DRAINER))
 class Scanner:
     """Scans tokens: those with a row in ``rows``, by token id, and any others."""
 
-    def __init__(self, seed: int, clock: Clock, rows: Mapping[str, TokenRow]) -> None:
+    def __init__(self, seed: int, clock: Clock, rows: Mapping[str, TokenSpec]) -> None:
         self._seed = seed
         self._clock = clock
         self._rows = rows
@@ -101,7 +101,7 @@ class Scanner:
         return _chance(self._seed, *path)
 
 
-def scan_before(row: TokenRow, token_id: str, begin: datetime) -> TokenSecurityScan | None:
+def scan_before(row: TokenSpec, token_id: str, begin: datetime) -> TokenSecurityScan | None:
     """The scan a token had when the world began; None when nobody had selected it."""
     if not row.seen:
         return None
@@ -109,7 +109,7 @@ def scan_before(row: TokenRow, token_id: str, begin: datetime) -> TokenSecurityS
     return scan_with(row.verdict, _chance(0, token_id), begin - age, is_bridged(row), SCAN_LIFE)
 
 
-def is_bridged(row: TokenRow) -> bool:
+def is_bridged(row: TokenSpec) -> bool:
     """``USDC.e``, ``BTC.b``: a copy made by a bridge."""
     return row.asset is not None and "." in row.symbol
 
@@ -138,7 +138,7 @@ def _guess(token: Token, chance: int) -> str:
 def scan_with(
     found: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
-    """The record of a scan made at ``at`` that found what a TokenRow calls ``verdict``.
+    """The record of a scan made at ``at`` that found what a TokenSpec calls ``verdict``.
 
     ``chance``, a byte, chooses among the findings that go with it.
     """

@@ -33,7 +33,7 @@ from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.control import Control, WorldPace
-from swapdesk.sandbox.faucet import Faucet
+from swapdesk.sandbox.faucet import OrderFaucet
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.loopback import misled
@@ -179,7 +179,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 token=orders["controlToken"],
                 hosts=hosts,
                 ledger=ledger,
-                faucet=Faucet(ledger, store, [partner.partner_id for partner in partners]),
+                faucet=OrderFaucet(ledger, store, [partner.partner_id for partner in partners]),
                 clock=clock,
                 pace=pace,
                 market=market,

@@ -32,7 +32,7 @@ from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN, chain_line
-from swapdesk.sandbox.partner_keys import KeyRefused, load_key, partner_keys
+from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key, partner_keys
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
 START_SECONDS = 20.0
@@ -138,7 +138,7 @@ class Child:
 
 def makers_of(directory: Path) -> list[dict[str, str]]:
     """Of the sandbox in a data directory: provider, chain and key of each maker. Raises
-    KeyRefused."""
+    SandboxKeyRefused."""
     from solders.keypair import Keypair  # on use: it takes longer than all the rest
 
     seed = key_seed(load_key(directory), MAKER)
@@ -188,7 +188,7 @@ async def _serve(options: ServeOptions, clock: Clock) -> int:
             sandbox = _Sandbox(options, clock, lock, held)
         except DirectoryInUse as error:
             return _say(error, NOT_FREE if options.lifeline else BAD_INPUT)
-        except (OSError, KeyRefused) as error:
+        except (OSError, SandboxKeyRefused) as error:
             return _say(error, BAD_INPUT)
         try:
             if not await sandbox.start(stop):

@@ -300,7 +300,7 @@ def _endless(fault: ActiveFault[AnswerFault], _: str, answer: WholeAnswer) -> An
 # wallet that recomputes it, and reads what is in it, can tell.
 
 
-class Part(StrEnum):
+class TamperedPart(StrEnum):
     """What of an operation is another one."""
 
     RECIPIENT = "recipient"
@@ -312,7 +312,7 @@ class Part(StrEnum):
     CHAIN = "chain"
 
 
-def tampered_operations(part: Part, answer: Json) -> Json | None:
+def tampered_operations(part: TamperedPart, answer: Json) -> Json | None:
     """The build answer with this part of every operation changed; None where there is none."""
     changed = copy.deepcopy(answer)
     told = [payment["txData"] for payment in changed["transactions"]]
@@ -322,14 +322,14 @@ def tampered_operations(part: Part, answer: Json) -> Json | None:
     return changed if operations else None
 
 
-def _tamper_operation(part: Part, told: Json) -> None:
+def _tamper_operation(part: TamperedPart, told: Json) -> None:
     version = EntryPointVersion(told["entryPointVersion"])
     operation = read_operation(told["userOperation"], signed=False)
-    if part is Part.ENTRY_POINT:
+    if part is TamperedPart.ENTRY_POINT:
         told["entryPoint"] = ATTACKER
-    elif part is Part.CHAIN:
+    elif part is TamperedPart.CHAIN:
         told["chainId"] = elsewhere(told["chainId"])
-    elif part is Part.NONCE:
+    elif part is TamperedPart.NONCE:
         operation = replace(operation, nonce=operation.nonce + 1)
     else:
         operation = _rebuilt(operation, version, _BATCH_CHANGES[part])
@@ -380,17 +380,17 @@ def _units(call: InnerCall) -> int | None:
         return None
 
 
-_BATCH_CHANGES: dict[Part, Callable[[list[InnerCall]], list[InnerCall]]] = {
-    Part.RECIPIENT: _first_to_attacker,
-    Part.AMOUNT: _twice_the_first,
-    Part.CALL: _one_more,
+_BATCH_CHANGES: dict[TamperedPart, Callable[[list[InnerCall]], list[InnerCall]]] = {
+    TamperedPart.RECIPIENT: _first_to_attacker,
+    TamperedPart.AMOUNT: _twice_the_first,
+    TamperedPart.CALL: _one_more,
 }
 
 
 def _operations(fault: ActiveFault[AnswerFault], _: str, answer: WholeAnswer) -> Any:
     if answer.status != 200 or fault.part is None:
         return None
-    return tampered_operations(Part(fault.part), _told(answer))
+    return tampered_operations(TamperedPart(fault.part), _told(answer))
 
 
 SIGNING_FAULTS = {

@@ -24,7 +24,7 @@ Seen = Literal["", "fresh", "stale"]
 
 
 @dataclass(frozen=True)
-class TokenRow:
+class TokenSpec:
     """One token. ``asset`` is its key in ASSETS, None when nothing prices it.
 
     ``verdict`` is what a scan finds: ``benign``, ``warning``, ``malicious`` or the reason why
@@ -54,9 +54,9 @@ class TokenRow:
 _SEEN: dict[str, Seen] = {"": "", "fresh": "fresh", "stale": "stale"}
 
 
-def _token(line: dict[str, str]) -> TokenRow:
+def _token(line: dict[str, str]) -> TokenSpec:
     flags = line["flags"].split()
-    return TokenRow(
+    return TokenSpec(
         chain=line["chain"],
         symbol=line["symbol"],
         name=line["name"],
@@ -77,7 +77,7 @@ def _token(line: dict[str, str]) -> TokenRow:
     )
 
 
-HONEST_ROWS: tuple[TokenRow, ...] = tuple(map(_token, read_table("tokens.tsv")))
+HONEST_ROWS: tuple[TokenSpec, ...] = tuple(map(_token, read_table("tokens.tsv")))
 
 
 FULL = Decimal(1)
@@ -185,10 +185,10 @@ _CHAINS = ("ethereum", "base", "arbitrum", "bsc")
 _SHOWN = frozenset({_MARKUP[2], _CONTROL[4], _HIDDEN[3], _LONG[0]})
 
 
-def _row(position: int, text: str) -> TokenRow:
+def _row(position: int, text: str) -> TokenSpec:
     hostile_symbol = len(text) <= 20
     verdict, seen = _SCANS[position % len(_SCANS)]
-    return TokenRow(
+    return TokenSpec(
         chain=_CHAINS[position % len(_CHAINS)],
         symbol=text if hostile_symbol else f"BAD{position}",
         name=text,
@@ -203,7 +203,7 @@ def _row(position: int, text: str) -> TokenRow:
     )
 
 
-HOSTILE_ROWS: tuple[TokenRow, ...] = tuple(
+HOSTILE_ROWS: tuple[TokenSpec, ...] = tuple(
     _row(position, text) for position, text in enumerate((*_MARKUP, *_CONTROL, *_HIDDEN, *_LONG))
 )
 
@@ -212,24 +212,24 @@ LAST_RANK = 120
 """Of the assets that are held on chains: what is traded less has nobody for its other side."""
 
 
-def swapped_on_chain(row: TokenRow) -> AssetRow | None:
+def swapped_on_chain(row: TokenSpec) -> AssetRow | None:
     """The asset of a token that a pool or a maker of its chain trades; None when nobody does."""
     return pooled(row) or quoted_by_maker(row)
 
 
-def pooled(row: TokenRow) -> AssetRow | None:
+def pooled(row: TokenSpec) -> AssetRow | None:
     """The asset of a token that stands in a pool of its EVM chain, or whose wrapped form does;
     None when it cannot be traded there."""
     return _held(row) if row.chain in EVM_CHAINS else None
 
 
-def quoted_by_maker(row: TokenRow) -> AssetRow | None:
+def quoted_by_maker(row: TokenSpec) -> AssetRow | None:
     """The asset of a token that the maker on Solana holds; None when it does not. Wrapped and
     bridged copies, which exchanges do not take either, are none of its business."""
     return _held(row) if row.chain == CHAIN and row.traded else None
 
 
-def _held(row: TokenRow) -> AssetRow | None:
+def _held(row: TokenSpec) -> AssetRow | None:
     if not row.enabled or row.unverified or row.asset is None:
         return None
     asset = ASSETS[row.asset]

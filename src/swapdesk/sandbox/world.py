@@ -19,7 +19,7 @@ from swapdesk.sandbox.token_rows import (
     HONEST_ROWS,
     HOSTILE_ROWS,
     AssetRow,
-    TokenRow,
+    TokenSpec,
     swapped_on_chain,
 )
 from swapdesk.sandbox.venue_rows import VENUE_ROWS, VenueRow
@@ -42,7 +42,7 @@ class WorldToken:
     """A token with what the simulation knows beyond the catalogue."""
 
     token_id: str
-    row: TokenRow
+    row: TokenSpec
     chain: ChainRow
     asset: AssetRow | None
     address: str | None
@@ -68,7 +68,7 @@ def chains_by_name() -> dict[str, ChainRow]:
     return {row.short_name: row for row in CHAIN_ROWS}
 
 
-def _address_of(row: TokenRow, chain: ChainRow) -> str | None:
+def _address_of(row: TokenSpec, chain: ChainRow) -> str | None:
     if row.native:
         return None
     return row.address or derive_contract(chain, seed_bytes("contract", row.chain, row.name))
@@ -91,7 +91,7 @@ def world_tokens() -> dict[str, WorldToken]:
     return tokens
 
 
-def rows_by_id() -> dict[str, TokenRow]:
+def rows_by_id() -> dict[str, TokenSpec]:
     """What is known of every token beyond the catalogue, by token id."""
     return {token.token_id: token.row for token in world_tokens().values()}
 

@@ -20,7 +20,7 @@ from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.outgoing_writes import PaidBefore
 from swapdesk.sandbox.bundle_faults import BUNDLE_FAULTS
 from swapdesk.sandbox.faults import ActiveFault
-from swapdesk.sandbox.tampering import SERVICE_FAULTS, Part
+from swapdesk.sandbox.tampering import SERVICE_FAULTS, TamperedPart
 from swapdesk.wire.multi import MultiSubmitRequest
 from swapdesk.wire.orders import LegStatus
 
@@ -239,17 +239,17 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
 
 
 TAMPERED = {
-    Part.RECIPIENT: "BUNDLE_RECIPIENT_DIFFERS",
-    Part.AMOUNT: "BUNDLE_AMOUNT_DIFFERS",
-    Part.CALL: "BUNDLE_CALLS_DIFFER",
-    Part.NONCE: "OPERATION_NONCE",
-    Part.ENTRY_POINT: "ENTRY_POINT_UNKNOWN",
-    Part.CHAIN: "CHAIN_ID_DIFFERS",
+    TamperedPart.RECIPIENT: "BUNDLE_RECIPIENT_DIFFERS",
+    TamperedPart.AMOUNT: "BUNDLE_AMOUNT_DIFFERS",
+    TamperedPart.CALL: "BUNDLE_CALLS_DIFFER",
+    TamperedPart.NONCE: "OPERATION_NONCE",
+    TamperedPart.ENTRY_POINT: "ENTRY_POINT_UNKNOWN",
+    TamperedPart.CHAIN: "CHAIN_ID_DIFFERS",
 }
 
 
-@pytest.mark.parametrize("part", Part)
-async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: Part) -> None:
+@pytest.mark.parametrize("part", TamperedPart)
+async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: TamperedPart) -> None:
     batch = f"b3{part.value.replace('_', '')}"
     await someone.created(batch, ("USDC", "25"), ("USDC", "35"))
     fault = ActiveFault(

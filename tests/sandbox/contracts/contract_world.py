@@ -21,8 +21,8 @@ from web3.logs import DISCARD
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.evm_world.genesis import Accounts, token_storage
-from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
+from swapdesk.sandbox.evm_world.genesis import TokenAccounts, token_storage
+from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 COINS = 10**24
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
@@ -65,11 +65,16 @@ class Bench:
         contract: TokenContract,
         symbol: str,
         decimals: int,
-        accounts: Accounts,
+        accounts: TokenAccounts,
     ) -> None:
         held = accounts.held
         storage = token_storage(contract, symbol, decimals, held, accounts)
-        self.put(address, contract.kind, storage, held if contract.kind == Kind.WRAPPED else 0)
+        self.put(
+            address,
+            contract.kind,
+            storage,
+            held if contract.kind == TokenContractKind.WRAPPED else 0,
+        )
 
     def open(self) -> Bench:
         state: dict[bytes, dict[str, Any]] = {

@@ -20,8 +20,8 @@ from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.packing import pack
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
-from swapdesk.sandbox.evm_world.genesis import Accounts, account_places
-from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
+from swapdesk.sandbox.evm_world.genesis import TokenAccounts, account_places
+from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 DOLLAR = place(0)
 HELD = 10**9
@@ -34,8 +34,8 @@ def bench_with(*owners: LocalAccount) -> Bench:
     bench = Bench()
     for each in account_places():
         bench.put(each.address, each.artefact, each.storage)
-    accounts = Accounts({account_address(one.address): HELD for one in owners})
-    bench.put_token(DOLLAR, TokenContract(Kind.TOKEN, "Dollar"), "USD", 6, accounts)
+    accounts = TokenAccounts({account_address(one.address): HELD for one in owners})
+    bench.put_token(DOLLAR, TokenContract(TokenContractKind.TOKEN, "Dollar"), "USD", 6, accounts)
     return bench.open()
 
 

@@ -19,8 +19,8 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
-from swapdesk.sandbox.evm_world.genesis import Accounts
-from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
+from swapdesk.sandbox.evm_world.genesis import TokenAccounts
+from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
 ENDLESS = (1 << 160) - 1
@@ -33,9 +33,11 @@ PERMISSIONS = "address token,uint256 amount"
 @pytest.fixture(scope="module")
 def opened() -> Bench:
     bench = Bench()
-    accounts = Accounts({ALICE.address: 10**6})
+    accounts = TokenAccounts({ALICE.address: 10**6})
     accounts.allowed[ALICE.address, PERMIT2] = UNLIMITED
-    bench.put_token(TOKEN, TokenContract(Kind.TETHER, "Tether USD"), "USDT", 6, accounts)
+    bench.put_token(
+        TOKEN, TokenContract(TokenContractKind.TETHER, "Tether USD"), "USDT", 6, accounts
+    )
     bench.put(PERMIT2, "Permit2", {})
     bench.put(MULTICALL3, "Multicall", {})
     return bench.open()

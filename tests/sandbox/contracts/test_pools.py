@@ -22,24 +22,24 @@ from sandbox.contracts.contract_world import (
     signed,
 )
 from swapdesk.sandbox.evm_world.genesis import (
-    Accounts,
+    TokenAccounts,
     addresses_storage,
     pool_storage,
     router_storage,
 )
-from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
+from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 from swapdesk.sandbox.evm_world.sync_plan import MOST_STEPS, amount_out, amount_to
 
 UNLIMITED = (1 << 256) - 1
 COIN, DOLLAR, TETHER, LINK = (place(number) for number in range(4))
 COIN_DOLLAR, COIN_TETHER, LINK_COIN = (place(number) for number in range(10, 13))
 ROUTER, PERMIT_ROUTER, ARBITRAGE = (place(number) for number in range(20, 23))
-USDC = TokenContract(Kind.DOLLAR, "USD Coin", "2")
+USDC = TokenContract(TokenContractKind.DOLLAR, "USD Coin", "2")
 TOKENS = {
-    COIN: (TokenContract(Kind.WRAPPED, "Wrapped Ether"), "WETH", 18),
+    COIN: (TokenContract(TokenContractKind.WRAPPED, "Wrapped Ether"), "WETH", 18),
     DOLLAR: (USDC, "USDC", 6),
-    TETHER: (TokenContract(Kind.TETHER, "Tether USD"), "USDT", 6),
-    LINK: (TokenContract(Kind.TOKEN, "Chainlink"), "LINK", 18),
+    TETHER: (TokenContract(TokenContractKind.TETHER, "Tether USD"), "USDT", 6),
+    LINK: (TokenContract(TokenContractKind.TOKEN, "Chainlink"), "LINK", 18),
 }
 ETHER, DOLLARS = 10**18, 10**6
 POOLS = {
@@ -55,7 +55,7 @@ FATHOM = [(COIN, DOLLAR, COIN_DOLLAR), (LINK, COIN, LINK_COIN)]
 def opened() -> Bench:
     bench = Bench()
     for address, (contract, symbol, decimals) in TOKENS.items():
-        accounts = Accounts()
+        accounts = TokenAccounts()
         for pool, (token0, token1, reserve0, reserve1, _) in POOLS.items():
             for token, reserve in ((token0, reserve0), (token1, reserve1)):
                 if token == address:

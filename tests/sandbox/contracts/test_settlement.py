@@ -22,13 +22,13 @@ from sandbox.contracts.contract_world import (
     typed,
 )
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.sandbox.evm_world.genesis import Accounts, addresses_storage
-from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
+from swapdesk.sandbox.evm_world.genesis import TokenAccounts, addresses_storage
+from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
 DOLLAR, LINK, TETHER = (place(number) for number in range(3))
 SETTLEMENT, PORTAL = (place(number) for number in range(10, 12))
-USDC = TokenContract(Kind.DOLLAR, "USD Coin", "2")
+USDC = TokenContract(TokenContractKind.DOLLAR, "USD Coin", "2")
 SOLVER = RELAYER = KEEPER
 NO_PERMIT = (0, 0, 0, b"\0" * 32, b"\0" * 32)
 ORDER_TYPE = (
@@ -43,10 +43,10 @@ def opened() -> Bench:
     bench = Bench()
     for address, contract, symbol in (
         (DOLLAR, USDC, "USDC"),
-        (LINK, TokenContract(Kind.TOKEN, "Chainlink"), "LINK"),
-        (TETHER, TokenContract(Kind.TETHER, "Tether USD"), "USDT"),
+        (LINK, TokenContract(TokenContractKind.TOKEN, "Chainlink"), "LINK"),
+        (TETHER, TokenContract(TokenContractKind.TETHER, "Tether USD"), "USDT"),
     ):
-        accounts = Accounts({ALICE.address: 10**6, SOLVER.address: 10**6})
+        accounts = TokenAccounts({ALICE.address: 10**6, SOLVER.address: 10**6})
         accounts.allowed[SOLVER.address, SETTLEMENT] = UNLIMITED
         accounts.allowed[RELAYER.address, PORTAL] = UNLIMITED
         bench.put_token(address, contract, symbol, 6, accounts)

@@ -20,19 +20,19 @@ from sandbox.contracts.contract_world import (
     signed,
     typed,
 )
-from swapdesk.sandbox.evm_world.genesis import Accounts
-from swapdesk.sandbox.evm_world.pools import Kind, TokenContract
+from swapdesk.sandbox.evm_world.genesis import TokenAccounts
+from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 
 UNLIMITED = (1 << 256) - 1
 ZERO = "0x" + "00" * 20
 PLAIN, PERMIT, DOLLAR, TETHER, WRAPPED = (place(number) for number in range(5))
 LONG_NAME = "The Extraordinarily Long Named Token of the Society for the Preservation of Names"
 CONTRACTS = {
-    PLAIN: (TokenContract(Kind.TOKEN, LONG_NAME), "LONG", 0),
-    PERMIT: (TokenContract(Kind.PERMIT, "Aave Token", "1"), "AAVE", 18),
-    DOLLAR: (TokenContract(Kind.DOLLAR, "USD Coin", "2"), "USDC", 6),
-    TETHER: (TokenContract(Kind.TETHER, "Tether USD"), "USDT", 6),
-    WRAPPED: (TokenContract(Kind.WRAPPED, "Wrapped Ether"), "WETH", 18),
+    PLAIN: (TokenContract(TokenContractKind.TOKEN, LONG_NAME), "LONG", 0),
+    PERMIT: (TokenContract(TokenContractKind.PERMIT, "Aave Token", "1"), "AAVE", 18),
+    DOLLAR: (TokenContract(TokenContractKind.DOLLAR, "USD Coin", "2"), "USDC", 6),
+    TETHER: (TokenContract(TokenContractKind.TETHER, "Tether USD"), "USDT", 6),
+    WRAPPED: (TokenContract(TokenContractKind.WRAPPED, "Wrapped Ether"), "WETH", 18),
 }
 HELD = 10**9
 
@@ -41,7 +41,7 @@ HELD = 10**9
 def opened() -> Bench:
     bench = Bench()
     for address, (contract, symbol, decimals) in CONTRACTS.items():
-        accounts = Accounts({ALICE.address: HELD})
+        accounts = TokenAccounts({ALICE.address: HELD})
         accounts.allowed[ALICE.address, CAROL.address] = UNLIMITED
         bench.put_token(address, contract, symbol, decimals, accounts)
     return bench.open()

@@ -31,7 +31,7 @@ from swapdesk.chain.user_operation.hashing import user_operation_hash
 from swapdesk.chain.user_operation.operation import Paymaster, UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
-from swapdesk.sandbox.node.evm.bundler.rows import NonceTaken, OperationRows, State
+from swapdesk.sandbox.node.evm.bundler.rows import OperationNonceTaken, OperationRows, State
 from swapdesk.service.bundling.bundler import BundleRefused, OperationPayment
 from wallet.signing import CHAIN_ID
 
@@ -389,12 +389,12 @@ async def test_an_operation_goes_into_one_bundle(tmp_path: Path) -> None:
 async def test_of_a_nonce_one_operation_waits(tmp_path: Path) -> None:
     rows = _rows(tmp_path)
     rows.accept(CHAIN, b"\1" * 32, OPERATION)
-    with pytest.raises(NonceTaken):
+    with pytest.raises(OperationNonceTaken):
         rows.accept(CHAIN, b"\2" * 32, OPERATION)
     rows.accept(CHAIN, b"\2" * 32, OPERATION, replaces=b"\1" * 32)
     assert [row.hash for row in rows.waiting(CHAIN)] == [b"\2" * 32]
     assert rows.bundle(CHAIN, b"a" * 32, b"raw", [b"\2" * 32])
     # What was sent gives way to nothing.
-    with pytest.raises(NonceTaken):
+    with pytest.raises(OperationNonceTaken):
         rows.accept(CHAIN, b"\3" * 32, OPERATION, replaces=b"\2" * 32)
     rows.close()

@@ -17,7 +17,7 @@ from web3 import Web3
 
 from sandbox.evm.evm_world import stranger
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.node.evm.chain import Beat, Chain
+from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.index import Index
 from swapdesk.sandbox.node.evm.mempool import read_candidate
@@ -67,7 +67,7 @@ def test_receipts_gas_and_state_are_equal(tmp_path: Path) -> None:
     terms = dataclasses.replace(chain_terms()["base"], chain_id=ETH_TESTER_CHAIN)
     genesis = Genesis({bytes.fromhex(signer.address[2:]): Allocation(balance=10**21)})
     path = tmp_path / "chain.db"
-    chain = Chain(path, terms, genesis, Beat(1_700_000_000, 0), SystemClock())
+    chain = EvmChain(path, terms, genesis, Beat(1_700_000_000, 0), SystemClock())
     index = Index(path)
 
     created = ""

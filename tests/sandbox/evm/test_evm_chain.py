@@ -17,14 +17,14 @@ from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.node.evm import chain as chain_module
 from swapdesk.sandbox.node.evm.call_request import CallRequest
-from swapdesk.sandbox.node.evm.calls import Caller
-from swapdesk.sandbox.node.evm.chain import AHEAD_SECONDS, Beat, Chain
+from swapdesk.sandbox.node.evm.calls import CallExecutor
+from swapdesk.sandbox.node.evm.chain import AHEAD_SECONDS, Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.index import Index
-from swapdesk.sandbox.node.evm.machine import Machine
+from swapdesk.sandbox.node.evm.machine import EvmMachine
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
 from swapdesk.sandbox.node.evm.problem import Problem
-from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.evm.state_trie import read_account
 from swapdesk.sandbox.node.evm.storage import unpacked
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
@@ -41,16 +41,16 @@ def opened(
     clock: Clock | None = None,
     ids: ChainIds = "sandbox",
     mark: bytes | None = None,
-) -> Chain:
+) -> EvmChain:
     terms = chain_terms(ids)["base"]
     first = bare_genesis()
     genesis = Genesis(
         {**first.accounts, ENDLESS: Allocation(code=LOOP)}, first.mark if mark is None else mark
     )
-    return Chain(directory / "base.db", terms, genesis, Beat(NOW, 0), clock or SystemClock())
+    return EvmChain(directory / "base.db", terms, genesis, Beat(NOW, 0), clock or SystemClock())
 
 
-def transfer(chain: Chain, nonce: int, **changed: Any) -> Candidate:
+def transfer(chain: EvmChain, nonce: int, **changed: Any) -> Candidate:
     fields = {
         "chainId": chain.terms.chain_id,
         "nonce": nonce,
@@ -64,7 +64,7 @@ def transfer(chain: Chain, nonce: int, **changed: Any) -> Candidate:
     return read_candidate(bytes(faucet().sign_transaction(fields).raw_transaction), chain.terms)
 
 
-def balance(chain: Chain, number: int = 7) -> int:
+def balance(chain: EvmChain, number: int = 7) -> int:
     address = bytes.fromhex(stranger(number).address[2:])
     return int(read_account(chain.state, chain.head.header.state_root, address).balance)
 
@@ -89,9 +89,9 @@ def test_what_runs_too_long_is_dropped_and_the_rest_is_mined(tmp_path: Path) -> 
 
 def test_a_call_that_runs_too_long_is_ended(tmp_path: Path) -> None:
     chain = opened(tmp_path)
-    machine = Machine(chain.terms, AtomicDB(chain.state), lambda _: None)
+    machine = EvmMachine(chain.terms, AtomicDB(chain.state), lambda _: None)
     with pytest.raises(Problem, match="execution aborted"):
-        Caller(machine, hurried()).call(chain.head.header, CallRequest(to=ENDLESS))
+        CallExecutor(machine, hurried()).call(chain.head.header, CallRequest(to=ENDLESS))
     chain.close()
 
 
@@ -105,7 +105,7 @@ def test_a_contract_that_calls_itself_ends_like_any_other(tmp_path: Path) -> Non
     first = bare_genesis()
     accounts = {**first.accounts, ENDLESS: Allocation(code=itself)}
     genesis = Genesis(accounts, first.mark)
-    chain = Chain(path / "base.db", terms, genesis, Beat(NOW, 0), SystemClock())
+    chain = EvmChain(path / "base.db", terms, genesis, Beat(NOW, 0), SystemClock())
     deep = transfer(chain, 0, to="0x" + ENDLESS.hex(), value=0, gas=29_000_000)
     with ThreadPoolExecutor(1) as thread:
         mined = thread.submit(chain.mine, [deep], Beat(NOW + 1, 1)).result()
@@ -221,10 +221,10 @@ def test_old_state_goes_and_everything_new_stays(
     ],
 )
 def test_another_world_is_refused(
-    tmp_path: Path, other: Callable[[Path], Chain], words: str
+    tmp_path: Path, other: Callable[[Path], EvmChain], words: str
 ) -> None:
     opened(tmp_path).close()
-    with pytest.raises(OtherChain, match=words):
+    with pytest.raises(ChainFileMismatch, match=words):
         other(tmp_path)
 
 

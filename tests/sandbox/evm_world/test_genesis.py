@@ -18,7 +18,7 @@ from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
     WRAPPED_NATIVE,
-    Kind,
+    TokenContractKind,
     address_of,
     asset_of,
     contract_of,
@@ -87,7 +87,7 @@ def test_what_is_held_of_a_token_is_what_there_is(chain: str) -> None:
         )
         coins = contracts(chain)[octets(address)].balance
         supply = word(chain, address, kind, "ledger.totalSupply")
-        assert held == (coins if kind == Kind.WRAPPED else supply) > 0
+        assert held == (coins if kind == TokenContractKind.WRAPPED else supply) > 0
         assert word(chain, address, kind, "ledger.balanceOf", PARTIES.treasury) > 0
 
 
@@ -165,25 +165,25 @@ def test_solver_and_relayer_may_pay_what_they_hold() -> None:
 
 
 def test_kinds_of_well_known_tokens() -> None:
-    def kind(chain: str, symbol: str) -> tuple[Kind, str, str]:
+    def kind(chain: str, symbol: str) -> tuple[TokenContractKind, str, str]:
         found = contract_of(find_token(chain, symbol))
         return found.kind, found.name, found.version
 
-    assert kind("base", "USDC") == (Kind.DOLLAR, "USD Coin", "2")
-    assert kind("bsc", "USDC") == (Kind.TOKEN, "USD Coin", "")
-    assert kind("ethereum", "USDT") == (Kind.TETHER, "Tether USD", "")
-    assert kind("arbitrum", "USDT") == (Kind.TOKEN, "Tether USD", "")
-    assert kind("ethereum", "AAVE") == (Kind.PERMIT, "Aave Token", "1")
-    assert kind("polygon", "WPOL")[0] == Kind.WRAPPED
+    assert kind("base", "USDC") == (TokenContractKind.DOLLAR, "USD Coin", "2")
+    assert kind("bsc", "USDC") == (TokenContractKind.TOKEN, "USD Coin", "")
+    assert kind("ethereum", "USDT") == (TokenContractKind.TETHER, "Tether USD", "")
+    assert kind("arbitrum", "USDT") == (TokenContractKind.TOKEN, "Tether USD", "")
+    assert kind("ethereum", "AAVE") == (TokenContractKind.PERMIT, "Aave Token", "1")
+    assert kind("polygon", "WPOL")[0] == TokenContractKind.WRAPPED
     # In Polygon's life it is a token like any other.
-    assert kind("polygon", "WETH")[0] == Kind.TOKEN
+    assert kind("polygon", "WETH")[0] == TokenContractKind.TOKEN
     false = [
         token
         for token in world_tokens().values()
         if token.row.verdict == "malicious" and token.address and token.row.chain in EVM_CHAINS
     ]
     assert len(false) > 5
-    assert {contract_of(token).kind for token in false} == {Kind.TOKEN}
+    assert {contract_of(token).kind for token in false} == {TokenContractKind.TOKEN}
 
 
 def test_the_catalogue_says_dex_exactly_of_what_is_traded_on_a_chain() -> None:

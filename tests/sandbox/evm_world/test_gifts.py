@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from swapdesk.chain.rpc.methods import Method
-from swapdesk.sandbox.faucet import NotPayable, gift_of
+from swapdesk.sandbox.faucet import FaucetRefusal, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
 
 ADDRESS = "0x" + "5a" * 20
@@ -67,6 +67,6 @@ def test_a_namesake_is_given_by_its_contract_alone() -> None:
 def test_what_is_not_given_says_which_input_is_wrong(
     chain: str, address: str, token: str | None, amount: str, field: str
 ) -> None:
-    with pytest.raises(NotPayable) as refused:
+    with pytest.raises(FaucetRefusal) as refused:
         gift_of(chain, address, token, Decimal(amount))
     assert refused.value.field == field

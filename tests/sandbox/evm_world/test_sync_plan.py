@@ -13,7 +13,7 @@ from swapdesk.sandbox.evm_world.sync_plan import (
     BAND,
     MOST_STEPS,
     PoolState,
-    Step,
+    PoolSwap,
     amount_out,
     deviation,
     market_ratio,
@@ -31,7 +31,7 @@ def at_genesis(pool: Pool) -> PoolState:
     return PoolState(pool, *pool.reserves)
 
 
-def moved(state: PoolState, step: Step) -> PoolState:
+def moved(state: PoolState, step: PoolSwap) -> PoolState:
     """As the contract moves it."""
     pool = state.pool
     assert step.pool == pool.address

@@ -41,7 +41,7 @@ from swapdesk.chain.solana.instructions import (
     TransferChecked,
 )
 from swapdesk.chain.solana.programs import LOADERS, TOKEN, token_account
-from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.genesis import catalogue_mints
 
@@ -464,7 +464,7 @@ async def test_another_key_or_world_is_refused(tmp_path: Path) -> None:
         first = await world.client.genesis_hash()
     async with running(tmp_path.parent / f"{tmp_path.name}-other", key=KEY[::-1]) as world:
         assert await world.client.genesis_hash() != first
-    with pytest.raises(OtherChain, match="other tokens or keys"):
+    with pytest.raises(ChainFileMismatch, match="other tokens or keys"):
         SolanaEmbedding(tmp_path, KEY[::-1], now_ms=StandingTime(), faults=world.faults)
 
 

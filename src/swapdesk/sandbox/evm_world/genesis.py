@@ -23,8 +23,8 @@ from swapdesk.sandbox.contracts.slots import Storage, entry, number, text
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
-    Kind,
     TokenContract,
+    TokenContractKind,
     address_of,
     contract_of,
     pools_of,
@@ -40,7 +40,7 @@ from swapdesk.sandbox.world import WorldToken, seed_bytes, world_tokens
 
 
 @dataclass
-class Accounts:
+class TokenAccounts:
     """The accounts of one token: units by holder, and what holders allow to spenders."""
 
     units: dict[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Accounts:
 
 
 def token_storage(
-    contract: TokenContract, symbol: str, decimals: int, supply: int, accounts: Accounts
+    contract: TokenContract, symbol: str, decimals: int, supply: int, accounts: TokenAccounts
 ) -> Storage:
     """A token of any kind. The supply of a wrapped coin is the coin it holds, not a word."""
     variables = artefact(contract.kind).variables
@@ -64,7 +64,7 @@ def token_storage(
         **text(variables["ledger.symbol"].slot, symbol),
         variables["ledger.decimals"].slot: decimals,
     }
-    if contract.kind != Kind.WRAPPED:
+    if contract.kind != TokenContractKind.WRAPPED:
         storage[variables["ledger.totalSupply"].slot] = supply
     if contract.kind.takes_permits:
         storage.update(text(variables["permits.version"].slot, contract.version))
@@ -261,10 +261,10 @@ class _Wallets(dict[str, str]):
 
 def _accounts(
     token: WorldToken, pooled: list[tuple[str, int]], parties: Parties, wallets: _Wallets
-) -> Accounts:
+) -> TokenAccounts:
     """Who holds a token in block 0. Of what circulates the treasury has what nobody else holds;
     what the exchanges trade with comes on top, as their books have it."""
-    accounts = Accounts()
+    accounts = TokenAccounts()
     for pool, units in pooled:
         accounts.give(pool, units)
         accounts.give(ARBITRAGE, _KEEPER_TIMES * units)
@@ -293,7 +293,7 @@ def _supply(token: WorldToken) -> int:
 
 
 def _treasury(token: WorldToken, held: int) -> int:
-    if contract_of(token).kind == Kind.WRAPPED:
+    if contract_of(token).kind == TokenContractKind.WRAPPED:
         return int(_WRAPPED * 10**token.row.decimals)
     left = _supply(token) - held
     if left <= 0:
@@ -301,10 +301,10 @@ def _treasury(token: WorldToken, held: int) -> int:
     return left
 
 
-def _token(token: WorldToken, accounts: Accounts) -> Place:
+def _token(token: WorldToken, accounts: TokenAccounts) -> Place:
     contract = contract_of(token)
     storage = token_storage(contract, token.row.symbol, token.row.decimals, accounts.held, accounts)
-    coins = accounts.held if contract.kind == Kind.WRAPPED else 0
+    coins = accounts.held if contract.kind == TokenContractKind.WRAPPED else 0
     return Place(address_of(token), contract.kind, storage, coins)
 
 

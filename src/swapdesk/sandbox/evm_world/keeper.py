@@ -20,7 +20,7 @@ from swapdesk.sandbox.contracts.slots import entry
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE
 from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, contract_of, pools_of
 from swapdesk.sandbox.evm_world.sandbox_accounts import KEEPER, TREASURY
-from swapdesk.sandbox.evm_world.sync_plan import PoolState, Step, plan
+from swapdesk.sandbox.evm_world.sync_plan import PoolState, PoolSwap, plan
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
@@ -191,7 +191,7 @@ def _balance_slot(token: WorldToken) -> int:
     return entry(variables["ledger.balanceOf"].slot, ARBITRAGE)
 
 
-def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[Step]:
+def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[PoolSwap]:
     root = bytes(watched.live.head.header.state_root)
     if root != watched.root:
         watched.states = [_state(watched.live, root, pool) for pool in watched.pools]

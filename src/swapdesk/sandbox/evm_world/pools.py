@@ -22,7 +22,7 @@ from swapdesk.sandbox.token_rows import AssetRow, pooled
 from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes, world_tokens
 
 
-class Kind(StrEnum):
+class TokenContractKind(StrEnum):
     """The contracts a token may have; the value is the artefact's name."""
 
     TOKEN = "Token"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
     @property
     def takes_permits(self) -> bool:
-        return self in (Kind.PERMIT, Kind.DOLLAR)
+        return self in (TokenContractKind.PERMIT, TokenContractKind.DOLLAR)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TokenContract:
     """``name`` and ``version`` are those of the contract; ``version`` is empty where the
     contract has no domain."""
 
-    kind: Kind
+    kind: TokenContractKind
     name: str
     version: str = ""
 
@@ -57,11 +57,11 @@ WRAPPED_NATIVE = {
 
 
 def _dollar(name: str, version: str = "2") -> TokenContract:
-    return TokenContract(Kind.DOLLAR, name, version)
+    return TokenContract(TokenContractKind.DOLLAR, name, version)
 
 
 def _permit(name: str, version: str = "1") -> TokenContract:
-    return TokenContract(Kind.PERMIT, name, version)
+    return TokenContract(TokenContractKind.PERMIT, name, version)
 
 
 _KNOWN: dict[tuple[str, str], TokenContract] = {
@@ -75,7 +75,7 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
     ("ethereum", "cbBTC"): _dollar("Coinbase Wrapped BTC"),
     ("base", "cbBTC"): _dollar("Coinbase Wrapped BTC"),
     ("ethereum", "PYUSD"): _dollar("PayPal USD", "1"),
-    ("ethereum", "USDT"): TokenContract(Kind.TETHER, "Tether USD"),
+    ("ethereum", "USDT"): TokenContract(TokenContractKind.TETHER, "Tether USD"),
     ("arbitrum", "USDC.e"): _permit("USD Coin (Arb1)"),
     ("ethereum", "wstETH"): _permit("Wrapped liquid staked Ether 2.0"),
     ("ethereum", "stETH"): _permit("Liquid staked Ether 2.0", "2"),
@@ -102,11 +102,11 @@ def contract_of(token: WorldToken) -> TokenContract:
     row = token.row
     if row.address is not None:
         if WRAPPED_NATIVE.get(row.chain) == row.symbol:
-            return TokenContract(Kind.WRAPPED, row.name)
+            return TokenContract(TokenContractKind.WRAPPED, row.name)
         known = _KNOWN.get((row.chain, row.symbol))
         if known is not None:
             return known
-    return TokenContract(Kind.TOKEN, row.name)
+    return TokenContract(TokenContractKind.TOKEN, row.name)
 
 
 BASALT, FATHOM = "ba", "fa"

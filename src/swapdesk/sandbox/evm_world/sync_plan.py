@@ -53,7 +53,7 @@ class PoolState:
 
 
 @dataclass(frozen=True)
-class Step:
+class PoolSwap:
     """``amount`` units of ``token_in`` are swapped in the pool at ``pool``."""
 
     pool: str
@@ -73,7 +73,7 @@ def deviation(reserve0: int, reserve1: int, ratio: Fraction) -> Fraction:
 
 def plan(
     states: Iterable[PoolState], prices: Mapping[str, Decimal], held: Mapping[str, int]
-) -> list[Step]:
+) -> list[PoolSwap]:
     """The steps that bring pools outside the band back to the market, the furthest first.
 
     ``prices`` are dollars by asset, ``held`` what the keeper's contract has by token contract: a
@@ -89,7 +89,7 @@ def plan(
     ]
     off = [each for each in off if each[0] > BAND]
     off.sort(key=lambda each: (-each[0], each[1].pool.address))
-    steps: list[Step] = []
+    steps: list[PoolSwap] = []
     for distance, state, ratio in off:
         if len(steps) == MOST_STEPS:
             break
@@ -102,7 +102,7 @@ def plan(
 
 def _step(
     state: PoolState, ratio: Fraction, distance: Fraction, left: Mapping[str, int]
-) -> Step | None:
+) -> PoolSwap | None:
     pool, fee = state.pool, state.pool.fee
     forward = Fraction(state.reserve0, state.reserve1) < ratio
     reserves = (state.reserve0, state.reserve1)
@@ -115,7 +115,7 @@ def _step(
     after = (x + amount, y - paid) if forward else (y - paid, x + amount)
     if deviation(*after, ratio) >= distance:
         return None
-    return Step(pool.address, token, amount)
+    return PoolSwap(pool.address, token, amount)
 
 
 def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:

@@ -24,7 +24,7 @@ from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.issued_world import OtherWorld
@@ -32,7 +32,7 @@ from swapdesk.sandbox.node.node import Node, NodeApp, OtherSeed
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
 from swapdesk.sandbox.parent_watch import announce, read_orders, stop_on_end
-from swapdesk.sandbox.partner_keys import KeyRefused, load_key
+from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 
 TICK_SECONDS = 0.1
 DATABASE = "node.db"
@@ -60,7 +60,7 @@ async def _run(orders: dict[str, Any]) -> int:
             speed=None if speed is None else Decimal(str(speed)),
             embedded={**wallets, solana_wallets.name: solana_wallets},
         )
-    except (OtherSeed, OtherRelease, OtherWorld, KeyRefused) as other:
+    except (OtherSeed, OtherRelease, OtherWorld, SandboxKeyRefused) as other:
         announce({"refused": str(other)})
         return 2
     try:
@@ -76,7 +76,7 @@ async def _run(orders: dict[str, Any]) -> int:
             faults=node.chain_faults,
             market=Market(node.seed),
         )
-    except OtherChain as other:
+    except ChainFileMismatch as other:
         announce({"refused": str(other)})
         node.close()
         return 2

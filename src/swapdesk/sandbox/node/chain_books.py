@@ -16,9 +16,9 @@ import sqlite3
 from dataclasses import dataclass
 
 from swapdesk.sandbox.node.account_rows import AccountRows
-from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
+from swapdesk.sandbox.node.chain_wallets import ChainWallets, IncomingPayment
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import FINAL_DEPTH, Ledger, Payment, Transfer
+from swapdesk.sandbox.node.ledger import FINAL_DEPTH, Ledger, LedgerPayment, LedgerTransfer
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.world import chains_by_name, world_tokens
 from swapdesk.wire.orders import LegStatus
@@ -80,7 +80,7 @@ class Crediting:
         self._ledger = ledger
         self._rows = rows
 
-    def credit(self, transfer: Transfer, at: Moment, deposit: str | None = None) -> None:
+    def credit(self, transfer: LedgerTransfer, at: Moment, deposit: str | None = None) -> None:
         """A transfer reached a deposit address. Without the right tag nobody is credited.
 
         ``deposit`` tells several payments of one transaction apart.
@@ -267,7 +267,7 @@ class ChainBooks:
 
     # Deposits
 
-    def _paid(self, chain: str, arrival: Arrival) -> sqlite3.Row | None:
+    def _paid(self, chain: str, arrival: IncomingPayment) -> sqlite3.Row | None:
         """The account whose token arrived at its address."""
         row = self._rows.by_deposit(chain, arrival.receiver, None)
         if row is None:
@@ -280,7 +280,7 @@ class ChainBooks:
         )
         return row if same and arrival.units > 0 else None
 
-    def _credit(self, row: sqlite3.Row, arrival: Arrival) -> None:
+    def _credit(self, row: sqlite3.Row, arrival: IncomingPayment) -> None:
         here = self._clock.moment()
         token = world_tokens()[row["token_in"]]
         name = _deposit_id(arrival)
@@ -319,7 +319,7 @@ class ChainBooks:
 
     # Payments
 
-    def _place(self, payment: Payment, wallets: ChainWallets, height: int) -> None:
+    def _place(self, payment: LedgerPayment, wallets: ChainWallets, height: int) -> None:
         """Note where a payment is; a payout that is in a block is paid (one confirmation).
 
         One that moved nothing might yet do so after a reorganisation: it is given up, and may be
@@ -338,7 +338,7 @@ class ChainBooks:
         logger.warning("the payment %s on %s moved nothing", payment.hash, payment.chain)
         self._bounce(payment)
 
-    def _expired(self, payment: Payment, wallets: ChainWallets) -> None:
+    def _expired(self, payment: LedgerPayment, wallets: ChainWallets) -> None:
         """Its last height has passed: in no block it can never be executed, so that another
         signature pays once. What the chain would not execute is not asked of it again."""
         if wallets.mined(payment.hash) is not None:
@@ -355,12 +355,12 @@ class ChainBooks:
             self._bounce(payment)
         logger.warning("%s does not execute the payment %s", payment.chain, payment.hash)
 
-    def _bounce(self, payment: Payment) -> None:
+    def _bounce(self, payment: LedgerPayment) -> None:
         self._ends.bounced(payment.cause)
         self._ledger.bounce(payment.cause)
 
 
-def _deposit_id(arrival: Arrival) -> str:
+def _deposit_id(arrival: IncomingPayment) -> str:
     return arrival.hash if arrival.position < 0 else f"{arrival.hash}#{arrival.position}"
 
 

@@ -24,7 +24,7 @@ class SignedPayment:
 
 
 @dataclass(frozen=True)
-class Arrival:
+class IncomingPayment:
     """A payment in a block. ``position`` tells payments of one transaction apart; ``token`` is
     the contract (mint on Solana), None for the coin; ``seconds`` is the block's time."""
 
@@ -39,7 +39,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Mined:
+class Inclusion:
     """Where a transaction is, and whether it did what it was to do."""
 
     height: int
@@ -79,7 +79,7 @@ class ChainWallets(Protocol):
     def submit(self, raw: bytes) -> None:
         """Hand in a payment; the same one any number of times."""
 
-    def mined(self, transaction_hash: str) -> Mined | None:
+    def mined(self, transaction_hash: str) -> Inclusion | None:
         """None while it is in no block."""
 
     def refusal(self, transaction_hash: str) -> str | None:
@@ -95,5 +95,5 @@ class ChainWallets(Protocol):
     def mark(self, height: int) -> str:
         """What tells a block from another one of the same height; empty when there is none."""
 
-    def arrivals(self, first: int, last: int) -> Iterable[Arrival]:
+    def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Every payment in these blocks, in their order."""

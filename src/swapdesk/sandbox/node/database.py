@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
-from swapdesk.sandbox.node.world_clock import Moment, Pace
+from swapdesk.sandbox.node.world_clock import ClockRecord, Moment
 
 VERSION = 4
 
@@ -119,16 +119,16 @@ class Database:
     def put(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
-    def load_pace(self) -> Pace | None:
+    def load_pace(self) -> ClockRecord | None:
         text = self.get("pace")
         if text is None:
             return None
         offset, speed, now, world, genesis, latest = text.split()
-        return Pace(
+        return ClockRecord(
             int(offset), Decimal(speed), Moment(int(now), int(world)), int(genesis), int(latest)
         )
 
-    def store_pace(self, pace: Pace) -> None:
+    def store_pace(self, pace: ClockRecord) -> None:
         anchor = pace.anchor
         parts = (pace.offset, pace.speed, anchor.now, anchor.world, pace.genesis, pace.latest)
         self.put("pace", " ".join(map(str, parts)))

@@ -21,7 +21,12 @@ from pathlib import Path
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
-from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets, Mined, SignedPayment
+from swapdesk.sandbox.node.chain_wallets import (
+    ChainWallets,
+    Inclusion,
+    IncomingPayment,
+    SignedPayment,
+)
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.issued_world import issue_world
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
@@ -30,7 +35,7 @@ from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, world
 
 
 @dataclass(frozen=True)
-class Transfer:
+class LedgerTransfer:
     """One payment. ``units`` are base units; ``height`` the block that includes it, 0 where
     only the embedded chain knows it."""
 
@@ -50,7 +55,7 @@ class Transfers:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def note(self, moved: Transfer, cause: str) -> None:
+    def note(self, moved: LedgerTransfer, cause: str) -> None:
         self._database.connection.execute(
             "INSERT INTO transfers"
             " (cause, hash, chain, token, sender, receiver, tag, units, height)"
@@ -77,14 +82,14 @@ class Transfers:
             "UPDATE transfers SET hash = ? WHERE cause = ?", (transaction_hash, cause)
         )
 
-    def of_cause(self, cause: str) -> Transfer | None:
+    def of_cause(self, cause: str) -> LedgerTransfer | None:
         """The payment that was made for a cause."""
         return self._find("cause", cause)
 
-    def of_hash(self, transaction_hash: str) -> Transfer | None:
+    def of_hash(self, transaction_hash: str) -> LedgerTransfer | None:
         return self._find("hash", transaction_hash)
 
-    def _find(self, column: str, value: str) -> Transfer | None:
+    def _find(self, column: str, value: str) -> LedgerTransfer | None:
         query = {
             "cause": "SELECT * FROM transfers WHERE cause = ?",
             "hash": "SELECT * FROM transfers WHERE hash = ? ORDER BY cause LIMIT 1",
@@ -92,7 +97,7 @@ class Transfers:
         row = self._database.connection.execute(query, (value,)).fetchone()
         if row is None:
             return None
-        return Transfer(
+        return LedgerTransfer(
             row["hash"],
             row["chain"],
             row["token"],
@@ -109,7 +114,7 @@ FINAL_DEPTH = 64
 
 
 @dataclass(frozen=True)
-class Payment:
+class LedgerPayment:
     """``number`` counts those of its ``wallet``. ``expires`` is the last height at which it may be
     executed, None for ever. ``height`` is None while it is in no block; ``succeeded`` what became
     of it there."""
@@ -144,18 +149,18 @@ class Outgoing:
             (cause, chain, wallet, number, signed.hash, signed.raw, signed.expires),
         )
 
-    def renew(self, payment: Payment, signed: SignedPayment) -> None:
+    def renew(self, payment: LedgerPayment, signed: SignedPayment) -> None:
         """Other bytes in the place of those that have expired."""
         self._connection.execute(
             "UPDATE outgoing SET hash = ?, raw = ?, expires = ? WHERE cause = ? AND height IS NULL",
             (signed.hash, signed.raw, signed.expires, payment.cause),
         )
 
-    def give_up(self, payment: Payment) -> None:
+    def give_up(self, payment: LedgerPayment) -> None:
         """It has expired and is made no more."""
         self._connection.execute("UPDATE outgoing SET final = 1 WHERE cause = ?", (payment.cause,))
 
-    def unfinished(self, chain: str) -> list[Payment]:
+    def unfinished(self, chain: str) -> list[LedgerPayment]:
         """Payments that are in no block or may be unwound, in the order in which they were
         signed."""
         rows = self._connection.execute(
@@ -163,7 +168,7 @@ class Outgoing:
         )
         return [_payment(row) for row in rows]
 
-    def waiting(self, chain: str) -> list[Payment]:
+    def waiting(self, chain: str) -> list[LedgerPayment]:
         """Payments that are in no block, in the order in which they were signed."""
         rows = self._connection.execute(
             "SELECT * FROM outgoing WHERE chain = ? AND final = 0 AND height IS NULL ORDER BY id",
@@ -171,7 +176,7 @@ class Outgoing:
         )
         return [_payment(row) for row in rows]
 
-    def place(self, payment: Payment, found: Mined | None) -> None:
+    def place(self, payment: LedgerPayment, found: Inclusion | None) -> None:
         """Where it is now; None when its block was unwound."""
         height, succeeded = (None, False) if found is None else (found.height, found.succeeded)
         self._connection.execute(
@@ -187,8 +192,8 @@ class Outgoing:
         )
 
 
-def _payment(row: sqlite3.Row) -> Payment:
-    return Payment(
+def _payment(row: sqlite3.Row) -> LedgerPayment:
+    return LedgerPayment(
         row["cause"],
         row["chain"],
         row["wallet"],
@@ -224,7 +229,7 @@ class Ledger:
         self.transfers = Transfers(database)
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
-        self.on_arrival: Callable[[Transfer, Moment], None] = lambda transfer, at: None
+        self.on_arrival: Callable[[LedgerTransfer, Moment], None] = lambda transfer, at: None
         """Told of every transfer, within its transaction."""
 
     def hot_wallet(self, venue: str, chain: ChainRow, number: int = 0) -> str:
@@ -277,7 +282,7 @@ class Ledger:
         *,
         cause: str,
         at: Moment,
-    ) -> Transfer:
+    ) -> LedgerTransfer:
         """Move units; the same cause moves once. Raises LedgerRefusal."""
         done = self.transfers.of_cause(cause)
         if done is not None:
@@ -291,7 +296,7 @@ class Ledger:
         if chain.short_name in self.embedded:
             return self._pay(token, sender, receiver, tag, units, cause)
         self._move(token, sender, receiver, units)
-        moved = Transfer(
+        moved = LedgerTransfer(
             derive_transaction_hash(chain.kind, seed_bytes(self.seed, "transfer", cause)),
             chain.short_name,
             token.token_id,
@@ -313,7 +318,7 @@ class Ledger:
         tag: str | None,
         units: int,
         cause: str,
-    ) -> Transfer:
+    ) -> LedgerTransfer:
         """A payment on an embedded chain, signed and written down; it leaves once this is
         durable. Raises LedgerRefusal and ChainClosed."""
         chain, outside = token.chain, self.faucet(token.chain)
@@ -324,19 +329,19 @@ class Ledger:
         signed = self.embedded[chain.short_name].sign(wallet, number, token, receiver, units)
         name = chain.short_name
         self.outgoing.add(cause, name, wallet, number, signed)
-        paid = Transfer(signed.hash, name, token.token_id, sender, receiver, tag, units, 0)
+        paid = LedgerTransfer(signed.hash, name, token.token_id, sender, receiver, tag, units, 0)
         self.transfers.note(paid, cause)
         return paid
 
     def arrive(
-        self, token: WorldToken, venue: str, arrival: Arrival, cause: str
-    ) -> Transfer | None:
+        self, token: WorldToken, venue: str, arrival: IncomingPayment, cause: str
+    ) -> LedgerTransfer | None:
         """Book what was read in a block for a wallet of an exchange; None when it was before."""
         if self.transfers.of_cause(cause) is not None:
             return None
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
-        arrived = Transfer(
+        arrived = LedgerTransfer(
             arrival.hash,
             chain.short_name,
             token.token_id,
@@ -359,7 +364,7 @@ class Ledger:
         self._move(token, self.hot_wallet(venue, chain), self.faucet(chain), arrived.units)
         self.transfers.forget(cause)
 
-    def renew(self, payment: Payment) -> str | None:
+    def renew(self, payment: LedgerPayment) -> str | None:
         """Sign a payment anew that has expired unseen; its new hash. The books stay as they are.
         Raises ChainClosed."""
         paid = self.transfers.of_cause(payment.cause)
@@ -399,21 +404,21 @@ class Ledger:
         self._set(token.token_id, sender, held - units)
         self._set(token.token_id, receiver, self.balance(token.token_id, receiver) + units)
 
-    def by_cause(self, cause: str) -> Transfer | None:
+    def by_cause(self, cause: str) -> LedgerTransfer | None:
         """The payment that was made for a cause."""
         return self.transfers.of_cause(cause)
 
-    def find(self, transaction_hash: str) -> Transfer | None:
+    def find(self, transaction_hash: str) -> LedgerTransfer | None:
         return self.transfers.of_hash(transaction_hash)
 
-    def due(self, transfer: Transfer, confirmations: int) -> Due:
+    def due(self, transfer: LedgerTransfer, confirmations: int) -> Due:
         """When the transfer counts; on an embedded chain its blocks say so (chain_books)."""
         if transfer.chain in self.embedded:
             return Due()
         chain = chains_by_name()[transfer.chain]
         return self._clock.confirmed(chain, transfer.height, confirmations)
 
-    def confirmations(self, transfer: Transfer) -> int:
+    def confirmations(self, transfer: LedgerTransfer) -> int:
         chain = chains_by_name()[transfer.chain]
         wallets = self.embedded.get(transfer.chain)
         if wallets is not None:

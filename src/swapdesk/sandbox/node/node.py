@@ -31,7 +31,7 @@ from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.issued_world import OtherWorld
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.node.params import (
     AccountOf,
@@ -256,7 +256,7 @@ class Node:
         await wallets.opened()
         return self._transfer(self._paid(token, params))
 
-    def _paid(self, token: WorldToken, params: FaucetPay) -> Transfer:
+    def _paid(self, token: WorldToken, params: FaucetPay) -> LedgerTransfer:
         with self.database.transaction():
             return self.ledger.transfer(
                 token,
@@ -268,7 +268,7 @@ class Node:
                 at=self.clock.moment(),
             )
 
-    def _transfer(self, transfer: Transfer | None) -> dict[str, object] | None:
+    def _transfer(self, transfer: LedgerTransfer | None) -> dict[str, object] | None:
         if transfer is None:
             return None
         return {

@@ -11,7 +11,7 @@ from decimal import ROUND_DOWN
 
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
 from swapdesk.sandbox.node.world_clock import Moment
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS
@@ -104,7 +104,9 @@ class Settlement:
             refunded=_refunded(row, refund),
         )
 
-    def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Transfer:
+    def send_on(
+        self, row: sqlite3.Row, address: str, tag: str | None, at: Moment
+    ) -> LedgerTransfer:
         """What a failed leg holds goes to an address named later; the same one only once."""
         cause = f"send on:{row['id']}"
         done = self._ledger.by_cause(cause)
@@ -134,7 +136,7 @@ class Settlement:
         units: int,
         cause: str,
         at: Moment,
-    ) -> Transfer | None:
+    ) -> LedgerTransfer | None:
         """Move ``units`` less the fee to an address; None when nothing would be left of them."""
         percent = _VENUES[row["venue"]].refund_fee
         fee = int((units * percent / 100).to_integral_value(ROUND_DOWN))
@@ -251,7 +253,7 @@ def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
     return swapped, int(row["asked_out"]) * swapped // asked
 
 
-def _refunded(row: sqlite3.Row, refund: Transfer) -> str:
+def _refunded(row: sqlite3.Row, refund: LedgerTransfer) -> str:
     """Everything that went back, an excess before it included."""
     return str(int(row["refunded"] or 0) + refund.units)
 

@@ -16,7 +16,7 @@ from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows, due_of
 from swapdesk.sandbox.node.chain_books import ChainBooks, Crediting
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
 from swapdesk.sandbox.node.order_faults import OrderFaults
 from swapdesk.sandbox.node.params import OpenLeg
 from swapdesk.sandbox.node.settlement import Settlement
@@ -208,7 +208,7 @@ class VenueAccounts:
             return self._clock.height(chain, self._clock.moment())
         return wallets.height if wallets.is_open else None
 
-    def send_on(self, venue: str, key: str, address: str, tag: str | None) -> Transfer:
+    def send_on(self, venue: str, key: str, address: str, tag: str | None) -> LedgerTransfer:
         """Have what arrived for a failed leg sent to an address."""
         row = self._rows.by_key(venue, key)
         if row is None:

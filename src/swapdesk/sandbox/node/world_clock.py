@@ -32,7 +32,7 @@ class Due:
 
 
 @dataclass(frozen=True)
-class Pace:
+class ClockRecord:
     """What the node keeps on disk of its time. ``offset`` is milliseconds ahead of the wall."""
 
     offset: int
@@ -47,15 +47,15 @@ class Pace:
 class WorldClock:
     """Time of the node over the wall clock and a stored pace."""
 
-    def __init__(self, clock: SystemClock, pace: Pace | None, speed: Decimal) -> None:
+    def __init__(self, clock: SystemClock, pace: ClockRecord | None, speed: Decimal) -> None:
         self._clock = clock
         if pace is None:
             now = self._wall_ms()
-            pace = Pace(0, speed, Moment(now, 0), now, now)
+            pace = ClockRecord(0, speed, Moment(now, 0), now, now)
         else:
             # The wall may have been set back while nothing ran.
             offset = max(pace.offset, pace.latest - self._wall_ms())
-            pace = Pace(offset, pace.speed, pace.anchor, pace.genesis, pace.latest)
+            pace = ClockRecord(offset, pace.speed, pace.anchor, pace.genesis, pace.latest)
         self._pace = pace
         self._clock.advance_to(pace.offset / 1000)
 
@@ -63,10 +63,10 @@ class WorldClock:
         return int(self._clock.now().timestamp() * 1000) - int(self._clock.offset * 1000)
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> ClockRecord:
         """What to store now."""
         pace = self._pace
-        return Pace(pace.offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
+        return ClockRecord(pace.offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
 
     @property
     def speed(self) -> Decimal:
@@ -91,7 +91,7 @@ class WorldClock:
             raise ValueError("time never runs backward")
         pace = self._pace
         offset = pace.offset + milliseconds
-        self._pace = Pace(offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
+        self._pace = ClockRecord(offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
         self._clock.advance_to(offset / 1000)
 
     def set_speed(self, speed: Decimal) -> None:
@@ -100,7 +100,7 @@ class WorldClock:
             raise ValueError(f"speed is {SLOWEST} to {FASTEST}")
         here = self.moment()
         pace = self._pace
-        self._pace = Pace(pace.offset, speed, here, pace.genesis, here.now)
+        self._pace = ClockRecord(pace.offset, speed, here, pace.genesis, here.now)
 
     def at(self, due: Due) -> Moment:
         """The instant at which something past became ready."""

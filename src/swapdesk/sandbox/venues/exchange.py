@@ -33,7 +33,7 @@ from swapdesk.clock import Clock
 from swapdesk.sandbox.market import Market, noise
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
 from swapdesk.sandbox.venues.pricing import (
-    Book,
+    OrderBook,
     book_of,
     bucket_of,
     limits_of,
@@ -186,7 +186,7 @@ class PriceList:
         self._market = market
         self._limits: dict[str, VenueLimits] = {}
         self._minutes: dict[tuple[str, str, Decimal], Decimal] = {}
-        self._books: dict[tuple[str, str, Terms], Book] = {}
+        self._books: dict[tuple[str, str, Terms], OrderBook] = {}
         self._bucket: datetime | None = None
 
     def limits(self, token_in: WorldToken) -> VenueLimits:
@@ -206,7 +206,7 @@ class PriceList:
             known = self._minutes[key] = minutes_of(self._row, *pair, speed)
         return known
 
-    def book(self, pair: Pair, at: datetime, terms: Terms) -> Book:
+    def book(self, pair: Pair, at: datetime, terms: Terms) -> OrderBook:
         """As :func:`book_of`."""
         bucket = bucket_of(at)
         if bucket != self._bucket or len(self._books) >= KEPT:
@@ -427,7 +427,7 @@ def _world(token: Token) -> WorldToken | None:
     return world_tokens().get(token.id)
 
 
-def _amounts(book: Book, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
+def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
     """Amounts in and out; None when the exchange does not hold what shall be received.
 
     What is received is paid out to the last unit of the token, never less.

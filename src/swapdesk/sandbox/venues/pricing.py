@@ -41,7 +41,7 @@ def bucket_of(at: datetime) -> datetime:
 
 
 @dataclass(frozen=True)
-class Book:
+class OrderBook:
     """One side of an exchange's book for one bucket of time.
 
     ``kept`` is the share of the dollars that spread and markup leave; the book gets thinner
@@ -92,7 +92,7 @@ def book_of(
     token_out: WorldToken,
     at: datetime,
     terms: Terms = FLOATING,
-) -> Book:
+) -> OrderBook:
     """The book of a pair at a moment. Raises ValueError for fixed terms where there are none."""
     moment = bucket_of(at)
     spread = venue.fixed_spread if terms.fixed else venue.spread
@@ -110,7 +110,7 @@ def book_of(
     )
     off = ROUGH.multiply(ROUGH.add(spread, jitter), _BASIS_POINT)
     marked = ROUGH.multiply(terms.markup, _PERCENT)
-    return Book(
+    return OrderBook(
         market.price(_asset(token_in).code, moment),
         market.price(_asset(token_out).code, moment),
         ROUGH.multiply(venue.depth, min(_asset(token_in).liquidity, _asset(token_out).liquidity)),

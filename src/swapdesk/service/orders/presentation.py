@@ -17,8 +17,7 @@ from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, display, non_refundable, rank
 from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import OrderQuery as OrderFilter
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.records import OrderFilter, StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from swapdesk.service.store.records import (
     BundleState,
-    OrderQuery,
+    OrderFilter,
     OrderVersion,
     OutboxRow,
     StoredBundle,
@@ -119,7 +119,7 @@ class Store(Protocol):
         """Venue code and hot wallet of the last leg of a partner's newest private orders."""
         ...
 
-    async def list_orders(self, wanted: OrderQuery) -> tuple[list[StoredOrder], int]:
+    async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
         """One page and the total of all pages."""
         ...
 

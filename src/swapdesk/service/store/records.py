@@ -169,7 +169,7 @@ class OutboxRow:
 
 
 @dataclass(frozen=True)
-class OrderQuery:
+class OrderFilter:
     """What ``GET /orders`` asks for, with the window already applied to ``since``."""
 
     partner_id: str

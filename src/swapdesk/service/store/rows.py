@@ -18,7 +18,7 @@ from swapdesk.service.store.records import (
     EVERY_ROUTE,
     BundleState,
     BundleUnderWay,
-    OrderQuery,
+    OrderFilter,
     RouteChoice,
     StoredBatch,
     StoredBundle,
@@ -284,7 +284,7 @@ RECENT_PAYOUTS = (
 _SORT_COLUMNS = {"created": "created", "updated": "modified", "amount": "amount_key"}
 
 
-def page_of(db: sqlite3.Connection, wanted: OrderQuery) -> tuple[list[StoredOrder], int]:
+def page_of(db: sqlite3.Connection, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
     """The rows of the page and the number of rows on all pages, from one snapshot."""
     where, values = _where(wanted)
     direction = "DESC" if wanted.descending else "ASC"
@@ -305,7 +305,7 @@ def page_of(db: sqlite3.Connection, wanted: OrderQuery) -> tuple[list[StoredOrde
     return [order_of(row) for row in rows], total
 
 
-def _where(wanted: OrderQuery) -> tuple[str, list[str | int]]:
+def _where(wanted: OrderFilter) -> tuple[str, list[str | int]]:
     terms = ["partner_id = ?", "created >= ?"]
     values: list[str | int] = [wanted.partner_id, micros(wanted.since)]
     if wanted.until is not None:

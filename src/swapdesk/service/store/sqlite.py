@@ -19,7 +19,7 @@ from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone
 from swapdesk.service.store.records import (
     BundleState,
-    OrderQuery,
+    OrderFilter,
     OrderVersion,
     OutboxRow,
     StoredBundle,
@@ -248,7 +248,7 @@ class SqliteStore:
             )
         )
 
-    async def list_orders(self, wanted: OrderQuery) -> tuple[list[StoredOrder], int]:
+    async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
         return await self._file.read(lambda db: page_of(db, wanted))
 
     # Worker

@@ -30,7 +30,7 @@ from swapdesk.sandbox.node.evm.call_request import (
     read_quantity,
     read_word,
 )
-from swapdesk.sandbox.node.evm.machine import BlockHeader, CallState, Machine, TooLong
+from swapdesk.sandbox.node.evm.machine import BlockHeader, CallState, EvmMachine, TooLong
 from swapdesk.sandbox.node.evm.mempool import floor_gas
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.serialize import (
@@ -137,7 +137,7 @@ class CallTransaction:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExecutionOutcome:
     """What a call came to. ``error`` is None for success."""
 
     gas_used: int
@@ -152,10 +152,10 @@ class Outcome:
         raise failure(self.error, self.output)
 
 
-class Caller:
+class CallExecutor:
     """Executes calls on one machine, in its thread."""
 
-    def __init__(self, machine: Machine, clock: Clock) -> None:
+    def __init__(self, machine: EvmMachine, clock: Clock) -> None:
         self._machine = machine
         self._clock = clock
 
@@ -177,7 +177,9 @@ class Caller:
         before.execution_context = vm.state.execution_context
         return before
 
-    def call(self, header: BlockHeader, request: CallRequest, overrides: Any = None) -> Outcome:
+    def call(
+        self, header: BlockHeader, request: CallRequest, overrides: Any = None
+    ) -> ExecutionOutcome:
         """Raises Problem where nothing could be executed at all."""
         state = self.state_at(header, request, overrides)
         limit = min(request.gas or header.gas_limit, header.gas_limit)
@@ -197,7 +199,7 @@ class Caller:
             guess = min(most, guess + guess // 8)
         return guess
 
-    def execute(self, state: CallState, request: CallRequest, gas: int) -> Outcome:
+    def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
         """Run a request in a state and leave what it changed there. Raises Problem."""
         needed = _intrinsic(request)
         if gas < needed:
@@ -226,11 +228,11 @@ class Caller:
         used += computation.data_floor_gas
         refund = min(computation.get_gas_refund(), used // 5)
         failed = None if computation.is_success else computation.error
-        return Outcome(used - refund, bytes(computation.output), failed, computation)
+        return ExecutionOutcome(used - refund, bytes(computation.output), failed, computation)
 
     def _attempt(
         self, header: BlockHeader, request: CallRequest, overrides: Any, gas: int
-    ) -> Outcome:
+    ) -> ExecutionOutcome:
         return self.execute(self.state_at(header, request, overrides), request, gas)
 
     def _affordable(self, header: BlockHeader, request: CallRequest, overrides: Any) -> int:
@@ -283,10 +285,12 @@ _BLOCK = ("blockOverrides", "stateOverrides", "calls")
 _VM_ERROR = -32015
 
 
-class Simulation:
+class CallSimulation:
     """One request, executed on ``caller`` after the block of ``header``."""
 
-    def __init__(self, caller: Caller, machine: Machine, header: BlockHeader, now: int) -> None:
+    def __init__(
+        self, caller: CallExecutor, machine: EvmMachine, header: BlockHeader, now: int
+    ) -> None:
         self._caller = caller
         self._machine = machine
         self._header = header
@@ -347,7 +351,9 @@ def _calls(block: Mapping[str, Any]) -> list[Any]:
     return calls
 
 
-def _result(outcome: Outcome, header: BlockHeader, position: int, first_log: int) -> Document:
+def _result(
+    outcome: ExecutionOutcome, header: BlockHeader, position: int, first_log: int
+) -> Document:
     succeeded = outcome.error is None
     document: Document = {
         "status": quantity(int(succeeded)),

@@ -24,7 +24,7 @@ from eth_utils.exceptions import ValidationError
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.genesis import Genesis
-from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine, TooLong
+from swapdesk.sandbox.node.evm.machine import BlockHeader, EvmMachine, TooLong
 from swapdesk.sandbox.node.evm.mempool import Candidate
 from swapdesk.sandbox.node.evm.schema import open_chain_file, require_same
 from swapdesk.sandbox.node.evm.serialize import (
@@ -37,8 +37,8 @@ from swapdesk.sandbox.node.evm.serialize import (
 from swapdesk.sandbox.node.evm.state_trie import root_in_order, state_root
 from swapdesk.sandbox.node.evm.storage import (
     BlockRecord,
+    ChainHead,
     ChainStore,
-    Head,
     LogRecord,
     StateKeys,
     TransactionRecord,
@@ -207,16 +207,16 @@ class Beat:
 
 
 @dataclass(frozen=True)
-class Mined:
+class MinedBatch:
     """What came of a batch. ``refused`` could not be executed and is dropped, with the reason;
     what is in neither list did not fit and stays in the pool."""
 
-    head: Head
+    head: ChainHead
     included: tuple[bytes, ...]
     refused: tuple[tuple[bytes, str], ...]
 
 
-class Chain:
+class EvmChain:
     """One chain over its file. Raises OtherChain when the file holds another one."""
 
     def __init__(
@@ -228,14 +228,14 @@ class Chain:
         require_same(path, terms.chain_id, genesis.digest)
         self._store = ChainStore(open_chain_file(path))
         self.state: StateKeys = self._store.state
-        self._machine = Machine(terms, AtomicDB(self.state), self._store.header_by_hash)
+        self._machine = EvmMachine(terms, AtomicDB(self.state), self._store.header_by_hash)
         self._machine.era = self._store.era
         self.head = self._store.head() or self._begin(genesis, beat)
 
     def close(self) -> None:
         self._store.close()
 
-    def mine(self, batch: Sequence[Candidate], beat: Beat) -> Mined:
+    def mine(self, batch: Sequence[Candidate], beat: Beat) -> MinedBatch:
         """One block with what of ``batch`` can be executed, in that order. A batch of which
         nothing can be executed makes no block."""
         header = self._machine.next_header(self.head.header, self._timestamp(beat))
@@ -267,7 +267,7 @@ class Chain:
             header = vm.add_receipt_to_header(header, receipt)
             done.append(Execution.of(candidate, receipt, computation, before))
         if not done:
-            return Mined(self.head, (), tuple(refused))
+            return MinedBatch(self.head, (), tuple(refused))
         vm.state.persist()
         awaited = self.head.awaited - 1
         if any(each.candidate.awaited for each in done):
@@ -276,9 +276,9 @@ class Chain:
         block = seal(header, done, self.terms.chain_id, slot=beat.slot, awaited=max(0, awaited))
         self._append([block])
         included = tuple(each.candidate.hash for each in done)
-        return Mined(self.head, included, tuple(refused))
+        return MinedBatch(self.head, included, tuple(refused))
 
-    def rest(self, beats: Sequence[Beat]) -> Head:
+    def rest(self, beats: Sequence[Beat]) -> ChainHead:
         """Empty blocks, one for each beat, so that what was sent before is confirmed."""
         blocks: list[BlockRecord] = []
         parent, awaited = self.head.header, self.head.awaited
@@ -291,7 +291,7 @@ class Chain:
         self._append(blocks)
         return self.head
 
-    def unwind(self, depth: int) -> tuple[Head, list[bytes]]:
+    def unwind(self, depth: int) -> tuple[ChainHead, list[bytes]]:
         """Forget the newest ``depth`` blocks; returns the head before them and the raw
         transactions which were in them, oldest first. Raises ValueError when the chain is
         shorter or the state is no longer kept."""
@@ -304,7 +304,7 @@ class Chain:
         raw = self._store.unwind(number)
         self._machine.era = self._store.era
         # The slot of the newest block stays: what replaces it comes later in time.
-        self.head = Head(header, self.head.slot, depth)
+        self.head = ChainHead(header, self.head.slot, depth)
         return self.head, raw
 
     def prune(self) -> int:
@@ -316,7 +316,7 @@ class Chain:
         self._store.append(blocks)
         last = blocks[-1]
         crossed = last.number // PRUNE_EVERY > self.head.number // PRUNE_EVERY
-        self.head = Head(last.header, last.slot, last.awaited)
+        self.head = ChainHead(last.header, last.slot, last.awaited)
         if crossed:
             self.prune()
 
@@ -326,7 +326,7 @@ class Chain:
     def _has_state(self, header: BlockHeader) -> bool:
         return header.state_root == BLANK_ROOT_HASH or header.state_root in self.state
 
-    def _begin(self, genesis: Genesis, beat: Beat) -> Head:
+    def _begin(self, genesis: Genesis, beat: Beat) -> ChainHead:
         empty: BlockHeader = PragueBlockHeader(
             difficulty=0,
             block_number=BlockNumber(0),
@@ -340,7 +340,7 @@ class Chain:
         # Block 0 is of the slot before, so that the first block need not wait for the next one.
         block = seal(header, (), self.terms.chain_id, slot=beat.slot - 1, awaited=0)
         self._store.begin(block, {"chain_id": str(self.terms.chain_id), "genesis": genesis.digest})
-        return Head(block.header, block.slot, block.awaited)
+        return ChainHead(block.header, block.slot, block.awaited)
 
 
 def _timestamp(parent: BlockHeader, beat: Beat) -> int:

@@ -14,17 +14,17 @@ from typing import Any
 from eth.rlp.accounts import Account
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.chain import Beats, Chain
+from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
 from swapdesk.sandbox.node.evm.chain_threads import Lanes
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.index import Index
 from swapdesk.sandbox.node.evm.machine import next_base_fee
 from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
 from swapdesk.sandbox.node.evm.problem import Problem
-from swapdesk.sandbox.node.evm.reading import Reading
+from swapdesk.sandbox.node.evm.reading import EvmReader
 from swapdesk.sandbox.node.evm.serialize import data, quantity
 from swapdesk.sandbox.node.evm.state_trie import read_account
-from swapdesk.sandbox.node.evm.storage import Head, StateKeys
+from swapdesk.sandbox.node.evm.storage import ChainHead, StateKeys
 
 RETRY_SECONDS = 1.0
 """Until a block is tried again that could not be stored."""
@@ -36,13 +36,13 @@ class LiveChain:
     """``head`` is what clients may know. ``changed`` is set, and replaced, at every new one."""
 
     def __init__(
-        self, chain: Chain, beats: Beats, lanes: Lanes, faults: ChainFaults, clock: Clock
+        self, chain: EvmChain, beats: Beats, lanes: Lanes, faults: ChainFaults, clock: Clock
     ) -> None:
         self.terms = chain.terms
-        self.head: Head = chain.head
+        self.head: ChainHead = chain.head
         self.pool = Mempool()
         self.index = Index(chain.path)
-        self.reading = Reading(chain, lanes.reader, beats, clock)
+        self.reading = EvmReader(chain, lanes.reader, beats, clock)
         self.faults = faults
         self.changed = asyncio.Event()
         self._chain = chain
@@ -128,7 +128,7 @@ class LiveChain:
         found = self.index.receipt(transaction_hash)
         return found is not None and found[0] <= self.head.number
 
-    async def reorganise(self, depth: int) -> Head:
+    async def reorganise(self, depth: int) -> ChainHead:
         """Unwind the newest ``depth`` blocks; their transactions wait in the pool again, and
         other blocks follow at the beat. Raises Problem."""
         async with self._making:
@@ -193,7 +193,7 @@ class LiveChain:
         beats = [self._beats.at(slot - count + 1 + number) for number in range(count)]
         self._publish(await self._writer.run(self._chain.rest, beats))
 
-    def _publish(self, head: Head) -> None:
+    def _publish(self, head: ChainHead) -> None:
         self.head = head
         self._accounts.clear()
         changed, self.changed = self.changed, asyncio.Event()

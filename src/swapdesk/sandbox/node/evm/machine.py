@@ -83,7 +83,7 @@ class BoundedState(PragueState):
                 raise TooLong
 
 
-__all__ = ["BlockHeader", "Machine", "next_base_fee"]
+__all__ = ["BlockHeader", "EvmMachine", "next_base_fee"]
 
 BlockHeader: TypeAlias = Any
 """A ``PragueBlockHeader``: py-evm's own annotations say less than it holds."""
@@ -142,7 +142,7 @@ class _Headers(ChainDB):
         return found
 
 
-class Machine:
+class EvmMachine:
     """Builds virtual machines over one key-value store of state.
 
     A machine belongs to one thread; ``find_header`` is called in it.

@@ -21,7 +21,7 @@ from eth_typing import Address
 from swapdesk.clock import Clock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.evm.call_request import CallRequest
-from swapdesk.sandbox.node.evm.chain import Beats, Chain
+from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
 from swapdesk.sandbox.node.evm.chain_threads import Lanes
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import FAUCET, Genesis, SandboxKey, sandbox_key
@@ -156,7 +156,7 @@ class EvmNode:
             for name, each in terms.items():
                 beats = Beats(world, each.block_ms)
                 chain = await lanes.writers[name].run(
-                    Chain, chain_file(directory, name), each, genesis[name], beats.now(), clock
+                    EvmChain, chain_file(directory, name), each, genesis[name], beats.now(), clock
                 )
                 chains[name] = LiveChain(chain, beats, lanes, faults, clock)
         except BaseException:

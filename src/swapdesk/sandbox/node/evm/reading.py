@@ -13,11 +13,11 @@ from trie.exceptions import MissingTrieNode
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.call_request import CallRequest
-from swapdesk.sandbox.node.evm.calls import Caller, Simulation, override_block
-from swapdesk.sandbox.node.evm.chain import Beats, Chain
+from swapdesk.sandbox.node.evm.calls import CallExecutor, CallSimulation, override_block
+from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
 from swapdesk.sandbox.node.evm.chain_threads import Lane
 from swapdesk.sandbox.node.evm.index import MOST_LOGS, Index, LogFilter, TooManyLogs
-from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine, next_base_fee
+from swapdesk.sandbox.node.evm.machine import BlockHeader, EvmMachine, next_base_fee
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.serialize import quantity
 from swapdesk.sandbox.node.evm.terms import ChainTerms
@@ -106,17 +106,17 @@ MOST_KEPT, LONGEST_KEPT = 512, 4_096
 """Outputs of calls that are remembered, and bytes of one."""
 
 
-class Reading:
+class EvmReader:
     """The reader's side of one chain. ``header`` is the block after which something is asked;
     ``newest`` says that it is the head, where the time is the clock's."""
 
-    def __init__(self, chain: Chain, lane: Lane, beats: Beats, clock: Clock) -> None:
+    def __init__(self, chain: EvmChain, lane: Lane, beats: Beats, clock: Clock) -> None:
         self._terms = chain.terms
         self._lane = lane
         self._beats = beats
         self._index = Index(chain.path)
-        self._machine = Machine(chain.terms, AtomicDB(chain.state), self._index.header_by_hash)
-        self._caller = Caller(self._machine, clock)
+        self._machine = EvmMachine(chain.terms, AtomicDB(chain.state), self._index.header_by_hash)
+        self._caller = CallExecutor(self._machine, clock)
         self._tip: tuple[bytes, int] = (b"", 0)
         self._called: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         """What calls returned, by the block that they saw, its time and all that they said."""
@@ -165,7 +165,7 @@ class Reading:
 
         def work() -> list[dict[str, Any]]:
             now = self._beats.now().timestamp
-            return Simulation(self._caller, self._machine, header, now).run(value)
+            return CallSimulation(self._caller, self._machine, header, now).run(value)
 
         return await self._run(work)
 

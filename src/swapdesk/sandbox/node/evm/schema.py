@@ -29,7 +29,7 @@ CREATE INDEX IF NOT EXISTS log_from ON logs (address, number, position);
 """
 
 
-class OtherChain(Exception):
+class ChainFileMismatch(Exception):
     """The file holds a chain of another release, another id or another genesis."""
 
 
@@ -52,8 +52,8 @@ def read_chain_file(path: Path) -> sqlite3.Connection:
 
 
 def require_same(path: Path, chain_id: int, genesis: str) -> None:
-    """Raises OtherChain unless the file is missing or holds the chain with this id that began
-    with this genesis (Genesis.digest)."""
+    """Raises ChainFileMismatch unless the file is missing or holds the chain with this id that
+    began with this genesis (Genesis.digest)."""
     if not path.exists():
         return
     connection = read_chain_file(path)
@@ -63,16 +63,20 @@ def require_same(path: Path, chain_id: int, genesis: str) -> None:
         if not tables:
             return
         if version != VERSION:
-            raise OtherChain(_refused(path, f"was made by another release (schema {version})"))
+            raise ChainFileMismatch(
+                _refused(path, f"was made by another release (schema {version})")
+            )
         found = dict(connection.execute("SELECT name, value FROM meta"))
     finally:
         connection.close()
     if not found:
         return
     if found["chain_id"] != str(chain_id):
-        raise OtherChain(_refused(path, f"holds chain id {found['chain_id']}, not {chain_id}"))
+        raise ChainFileMismatch(
+            _refused(path, f"holds chain id {found['chain_id']}, not {chain_id}")
+        )
     if found["genesis"] != genesis:
-        raise OtherChain(_refused(path, "was begun with other contracts or keys"))
+        raise ChainFileMismatch(_refused(path, "was begun with other contracts or keys"))
 
 
 def _refused(path: Path, problem: str) -> str:

@@ -25,12 +25,12 @@ from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.partner_keys import KeyRefused, load_key
+from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 
 OK, BAD_INPUT = 0, 2
 
@@ -81,7 +81,7 @@ async def _run(options: NodeOptions) -> int:
             market=Market(seed=0),
         )
         await asyncio.gather(embedding.node(), solana.node())
-    except (OSError, KeyRefused, OtherChain) as error:
+    except (OSError, SandboxKeyRefused, ChainFileMismatch) as error:
         return _say(error)
     server = build_server(ChainDoors(embedding.door, solana.door), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))

@@ -85,7 +85,7 @@ class BlockRecord:
 
 
 @dataclass(frozen=True)
-class Head:
+class ChainHead:
     """What clients may know: the newest block that is durable."""
 
     header: BlockHeader
@@ -184,11 +184,11 @@ class ChainStore:
         )
         return list(dict.fromkeys(decode_header(row[0]).state_root for row in rows))
 
-    def head(self) -> Head | None:
+    def head(self) -> ChainHead | None:
         row = self._connection.execute(
             "SELECT header, slot, awaited FROM blocks ORDER BY number DESC LIMIT 1"
         ).fetchone()
-        return None if row is None else Head(decode_header(row[0]), row[1], row[2])
+        return None if row is None else ChainHead(decode_header(row[0]), row[1], row[2])
 
     def header_by_hash(self, block_hash: bytes) -> BlockHeader | None:
         row = self._connection.execute(

@@ -26,10 +26,15 @@ from swapdesk.chain.user_operation.batch import MOST_CALLS, decode_batch
 from swapdesk.chain.user_operation.entry_point import HANDLE_OPS, read_outcome
 from swapdesk.chain.user_operation.operation import OperationError, UserOperation
 from swapdesk.chain.user_operation.packing import PackedUserOperation, unpack
-from swapdesk.sandbox.node.chain_wallets import Arrival, ChainClosed, Mined, SignedPayment
+from swapdesk.sandbox.node.chain_wallets import (
+    ChainClosed,
+    Inclusion,
+    IncomingPayment,
+    SignedPayment,
+)
 from swapdesk.sandbox.node.evm.genesis import SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.problem import Problem
-from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.world import WorldToken
 
@@ -139,7 +144,7 @@ class EvmWallets:
             raise LedgerRefusal("no chain is embedded here")
         try:
             await self.embedding.node()
-        except (OtherChain, OSError, sqlite3.Error) as error:
+        except (ChainFileMismatch, OSError, sqlite3.Error) as error:
             raise LedgerRefusal(f"the chain could not be opened: {error}") from error
 
     def address(self, wallet: str) -> str:
@@ -182,12 +187,12 @@ class EvmWallets:
         except Problem as problem:
             logger.info("%s takes a payment later: %s", self.name, problem)
 
-    def mined(self, transaction_hash: str) -> Mined | None:
+    def mined(self, transaction_hash: str) -> Inclusion | None:
         chain = self._live()
         found = chain.index.receipt(bytes.fromhex(transaction_hash[2:]))
         if found is None or found[0] > chain.head.number:
             return None
-        return Mined(found[0], json.loads(found[1])["status"] == "0x1")
+        return Inclusion(found[0], json.loads(found[1])["status"] == "0x1")
 
     def refusal(self, transaction_hash: str) -> str | None:
         """None: a payment waits in the mempool until it is in a block, and fails there."""
@@ -202,7 +207,7 @@ class EvmWallets:
         header = chain.head.header if height == chain.head.number else chain.index.header_at(height)
         return "" if header is None else bytes(header.hash).hex()
 
-    def arrivals(self, first: int, last: int) -> Iterable[Arrival]:
+    def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         """Payments of coins to an address, also by smart accounts, and transfers of tokens. What
         other contracts pay in coins leaves no trace in a block and is not among them."""
         for document, receipt in self._live().index.transactions(first, last):
@@ -250,22 +255,24 @@ class EvmWallets:
 
 def _paid(
     document: Any, receipt: Any, seconds_at: Callable[[int], int], code_at: CodeAt
-) -> Iterable[Arrival]:
+) -> Iterable[IncomingPayment]:
     if receipt["status"] != "0x1":
         return
     height = int(document["blockNumber"], 16)
     units = int(document["value"], 16)
     hash_, seconds = document["hash"], seconds_at(height)
     if units and document["to"] is not None:
-        yield Arrival(hash_, -1, height, seconds, None, document["from"], document["to"], units)
+        yield IncomingPayment(
+            hash_, -1, height, seconds, None, document["from"], document["to"], units
+        )
     for paid in inner_payments(document, receipt, code_at):
-        yield Arrival(
+        yield IncomingPayment(
             hash_, paid.position, height, seconds, None, paid.sender, paid.receiver, paid.units
         )
     for position, log in enumerate(receipt["logs"]):
         topics = log["topics"]
         if len(topics) == 3 and topics[0] == _TRANSFER and len(log["data"]) == 66:
-            yield Arrival(
+            yield IncomingPayment(
                 hash_,
                 position,
                 height,

@@ -14,8 +14,8 @@ from solders.token.state import TokenAccount
 
 from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import read_transaction
-from swapdesk.sandbox.node.chain_wallets import Arrival, Mined
-from swapdesk.sandbox.node.solana.chain import Chain
+from swapdesk.sandbox.node.chain_wallets import Inclusion, IncomingPayment
+from swapdesk.sandbox.node.solana.chain import SolanaChain
 from swapdesk.sandbox.node.solana.documents import read_token_account
 from swapdesk.sandbox.node.solana.store import Record, StoreReader
 
@@ -24,17 +24,17 @@ _TOKENS = 256
 
 
 @dataclass(frozen=True)
-class Window:
+class BlockhashWindow:
     """A blockhash, and the last height at which it is good."""
 
     blockhash: bytes
     last: int
 
 
-class Book:
+class SolanaBook:
     """Blocks, payments and balances of one chain. Used by the event loop's thread."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: SolanaChain) -> None:
         self._slots, self._blockhashes = chain.slots, chain.blockhashes
         self._reader = StoreReader(chain.store.path)
 
@@ -43,21 +43,21 @@ class Book:
         """Of the newest block to which nothing more is added."""
         return self._slots.sealed
 
-    def window(self) -> Window:
+    def window(self) -> BlockhashWindow:
         """The newest blockhash."""
-        return Window(*self._blockhashes.latest(self._slots.now().height))
+        return BlockhashWindow(*self._blockhashes.latest(self._slots.now().height))
 
-    def mined(self, signature: Signature) -> Mined | None:
+    def mined(self, signature: Signature) -> Inclusion | None:
         """None while it is in no block that is complete."""
         record = self._reader.find(bytes(signature))
         if record is None or record.height > self.height:
             return None
-        return Mined(record.height, json.loads(record.meta)["err"] is None)
+        return Inclusion(record.height, json.loads(record.meta)["err"] is None)
 
     def executed(self, signature: Signature) -> bool:
         return self._reader.find(bytes(signature)) is not None
 
-    def arrivals(self, first: int, last: int) -> Iterator[Arrival]:
+    def arrivals(self, first: int, last: int) -> Iterator[IncomingPayment]:
         """Every account that has more after a transaction than before it."""
         for record in self._reader.between(first, last):
             meta = json.loads(record.meta)
@@ -85,7 +85,7 @@ class Book:
         return None if found is None else Account.from_bytes(found)
 
 
-def _coins(record: Record, meta: dict[str, Any]) -> Iterator[Arrival]:
+def _coins(record: Record, meta: dict[str, Any]) -> Iterator[IncomingPayment]:
     keys = list(map(str, read_transaction(record.raw).message.account_keys))
     both = zip(keys, meta["preBalances"], meta["postBalances"], strict=True)
     for position, (key, before, after) in enumerate(both):
@@ -93,7 +93,7 @@ def _coins(record: Record, meta: dict[str, Any]) -> Iterator[Arrival]:
             yield _arrival(record, position, None, keys[0], key, after - before)
 
 
-def _tokens(record: Record, meta: dict[str, Any]) -> Iterator[Arrival]:
+def _tokens(record: Record, meta: dict[str, Any]) -> Iterator[IncomingPayment]:
     before, after = (
         {one["accountIndex"]: one for one in meta[name]}
         for name in ("preTokenBalances", "postTokenBalances")
@@ -124,8 +124,8 @@ def _units(balance: Any) -> int:
 
 def _arrival(
     record: Record, position: int, token: str | None, sender: str, receiver: str, units: int
-) -> Arrival:
-    return Arrival(
+) -> IncomingPayment:
+    return IncomingPayment(
         str(Signature.from_bytes(record.signature)),
         position,
         record.height,

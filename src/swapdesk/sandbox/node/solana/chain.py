@@ -41,8 +41,14 @@ from swapdesk.sandbox.node.solana.genesis import (
     shown_hash,
     wallet_lamports,
 )
-from swapdesk.sandbox.node.solana.machine import Blockhashes, Instant, Machine, Outcome, Slots
-from swapdesk.sandbox.node.solana.store import Record, Store, StoredAccount
+from swapdesk.sandbox.node.solana.machine import (
+    Blockhashes,
+    Instant,
+    Slots,
+    SolanaMachine,
+    TransactionOutcome,
+)
+from swapdesk.sandbox.node.solana.store import Record, SolanaStore, StoredAccount
 from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.world import chains_by_name
 
@@ -57,7 +63,7 @@ def status_of(error: Any) -> dict[str, Any]:
 
 
 def record_meta(
-    outcome: Outcome, transaction: VersionedTransaction, decimals: Decimals
+    outcome: TransactionOutcome, transaction: VersionedTransaction, decimals: Decimals
 ) -> dict[str, Any]:
     """The ``meta`` of ``getTransaction``."""
     found = {
@@ -75,7 +81,9 @@ def record_meta(
     return found if returned is None else {**found, "returnData": returned}
 
 
-def moved(outcome: Outcome, keys: Sequence[Pubkey], decimals: Decimals) -> dict[str, Any]:
+def moved(
+    outcome: TransactionOutcome, keys: Sequence[Pubkey], decimals: Decimals
+) -> dict[str, Any]:
     """Balances before and after, of coins and of tokens."""
     return {
         "preBalances": balances(outcome.before),
@@ -111,7 +119,7 @@ def sandbox_keypair(key: bytes, name: str) -> Keypair:
     return Keypair.from_seed(key_seed(key, name))
 
 
-def first_accounts(machine: Machine, key: bytes) -> dict[Pubkey, Account]:
+def first_accounts(machine: SolanaMachine, key: bytes) -> dict[Pubkey, Account]:
     """Coins of the faucet, the maker and the exchanges, and the catalogue's mints with what maker
     and exchanges hold of them."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
@@ -141,26 +149,26 @@ def _held(mint: Pubkey, holder: Pubkey, units: int) -> TokenAccount:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class TransactionRefusal:
     """Why a transaction is not even executed, by Solana's name of it."""
 
     error: str
 
 
-EXPIRED = Refusal("BlockhashNotFound")
-REPEATED = Refusal("AlreadyProcessed")
+EXPIRED = TransactionRefusal("BlockhashNotFound")
+REPEATED = TransactionRefusal("AlreadyProcessed")
 
 
-class Chain:
+class SolanaChain:
     """Opens or begins the chain in ``path``. ``now_ms`` is sandbox time."""
 
     def __init__(self, path: Path, key: bytes, now_ms: Callable[[], int]) -> None:
-        self.store = Store(path)
+        self.store = SolanaStore(path)
         self.genesis = shown_hash(genesis_hash(key))
         meta = self.store.meta()
         if not meta:
             meta = {"genesis": self.genesis, "began_ms": str(now_ms())}
-            first = first_accounts(Machine(), key)
+            first = first_accounts(SolanaMachine(), key)
             self.store.begin(meta, [_stored(address, each) for address, each in first.items()])
         self.slots = Slots(
             now_ms,
@@ -173,7 +181,7 @@ class Chain:
 
     def refusal(
         self, transaction: VersionedTransaction, at: Instant, *, any_blockhash: bool = False
-    ) -> Refusal | None:
+    ) -> TransactionRefusal | None:
         """Why it is not executed now, if so."""
         message = transaction.message
         blockhash = bytes(message.recent_blockhash)
@@ -183,13 +191,15 @@ class Chain:
             return REPEATED
         return None
 
-    def execute(self, transaction: VersionedTransaction) -> Outcome | Refusal:
+    def execute(self, transaction: VersionedTransaction) -> TransactionOutcome | TransactionRefusal:
         """Execute a transaction once; durable when this returns. One that could not pay, or is
         not signed, leaves nothing behind."""
         with self.slots.executing() as at:
             return self._execute(transaction, at)
 
-    def _execute(self, transaction: VersionedTransaction, at: Instant) -> Outcome | Refusal:
+    def _execute(
+        self, transaction: VersionedTransaction, at: Instant
+    ) -> TransactionOutcome | TransactionRefusal:
         refusal = self.refusal(transaction, at)
         if refusal is not None:
             return refusal
@@ -220,7 +230,7 @@ class Chain:
     def close(self) -> None:
         self.store.close()
 
-    def _keep(self, record: Record, keys: list[Pubkey], outcome: Outcome) -> None:
+    def _keep(self, record: Record, keys: list[Pubkey], outcome: TransactionOutcome) -> None:
         changed, gone = [], []
         for address, before, after in zip(keys, outcome.before, outcome.after, strict=True):
             if after == before:
@@ -231,8 +241,8 @@ class Chain:
                 changed.append(_stored(address, after))
         self.store.append(record, map(bytes, keys), changed, gone)
 
-    def _loaded(self) -> Machine:
-        machine = Machine()
+    def _loaded(self) -> SolanaMachine:
+        machine = SolanaMachine()
         for address, account in self.store.accounts():
             machine.put(Pubkey.from_bytes(address), Account.from_bytes(account))
         return machine

@@ -12,7 +12,7 @@ from swapdesk.chain.solana.fees import fee_of
 from swapdesk.chain.solana.message import read_message
 from swapdesk.chain.solana.programs import TOKEN_PROGRAMS
 from swapdesk.chain.solana.transaction import TransactionRefused, read_serialized_message
-from swapdesk.sandbox.node.solana.chain import Chain
+from swapdesk.sandbox.node.solana.chain import SolanaChain
 from swapdesk.sandbox.node.solana.documents import (
     account_document,
     read_mint,
@@ -36,7 +36,7 @@ VERSION = "3.0.0+swapdesk"
 """Of the field's node whose answers these are; the rest says that it is ours."""
 
 
-def seen(chain: Chain, options: dict[str, Any]) -> Instant:
+def seen(chain: SolanaChain, options: dict[str, Any]) -> Instant:
     """The newest block that the asked commitment knows. Raises Problem."""
     at = behind(chain.slots.now(), commitment_of(options))
     least = options.get("minContextSlot")
@@ -61,44 +61,44 @@ def with_context(at: Instant, value: Any) -> dict[str, Any]:
     return {"context": {"apiVersion": VERSION, "slot": at.slot}, "value": value}
 
 
-def health(chain: Chain, given: Any) -> str:
+def health(chain: SolanaChain, given: Any) -> str:
     Params(given, 0)
     return "ok"
 
 
-def version(chain: Chain, given: Any) -> dict[str, Any]:
+def version(chain: SolanaChain, given: Any) -> dict[str, Any]:
     Params(given, 0)
     return {"solana-core": VERSION, "feature-set": 0}
 
 
-def genesis_hash(chain: Chain, given: Any) -> str:
+def genesis_hash(chain: SolanaChain, given: Any) -> str:
     Params(given, 0)
     return chain.genesis
 
 
-def block_height(chain: Chain, given: Any) -> int:
+def block_height(chain: SolanaChain, given: Any) -> int:
     return seen(chain, Params(given, 1).options(0)).height
 
 
-def slot(chain: Chain, given: Any) -> int:
+def slot(chain: SolanaChain, given: Any) -> int:
     return seen(chain, Params(given, 1).options(0)).slot
 
 
-def latest_blockhash(chain: Chain, given: Any) -> dict[str, Any]:
+def latest_blockhash(chain: SolanaChain, given: Any) -> dict[str, Any]:
     at = seen(chain, Params(given, 1).options(0))
     blockhash, last = chain.blockhashes.latest(at.height)
     value = {"blockhash": base58.encode(blockhash), "lastValidBlockHeight": last}
     return with_context(at, value)
 
 
-def is_blockhash_valid(chain: Chain, given: Any) -> dict[str, Any]:
+def is_blockhash_valid(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 2)
     at = seen(chain, params.options(1))
     blockhash = bytes(as_hash(params.text(0)))
     return with_context(at, chain.blockhashes.is_good(blockhash, chain.slots.now().height))
 
 
-def rent_exemption(chain: Chain, given: Any) -> int:
+def rent_exemption(chain: SolanaChain, given: Any) -> int:
     params = Params(given, 2)
     params.options(1)
     size = params.number(0)
@@ -107,7 +107,7 @@ def rent_exemption(chain: Chain, given: Any) -> int:
     return chain.machine.rent_exempt(size)
 
 
-def fee_for_message(chain: Chain, given: Any) -> dict[str, Any]:
+def fee_for_message(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 2)
     at = seen(chain, params.options(1))
     raw = packet(params.text(0), "base64")
@@ -123,14 +123,14 @@ ENCODINGS = ("base64", "base58", "jsonParsed")
 _MOST_IN_BASE58 = 128
 
 
-def balance(chain: Chain, given: Any) -> dict[str, Any]:
+def balance(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 2)
     at = seen(chain, params.options(1))
     account = chain.machine.get(params.pubkey(0))
     return with_context(at, 0 if account is None else account.lamports)
 
 
-def account_info(chain: Chain, given: Any) -> dict[str, Any]:
+def account_info(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 2)
     options = params.options(1)
     at = seen(chain, options)
@@ -139,7 +139,7 @@ def account_info(chain: Chain, given: Any) -> dict[str, Any]:
     return with_context(at, shown)
 
 
-def token_account_balance(chain: Chain, given: Any) -> dict[str, Any]:
+def token_account_balance(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 2)
     at = seen(chain, params.options(1))
     account = chain.machine.get(params.pubkey(0))
@@ -152,7 +152,7 @@ def token_account_balance(chain: Chain, given: Any) -> dict[str, Any]:
     return with_context(at, token_amount(token.amount, decimals))
 
 
-def token_accounts_by_owner(chain: Chain, given: Any) -> dict[str, Any]:
+def token_accounts_by_owner(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 3)
     owner, filters, options = params.pubkey(0), params.options(1), params.options(2)
     at = seen(chain, options)
@@ -183,7 +183,7 @@ def token_accounts_by_owner(chain: Chain, given: Any) -> dict[str, Any]:
 
 
 def show_account(
-    chain: Chain, account: Account, options: dict[str, Any], default: str
+    chain: SolanaChain, account: Account, options: dict[str, Any], default: str
 ) -> dict[str, Any]:
     """Raises Problem for an encoding that is not served or does not fit."""
     if options.get("dataSlice") is not None:

@@ -123,7 +123,7 @@ SLOTS_PER_EPOCH = 432_000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TransactionOutcome:
     """What a transaction did, or would do. ``error`` is Solana's JSON of it, None for success;
     ``before`` and ``after`` are the accounts of the message in its order."""
 
@@ -138,7 +138,7 @@ class Outcome:
         return self.error is None or _lamports(self.after[0]) < _lamports(self.before[0])
 
 
-class Machine:
+class SolanaMachine:
     """Used by one thread. Signatures are checked, blockhashes and repeats by the chain."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class Machine:
         """Lamports an account of so many bytes must hold."""
         return self._vm.minimum_balance_for_rent_exemption(size)
 
-    def execute(self, transaction: VersionedTransaction, at: Instant) -> Outcome:
+    def execute(self, transaction: VersionedTransaction, at: Instant) -> TransactionOutcome:
         self._set_time(at)
         keys = transaction.message.account_keys
         before = tuple(map(self.get, keys))
@@ -163,9 +163,11 @@ class Machine:
         after = tuple(map(self.get, keys))
         if isinstance(result, FailedTransactionMetadata):
             return _failed(result, before, after)
-        return Outcome(None, result, before, after)
+        return TransactionOutcome(None, result, before, after)
 
-    def simulate(self, transaction: VersionedTransaction, at: Instant, *, verify: bool) -> Outcome:
+    def simulate(
+        self, transaction: VersionedTransaction, at: Instant, *, verify: bool
+    ) -> TransactionOutcome:
         """As ``execute``, but nothing changes; ``verify`` False takes missing signatures."""
         self._set_time(at)
         keys = transaction.message.account_keys
@@ -177,7 +179,7 @@ class Machine:
             self._vm.with_sigverify(True)
         if isinstance(result, FailedTransactionMetadata):
             return _failed(result, before, before)
-        return Outcome(None, result.meta(), before, _overlaid(keys, before, result))
+        return TransactionOutcome(None, result.meta(), before, _overlaid(keys, before, result))
 
     def _set_time(self, at: Instant) -> None:
         epoch = at.slot // SLOTS_PER_EPOCH
@@ -196,9 +198,9 @@ def _failed(
     result: FailedTransactionMetadata,
     before: tuple[Account | None, ...],
     after: tuple[Account | None, ...],
-) -> Outcome:
+) -> TransactionOutcome:
     error = json.loads(result.to_json())["err"]
-    return Outcome(error, result.meta(), before, after)
+    return TransactionOutcome(error, result.meta(), before, after)
 
 
 def _overlaid(

@@ -8,7 +8,7 @@ from typing import Any
 
 from swapdesk.chain.solana.programs import MEMO
 from swapdesk.chain.solana.transaction import read_transaction
-from swapdesk.sandbox.node.solana.chain import Chain
+from swapdesk.sandbox.node.solana.chain import SolanaChain
 from swapdesk.sandbox.node.solana.chain_methods import (
     account_info,
     balance,
@@ -41,7 +41,7 @@ MOST = 1_000
 """Transactions of one answer."""
 
 
-def signatures_for_address(chain: Chain, given: Any) -> list[dict[str, Any]]:
+def signatures_for_address(chain: SolanaChain, given: Any) -> list[dict[str, Any]]:
     """The newest first, older than ``before`` and newer than ``until``."""
     params = Params(given, 2)
     address, options = params.pubkey(0), params.options(1)
@@ -82,7 +82,7 @@ def _memo(raw: bytes) -> str | None:
     return "; ".join(f"[{len(one)}] {one.decode(errors='replace')}" for one in memos) or None
 
 
-METHODS: dict[str, Callable[[Chain, Any], Any]] = {
+METHODS: dict[str, Callable[[SolanaChain, Any], Any]] = {
     "getHealth": health,
     "getVersion": version,
     "getGenesisHash": genesis_hash,
@@ -103,7 +103,7 @@ METHODS: dict[str, Callable[[Chain, Any], Any]] = {
 }
 
 
-def answer(chain: Chain, method: str, params: Any) -> Any:
+def answer(chain: SolanaChain, method: str, params: Any) -> Any:
     """Raises Problem."""
     handler = METHODS.get(method)
     if handler is None:

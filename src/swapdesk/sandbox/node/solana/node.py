@@ -21,11 +21,11 @@ from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.sandbox.node.evm.chain_threads import Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.solana.book import Book
-from swapdesk.sandbox.node.solana.chain import Chain, Refusal, sandbox_keypair
+from swapdesk.sandbox.node.solana.book import SolanaBook
+from swapdesk.sandbox.node.solana.chain import SolanaChain, TransactionRefusal, sandbox_keypair
 from swapdesk.sandbox.node.solana.documents import read_mint
 from swapdesk.sandbox.node.solana.genesis import FAUCET, MINTER
-from swapdesk.sandbox.node.solana.machine import Outcome
+from swapdesk.sandbox.node.solana.machine import TransactionOutcome
 from swapdesk.sandbox.node.solana.methods import answer
 from swapdesk.sandbox.node.solana.params import as_pubkey
 from swapdesk.sandbox.node.solana.problem import Problem, words_of
@@ -33,11 +33,11 @@ from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.node.solana.transaction_methods import execute, prepare
 
 
-class Faucet:
+class SolanaFaucet:
     """Used by the chain's thread. Every payment is a transaction of its own, even when the same
     is asked twice: who must not pay twice keeps a note."""
 
-    def __init__(self, chain: Chain, key: bytes) -> None:
+    def __init__(self, chain: SolanaChain, key: bytes) -> None:
         self._chain = chain
         self._payer = sandbox_keypair(key, FAUCET)
         self._minter = sandbox_keypair(key, MINTER)
@@ -71,7 +71,7 @@ class Faucet:
         )
         transaction = VersionedTransaction(message, [self._payer, *signers])
         outcome = self._chain.execute(transaction)
-        if isinstance(outcome, Refusal) or outcome.error is not None:
+        if isinstance(outcome, TransactionRefusal) or outcome.error is not None:
             raise Problem(f"the faucet could not pay: {words_of(outcome.error)}")
         return str(transaction.signatures[0])
 
@@ -82,20 +82,20 @@ T = TypeVar("T")
 class SolanaNode:
     """``open`` runs in the thread of ``lane``; everything else on the event loop."""
 
-    def __init__(self, lane: Lane, chain: Chain, key: bytes, faults: ChainFaults) -> None:
+    def __init__(self, lane: Lane, chain: SolanaChain, key: bytes, faults: ChainFaults) -> None:
         self._lane = lane
         self._chain = chain
         self._key = key
         self._faults = faults
-        self._faucet = Faucet(chain, key)
-        self.book = Book(chain)
+        self._faucet = SolanaFaucet(chain, key)
+        self.book = SolanaBook(chain)
 
     @classmethod
     async def open(
         cls, lane: Lane, path: Path, key: bytes, now_ms: Callable[[], int], faults: ChainFaults
     ) -> SolanaNode:
         """Open or begin the chain. Raises OSError, sqlite3.Error."""
-        return cls(lane, await lane.run(Chain, path, key, now_ms), key, faults)
+        return cls(lane, await lane.run(SolanaChain, path, key, now_ms), key, faults)
 
     async def call(self, method: str, params: Any) -> Any:
         """The result of a JSON-RPC method. Raises Problem."""
@@ -120,7 +120,7 @@ class SolanaNode:
         """The sandbox's own account of this name."""
         return sandbox_keypair(self._key, name)
 
-    async def execute(self, raw: bytes) -> Outcome | Refusal:
+    async def execute(self, raw: bytes) -> TransactionOutcome | TransactionRefusal:
         """Execute a transaction of the sandbox's own, which no fault meets. Raises Problem when
         too much waits."""
         return await self._run(self._chain.execute, read_transaction(raw))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 
 VERSION = 2
 
@@ -60,7 +60,7 @@ def chain_path(directory: Path) -> Path:
 
 
 def require_same(path: Path, genesis: str) -> None:
-    """Raises OtherChain unless the file is missing or holds the chain that began like this."""
+    """Raises ChainFileMismatch unless the file is missing or holds the chain that began so."""
     if not path.exists():
         return
     connection = sqlite3.connect(path)
@@ -70,12 +70,14 @@ def require_same(path: Path, genesis: str) -> None:
         if not tables:
             return
         if version != VERSION:
-            raise OtherChain(_refused(path, f"was made by another release (schema {version})"))
+            raise ChainFileMismatch(
+                _refused(path, f"was made by another release (schema {version})")
+            )
         found = connection.execute("SELECT value FROM meta WHERE name = 'genesis'").fetchone()
     finally:
         connection.close()
     if found is not None and found[0] != genesis:
-        raise OtherChain(_refused(path, "was begun with other tokens or keys"))
+        raise ChainFileMismatch(_refused(path, "was begun with other tokens or keys"))
 
 
 def _refused(path: Path, problem: str) -> str:
@@ -114,7 +116,7 @@ class StoreReader:
         self._connection.close()
 
 
-class Store(StoreReader):
+class SolanaStore(StoreReader):
     """Opens the file with mode 0600; used by one thread. Every commit is durable."""
 
     def __init__(self, path: Path) -> None:

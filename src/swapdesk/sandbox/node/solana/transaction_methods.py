@@ -13,14 +13,14 @@ from solders.transaction import VersionedTransaction
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.solana.programs import LOADERS
 from swapdesk.chain.solana.transaction import TransactionRefused, read_transaction
-from swapdesk.sandbox.node.solana.chain import Chain, Refusal, moved, status_of
+from swapdesk.sandbox.node.solana.chain import SolanaChain, TransactionRefusal, moved, status_of
 from swapdesk.sandbox.node.solana.chain_methods import behind, seen, show_account, with_context
 from swapdesk.sandbox.node.solana.documents import (
     inner_instructions,
     returned_data,
     transaction_document,
 )
-from swapdesk.sandbox.node.solana.machine import Outcome
+from swapdesk.sandbox.node.solana.machine import TransactionOutcome
 from swapdesk.sandbox.node.solana.params import (
     Params,
     as_pubkey,
@@ -53,7 +53,7 @@ class Prepared:
         return str(self.transaction.signatures[0])
 
 
-def simulate_transaction(chain: Chain, given: Any) -> dict[str, Any]:
+def simulate_transaction(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 2)
     options = params.options(1)
     verify, replace = flag(options, "sigVerify"), flag(options, "replaceRecentBlockhash")
@@ -75,7 +75,7 @@ def simulate_transaction(chain: Chain, given: Any) -> dict[str, Any]:
     return with_context(at, value)
 
 
-def prepare(chain: Chain, given: Any) -> Prepared:
+def prepare(chain: SolanaChain, given: Any) -> Prepared:
     """What ``sendTransaction`` checks first. Raises Problem."""
     params = Params(given, 2)
     options = params.options(1)
@@ -88,13 +88,13 @@ def prepare(chain: Chain, given: Any) -> Prepared:
     return Prepared(transaction)
 
 
-def execute(chain: Chain, prepared: Prepared) -> str:
+def execute(chain: SolanaChain, prepared: Prepared) -> str:
     """The signature, which is not to say that it was executed: that is asked for."""
     chain.execute(prepared.transaction)
     return prepared.signature
 
 
-def signature_statuses(chain: Chain, given: Any) -> dict[str, Any]:
+def signature_statuses(chain: SolanaChain, given: Any) -> dict[str, Any]:
     params = Params(given, 2)
     whole = flag(params.options(1), "searchTransactionHistory")
     at = chain.slots.now()
@@ -109,7 +109,7 @@ def signature_statuses(chain: Chain, given: Any) -> dict[str, Any]:
     return with_context(at, found)
 
 
-def transaction(chain: Chain, given: Any) -> dict[str, Any] | None:
+def transaction(chain: SolanaChain, given: Any) -> dict[str, Any] | None:
     params = Params(given, 2)
     signature, options = as_signature(params.text(0)), params.options(1)
     commitment = commitment_of(options)
@@ -159,17 +159,19 @@ def _read(params: Params, options: dict[str, Any]) -> VersionedTransaction:
 
 
 def _tried(
-    chain: Chain, transaction: VersionedTransaction, *, any_blockhash: bool = False
-) -> Outcome | Refusal:
+    chain: SolanaChain, transaction: VersionedTransaction, *, any_blockhash: bool = False
+) -> TransactionOutcome | TransactionRefusal:
     at = chain.slots.now()
     refusal = chain.refusal(transaction, at, any_blockhash=any_blockhash)
     return refusal or chain.machine.simulate(transaction, at, verify=False)
 
 
 def _require_success(
-    chain: Chain, transaction: VersionedTransaction, outcome: Outcome | Refusal
+    chain: SolanaChain,
+    transaction: VersionedTransaction,
+    outcome: TransactionOutcome | TransactionRefusal,
 ) -> None:
-    if isinstance(outcome, Refusal) or outcome.error is not None:
+    if isinstance(outcome, TransactionRefusal) or outcome.error is not None:
         raise Problem(
             f"Transaction simulation failed: {words_of(outcome.error)}",
             SolanaCode.PREFLIGHT_FAILED,
@@ -178,9 +180,9 @@ def _require_success(
 
 
 def _simulation(
-    chain: Chain,
+    chain: SolanaChain,
     transaction: VersionedTransaction,
-    outcome: Outcome | Refusal,
+    outcome: TransactionOutcome | TransactionRefusal,
     *,
     with_inner: bool,
 ) -> dict[str, Any]:
@@ -193,7 +195,7 @@ def _simulation(
         "innerInstructions": None,
         "replacementBlockhash": None,
     }
-    if isinstance(outcome, Outcome):
+    if isinstance(outcome, TransactionOutcome):
         details = outcome.details
         value |= {
             **moved(outcome, transaction.message.account_keys, chain.decimals),
@@ -208,7 +210,10 @@ def _simulation(
 
 
 def _asked_accounts(
-    chain: Chain, transaction: VersionedTransaction, outcome: Outcome | Refusal, asked: Any
+    chain: SolanaChain,
+    transaction: VersionedTransaction,
+    outcome: TransactionOutcome | TransactionRefusal,
+    asked: Any,
 ) -> list[dict[str, Any] | None] | None:
     if asked is None:
         return None
@@ -217,7 +222,11 @@ def _asked_accounts(
     keys = transaction.message.account_keys
     if len(asked["addresses"]) > len(keys):
         raise bad_params(f"Too many accounts provided; max {len(keys)}")
-    after = dict(zip(keys, outcome.after, strict=True)) if isinstance(outcome, Outcome) else {}
+    after = (
+        dict(zip(keys, outcome.after, strict=True))
+        if isinstance(outcome, TransactionOutcome)
+        else {}
+    )
     shown: list[dict[str, Any] | None] = []
     for text in asked["addresses"]:
         key: Pubkey = as_pubkey(text)

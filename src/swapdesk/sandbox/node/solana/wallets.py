@@ -13,7 +13,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from swapdesk.sandbox.node.chain_wallets import Arrival, ChainClosed, Mined, SignedPayment
+from swapdesk.sandbox.node.chain_wallets import (
+    ChainClosed,
+    Inclusion,
+    IncomingPayment,
+    SignedPayment,
+)
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.solana.terms import CHAIN
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
     from solders.signature import Signature
 
-    from swapdesk.sandbox.node.solana.book import Book
+    from swapdesk.sandbox.node.solana.book import SolanaBook
     from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
     from swapdesk.sandbox.node.solana.node import SolanaNode
 
@@ -104,7 +109,7 @@ class SolanaWallets:
         self._going[name] = asyncio.create_task(self._executed(node, name, raw))
 
     async def _executed(self, node: SolanaNode, name: str, raw: bytes) -> None:
-        from swapdesk.sandbox.node.solana.chain import EXPIRED, REPEATED, Refusal
+        from swapdesk.sandbox.node.solana.chain import EXPIRED, REPEATED, TransactionRefusal
         from swapdesk.sandbox.node.solana.problem import words_of
 
         try:
@@ -116,11 +121,11 @@ class SolanaWallets:
             del self._going[name]
         if outcome in (EXPIRED, REPEATED):
             return
-        if isinstance(outcome, Refusal) or not outcome.charged:
+        if isinstance(outcome, TransactionRefusal) or not outcome.charged:
             # Nobody was charged, so it stands in no block and never will with this message.
             self._refused[name] = words_of(outcome.error)
 
-    def mined(self, transaction_hash: str) -> Mined | None:
+    def mined(self, transaction_hash: str) -> Inclusion | None:
         return self._book.mined(_signature(transaction_hash))
 
     def refusal(self, transaction_hash: str) -> str | None:
@@ -134,7 +139,7 @@ class SolanaWallets:
         """Blocks are final here: there is one producer and nothing is rolled back."""
         return ""
 
-    def arrivals(self, first: int, last: int) -> Iterable[Arrival]:
+    def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
         return self._book.arrivals(first, last)
 
     def balance(self, token: WorldToken, address: str) -> int:
@@ -161,12 +166,12 @@ class SolanaWallets:
         return node
 
     @property
-    def _book(self) -> Book:
+    def _book(self) -> SolanaBook:
         return self._node.book
 
 
 def _payment(
-    book: Book, payer: Pubkey, token: WorldToken, receiver: str, units: int
+    book: SolanaBook, payer: Pubkey, token: WorldToken, receiver: str, units: int
 ) -> list[Instruction]:
     """A transfer; the receiver's token account is opened at the payer's cost where there is
     none. A receiver that is itself a token account is paid as it is, or not at all by the chain."""

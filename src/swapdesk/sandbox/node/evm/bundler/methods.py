@@ -23,7 +23,7 @@ from swapdesk.chain.user_operation.rpc_form import (
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
 from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.rows import OperationRows
-from swapdesk.sandbox.node.evm.bundler.submission import Bundler, operation_of, sighted
+from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, operation_of, sighted
 from swapdesk.sandbox.node.evm.bundler.validation import (
     BundlerCode,
     fields,
@@ -118,7 +118,7 @@ _MISSING_GAS = dict.fromkeys((*GAS_FIELDS, *FEE_FIELDS), "0x0")
 class BundlerMethods:
     """What one chain's bundler answers."""
 
-    def __init__(self, bundler: Bundler) -> None:
+    def __init__(self, bundler: ChainBundler) -> None:
         self._bundler = bundler
         self.table: Table = {
             "eth_sendUserOperation": (self._send, 2, 2),
@@ -220,7 +220,7 @@ class Bundlers:
     def __init__(self, node: EvmNode, directory: Path) -> None:
         self._rows = OperationRows(directory / "chains" / "bundler.db")
         self._bundlers = {
-            name: Bundler(chain, node.account(name, BUNDLER), self._rows)
+            name: ChainBundler(chain, node.account(name, BUNDLER), self._rows)
             for name, chain in node.chains.items()
         }
         self._running = [asyncio.create_task(one.run()) for one in self._bundlers.values()]

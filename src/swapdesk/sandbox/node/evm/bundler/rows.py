@@ -51,7 +51,7 @@ class State(StrEnum):
     """It cannot be executed any more, or another took its nonce."""
 
 
-class NonceTaken(Exception):
+class OperationNonceTaken(Exception):
     """Another operation with this sender and nonce waits or was sent: ``existing``."""
 
     def __init__(self, existing: OperationRow) -> None:
@@ -121,7 +121,7 @@ class OperationRows:
         replaces: bytes | None = None,
     ) -> None:
         """Take an operation; one that is taken already stays as it is. ``replaces`` is one that
-        waits and gives way. Raises NonceTaken."""
+        waits and gives way. Raises OperationNonceTaken."""
         with self._transaction() as connection:
             existing = self.find(chain, operation_hash)
             if existing is not None and existing.state is not State.DROPPED:
@@ -134,7 +134,7 @@ class OperationRows:
                 )
             for other in self.of_sender(chain, operation.sender):
                 if other.operation.nonce == operation.nonce:
-                    raise NonceTaken(other)
+                    raise OperationNonceTaken(other)
             connection.execute(
                 "DELETE FROM operations WHERE chain = ? AND hash = ? AND state = 'dropped'",
                 (chain, operation_hash),

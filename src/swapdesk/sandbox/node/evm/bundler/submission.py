@@ -32,7 +32,7 @@ from swapdesk.chain.user_operation.operation import OperationError, UserOperatio
 from swapdesk.chain.user_operation.packing import PackedUserOperation, unpack
 from swapdesk.sandbox.node.evm.bundler.rows import (
     BundleRow,
-    NonceTaken,
+    OperationNonceTaken,
     OperationRow,
     OperationRows,
     State,
@@ -126,7 +126,7 @@ MIN_BUMP_PERCENT = 10
 logger = logging.getLogger(__name__)
 
 
-class Bundler:
+class ChainBundler:
     """The bundler of one chain, paid for by ``account``."""
 
     def __init__(self, chain: LiveChain, account: ChainAccount, rows: OperationRows) -> None:
@@ -166,7 +166,7 @@ class Bundler:
                     operation,
                     None if replaced is None else replaced.hash,
                 )
-            except NonceTaken:
+            except OperationNonceTaken:
                 raise fields("nonce: another operation with it is being executed") from None
         self._wake.set()
         return operation_hash
