@@ -217,7 +217,7 @@ class MinedBatch:
 
 
 class EvmChain:
-    """One chain over its file. Raises OtherChain when the file holds another one."""
+    """One chain over its file. Raises ChainFileMismatch when the file holds another one."""
 
     def __init__(
         self, path: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock

@@ -64,7 +64,7 @@ logger = logging.getLogger(__name__)
 
 
 class Embedding:
-    """The chains of one data directory. Raises OtherChain when it holds other ones.
+    """The chains of one data directory. Raises ChainFileMismatch when it holds other ones.
 
     With a ``market`` the pools follow it, as long as somebody asks the chain something.
     """
@@ -106,7 +106,7 @@ class Embedding:
         self.door = Door(self._call, faults)
 
     async def node(self) -> EvmNode:
-        """The node, opened when this is called first. Raises OtherChain, OSError,
+        """The node, opened when this is called first. Raises ChainFileMismatch, OSError,
         sqlite3.Error."""
         self.wake()
         assert self._opening is not None

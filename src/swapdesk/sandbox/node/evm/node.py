@@ -149,7 +149,7 @@ class EvmNode:
         clock: Clock,
         faults: ChainFaults,
     ) -> EvmNode:
-        """Open or begin the chains below ``directory``. Raises OtherChain."""
+        """Open or begin the chains below ``directory``. Raises ChainFileMismatch."""
         lanes = Lanes(terms)
         chains: dict[str, LiveChain] = {}
         try:

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class SolanaEmbedding:
-    """The chain of one data directory; ``now_ms`` is sandbox time. Raises OtherChain when the
+    """The chain of one data directory; ``now_ms`` is sandbox time. Raises ChainFileMismatch when the
     directory holds another one."""
 
     def __init__(
