@@ -16,11 +16,10 @@ from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
 from sandbox.solana.solana_world import KEY, StandingTime, World, running
-from service.dex.trading import BASE, Floor, told
+from service.dex.trading import BASE, AgeingClock, Floor, told
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
@@ -134,7 +133,7 @@ async def trading_on_solana(
     directory: Path, time: Callable[[], int] | None = None
 ) -> AsyncIterator[SolanaFloor]:
     """The service over the chain. The worker moves when it is told to."""
-    clock = SystemClock()
+    clock = AgeingClock()
     async with running(directory / "chain", time=time or LookedTime()) as world:  # type: ignore[arg-type]
         chains = build_chains()
         tokens = build_tokens(chains, clock.now())

@@ -82,7 +82,8 @@ class Floor:
         )
 
     async def work(self) -> None:
-        """What the worker does now."""
+        """What the worker does now, of the chain as it is now."""
+        self.clock.age(FRESH_SECONDS)
         await self.parts.worker.step(self.clock.now())
 
     async def until(self, service_id: str, met: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -240,8 +241,17 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
         try:
             for name in genesis:
                 await onchain.readers[name].view()
+
+            async def read_anew(_: httpx.Request) -> None:
+                """What a request is told never depends on how long ago the last one was."""
+                clock.age(FRESH_SECONDS)
+
             async with httpx.AsyncClient(
-                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
+                transport=transport,
+                base_url=BASE,
+                headers=AS_FIRST,
+                timeout=30,
+                event_hooks={"request": [read_anew]},
             ) as api:
                 yield Floor(world, parts, dict(onchain.readers), api, clock, faults, onchain)
         finally:
