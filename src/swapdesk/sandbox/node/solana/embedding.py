@@ -25,8 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class SolanaEmbedding:
-    """The chain of one data directory; ``now_ms`` is sandbox time. Raises ChainFileMismatch when the
-    directory holds another one."""
+    """The chain of one data directory; ``now_ms`` is sandbox time.
+
+    Raises ChainFileMismatch when the directory holds another one.
+    """
 
     def __init__(
         self, directory: Path, key: bytes, *, now_ms: Callable[[], int], faults: ChainFaults
