@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from swapdesk.tui.lines_view import changed_cells
 from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.widgets.lines_view import changed_cells
 from tui.cells import cells_of
 
 SPANS = st.builds(

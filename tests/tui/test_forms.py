@@ -10,12 +10,17 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from swapdesk.tui.terminal import SafeApp
-from swapdesk.tui.widgets.address_input import AddressInput, Alike
-from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositPhase, DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
+from swapdesk.tui.widgets.form_fields import (
+    AddressInput,
+    Alike,
+    Check,
+    MemoField,
+    MemoNeed,
+    Verdict,
+)
 from swapdesk.tui.widgets.intent_line import IntentLine, IntentReading, Reading
-from swapdesk.tui.widgets.memo_field import MemoField, MemoNeed
 from tui.examples import BOB, ME, XRP
 from tui.screen_text import screen_text
 

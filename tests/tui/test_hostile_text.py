@@ -19,13 +19,11 @@ from swapdesk.clock import ManualClock
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.terminal import ControlFilter, SafeApp
-from swapdesk.tui.widgets.address_input import AddressInput
-from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
+from swapdesk.tui.widgets.form_fields import AddressInput, Check, MemoField, MemoNeed, Verdict
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.intent_line import IntentLine, IntentReading, Reading
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.memo_field import MemoField, MemoNeed
 from swapdesk.tui.widgets.table_layout import Column, Prose, Row, Section
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.text import safe_text

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from rich.style import Style
 
 from swapdesk.tui.glyphs import CURSOR
-from swapdesk.tui.lines_view import changed_cells
 from swapdesk.tui.painting import paint
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.terminal import SafeApp
-from swapdesk.tui.widgets.laid_rows import LaidRows
+from swapdesk.tui.widgets.line_table import LaidRows
+from swapdesk.tui.widgets.lines_view import changed_cells
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 
 COLUMNS = (

@@ -14,7 +14,7 @@ from swapdesk.secret import Secret
 from swapdesk.tui.commands.sign import Sign
 from swapdesk.tui.screens.sign import READ_FIRST, SignScreen
 from swapdesk.tui.screens.swap import SwapScreen
-from swapdesk.tui.widgets.passphrase_field import PassphraseField
+from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.review import Review
 from tui.desk_run import DeskRun, Market
 from tui.scenes.sign import opened

@@ -10,8 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 
 from swapdesk.tui.terminal import SafeApp
-from swapdesk.tui.widgets.editing import Edit, pasted
-from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_field import Edit, TextField, pasted
 from tui.examples import ME
 from tui.screen_text import screen_text
 

@@ -17,7 +17,7 @@ from swapdesk.flows.orders.order_export import (
 )
 from swapdesk.tui.widgets.export_overlay import ExportOverlay
 from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
-from swapdesk.tui.widgets.table_view import MARGIN
+from swapdesk.tui.widgets.table_layout import MARGIN
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder

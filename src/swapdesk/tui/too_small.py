@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
 
 LEAST_WIDTH = 60
 LEAST_HEIGHT = 15

@@ -25,8 +25,8 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
 from swapdesk.tui.widgets.table_layout import Column, Row
-from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 COLUMNS = (

@@ -23,7 +23,7 @@ from swapdesk.flows.batch.sheet import Sheet, edited
 from swapdesk.tui.screens.batch_view import BatchView
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
-from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.form_fields import Check, Verdict
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
 

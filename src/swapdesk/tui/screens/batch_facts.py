@@ -12,9 +12,9 @@ from swapdesk.flows.batch.sheet import TEMPLATE
 from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
 from swapdesk.flows.notation import about_amount, exact_amount
 from swapdesk.tui.glyphs import BECOMES, DONE, REFUSED, TROUBLE, UNKNOWN, WAITING
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.screens.batch_rows import LEVELS
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
 
 EMPTY = (
     f"The columns of a file are: {', '.join(TEMPLATE)}. Outside of the field l asks for a file"

@@ -14,21 +14,23 @@ from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
-from swapdesk.tui.screens.batch_rows import (
+from swapdesk.tui.screens.batch_facts import (
+    EMPTY,
     ROOMY,
+    PlanPane,
+    PlanState,
     batch_columns,
     batch_rows,
+    head_line,
     row_detail,
     rows_below,
 )
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.labelled_field import LabelledField
+from swapdesk.tui.widgets.form_fields import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.lines_view import HeadLine, SectionLabel, TextRows
 from swapdesk.tui.widgets.table_layout import Column
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.wire.operation import RateClass
 
 if TYPE_CHECKING:

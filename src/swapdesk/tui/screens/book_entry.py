@@ -20,9 +20,7 @@ from swapdesk.tui.commands.create import Back, FieldAbove, FieldBelow
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_asking import first_payment
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.address_input import AddressInput
-from swapdesk.tui.widgets.check_line import Check, Verdict, checks_of
-from swapdesk.tui.widgets.labelled_field import LabelledField
+from swapdesk.tui.widgets.form_fields import AddressInput, Check, LabelledField, Verdict, checks_of
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 

@@ -38,26 +38,28 @@ from swapdesk.tui.commands.create import (
 )
 from swapdesk.tui.messages import BalanceKnown, QuotesArrived, QuotesFailed
 from swapdesk.tui.page import Page, budget_of
-from swapdesk.tui.quote_question import QuoteQuestion
 from swapdesk.tui.screens.create_asking import ask_before_sending
-from swapdesk.tui.screens.create_facts import Draft, intent_state, summary
+from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, IntentState, intent_state, summary
 from swapdesk.tui.screens.create_form import CreateForm
-from swapdesk.tui.screens.create_keys import locked, standing_of
-from swapdesk.tui.screens.create_payer import AccountFailed, AccountRead, OwnAccountsRead, Payer
 from swapdesk.tui.screens.create_state import (
     CHANGED_MEANWHILE,
+    AccountFailed,
+    AccountRead,
     CreateState,
+    OwnAccountsRead,
+    Payer,
     Step,
+    locked,
     money_of,
+    standing_of,
     verdict_of,
     worse_quote,
 )
-from swapdesk.tui.screens.frozen_panel import FrozenPanel
+from swapdesk.tui.screens.quote_facts import QuoteQuestion
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.check_line import Check, Verdict
-from swapdesk.tui.widgets.intent_panel import IntentState
+from swapdesk.tui.widgets.form_fields import Check, Verdict
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import TextRows
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:

@@ -24,12 +24,11 @@ from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
-from swapdesk.tui.memo_words import short_memo_label
+from swapdesk.tui.screens.order_facts import short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span
-from swapdesk.tui.widgets.check_line import Check
-from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
 from swapdesk.tui.widgets.detail_rows import Fact
-from swapdesk.tui.widgets.intent_panel import IntentState
+from swapdesk.tui.widgets.form_fields import Check
+from swapdesk.tui.widgets.gauge import CountdownState, countdown_spans
 from swapdesk.tui.widgets.quote_table import route_word
 
 BAR = 12

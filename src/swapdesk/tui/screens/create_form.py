@@ -14,10 +14,15 @@ from swapdesk.chain.addresses.memos import uses_memo
 from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, check_memo
-from swapdesk.tui.widgets.address_input import AddressInput, Alike
-from swapdesk.tui.widgets.book_list import BookRows
-from swapdesk.tui.widgets.check_line import Check, Verdict, checks_of
-from swapdesk.tui.widgets.memo_field import MemoField, MemoNeed
+from swapdesk.tui.widgets.form_fields import (
+    AddressInput,
+    Alike,
+    Check,
+    MemoField,
+    MemoNeed,
+    Verdict,
+    checks_of,
+)
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 from swapdesk.tui.messages import BalanceKnown
-from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.form_fields import Check, Verdict
 
 if TYPE_CHECKING:
     from decimal import Decimal

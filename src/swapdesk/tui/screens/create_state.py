@@ -23,8 +23,8 @@ from swapdesk.flows.tracking.announcements import (
     refused_fields,
 )
 from swapdesk.tui.commands.create import NewQuote
-from swapdesk.tui.widgets.check_line import Check, Verdict
-from swapdesk.tui.widgets.money_line import MoneyState
+from swapdesk.tui.widgets.form_fields import Check, Verdict
+from swapdesk.tui.widgets.frame import MoneyState
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")

@@ -14,8 +14,8 @@ from swapdesk.tui.commands.deposit import CopyAddress, CopyAmount, CopyMemo, Nex
 from swapdesk.tui.screens.deposit_facts import code_facts, no_code_lines, too_large_lines
 from swapdesk.tui.screens.deposit_page import DepositPage
 from swapdesk.tui.session import Session
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.qr_code import QrCode, QrState, code_size
-from swapdesk.tui.widgets.text_rows import TextRows
 
 FACTS = 34
 """Cells beside the code for what it was made of."""

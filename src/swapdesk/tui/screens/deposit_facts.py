@@ -35,9 +35,9 @@ from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.screens.order_facts import payout_memo
 from swapdesk.tui.spans import Line, LineLike, Span, joined
-from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.form_fields import Check, Verdict
 from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
 

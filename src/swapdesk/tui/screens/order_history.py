@@ -18,9 +18,9 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.order_table import SIGNS
 from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, Section, TableRow
-from swapdesk.tui.widgets.text_rows import TextRows
 
 COLUMNS = (
     Column("mark", "", 1),

@@ -16,7 +16,6 @@ from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.open_signing_key import SHOWN_BY_KEY
@@ -30,11 +29,10 @@ from swapdesk.tui.screens.order_facts import (
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.detail_rows import DetailRows
+from swapdesk.tui.widgets.lines_view import HeadLine, LinesView, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import stage_of
-from swapdesk.tui.widgets.section_label import SectionLabel
 from swapdesk.tui.widgets.stage_line import Mark, StageState
 from swapdesk.tui.widgets.stage_track import StageTrack, TrackState
-from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.filter_field import FilterField
+from swapdesk.tui.widgets.form_fields import FilterField
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import SectionLabel
 from swapdesk.tui.widgets.order_list import STEP, OrderList, Shown
 from swapdesk.tui.widgets.order_pane import OrderPane, OrderSide
-from swapdesk.tui.widgets.section_label import SectionLabel
 
 if TYPE_CHECKING:
     from textual.timer import Timer

@@ -14,13 +14,12 @@ from textual.widget import Widget
 from swapdesk.flows.quotes.option_texts import OPTIONS, read_options, written_options
 from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import PLAIN, QuoteOptions, WishRefused, options_in_words
-from swapdesk.tui.commands.quote_options import HINTS
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import TextRows
 
 PRESET = "preset"
 

@@ -21,18 +21,22 @@ from swapdesk.flows.quotes.waterfall import Waterfall, waterfall
 from swapdesk.flows.tracking.announcements import failure_of_error, without_route_next
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.page import Page
-from swapdesk.tui.quote_question import QuoteQuestion
 from swapdesk.tui.screens.quote_facts import (
+    QuoteQuestion,
     heading,
     nothing_yet,
     ranked_by,
     rows_below,
     unusable_row,
 )
+from swapdesk.tui.screens.waterfall import WaterfallView
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, wrapped
+from swapdesk.tui.widgets.detail_rows import RecordView
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import HeadLine, TextRows
 from swapdesk.tui.widgets.quote_table import (
+    WaysView,
     badge_notes,
     compared_symbol,
     note_width,
@@ -40,11 +44,7 @@ from swapdesk.tui.widgets.quote_table import (
     quote_rows,
     unusable_at,
 )
-from swapdesk.tui.widgets.record_view import RecordView
-from swapdesk.tui.widgets.table_view import MARGIN
-from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
-from swapdesk.tui.widgets.waterfall_view import WaterfallView
-from swapdesk.tui.widgets.ways_view import WaysView
+from swapdesk.tui.widgets.table_layout import MARGIN
 
 if TYPE_CHECKING:
     from swapdesk.flows.creation.create_checks import TypedBefore

@@ -28,9 +28,9 @@ from swapdesk.tui.commands.request_log import (
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span, plain_text, wrapped
-from swapdesk.tui.widgets.filter_field import FilterField
+from swapdesk.tui.widgets.form_fields import FilterField
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.lines_view import SectionLabel
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row, TableRow
 from swapdesk.tui.widgets.text_field import TextField
 

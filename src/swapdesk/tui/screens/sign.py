@@ -43,9 +43,9 @@ from swapdesk.tui.screens.sign_facts import (
 from swapdesk.tui.screens.sign_view import SignHeading, SignView
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import FrameState
-from swapdesk.tui.widgets.passphrase_field import PassphraseField
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.step_line import StepLine
-from swapdesk.tui.widgets.text_rows import TextRows
+from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 from swapdesk.wallet.payload import OperationPayload, TypedDataPayload
 

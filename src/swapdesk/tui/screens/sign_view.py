@@ -6,9 +6,9 @@ from typing import Any
 
 from textual.message import Message
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.screens.sign_facts import SignState, heading_lines, sign_lines
 from swapdesk.tui.spans import Line
+from swapdesk.tui.widgets.lines_view import LinesView
 
 
 class SignView(LinesView):

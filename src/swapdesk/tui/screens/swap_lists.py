@@ -1,27 +1,214 @@
-"""What stands below the line of the first screen: what was asked, what is open, how to write."""
+"""What stands below the line of the first screen: what was asked, what is open, how to write.
+
+What was asked before, and the orders that are open: the two lists of the first screen.
+
+The third column of the first screen, from 160 cells: last events of orders, and markets.
+
+Four examples of an intent line and what they mean.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from swapdesk.tui.spans import Span
-from swapdesk.tui.widgets.home_news import MOST_EVENTS, MOST_MARKETS, HomeNews
-from swapdesk.tui.widgets.how_to_write import HowToWrite
+from swapdesk.flows.notation import clock_time, day, percent, tracker_amount, usd
+from swapdesk.tui.spans import Line, Span, cut, fill, push_right
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.recent_lists import OpenOrders, RecentLines
-from swapdesk.tui.widgets.section_label import SectionLabel
-from swapdesk.tui.widgets.text_rows import TextRows
+from swapdesk.tui.widgets.lines_view import LinesView, SectionLabel, TextRows, section_line
+from swapdesk.tui.widgets.table_layout import Column, Row
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.catalog.token_row import TokenRow
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.intents.intent import Intent
+    from swapdesk.flows.orders.order_status import OrderStatus
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.quotes.recent import Recent
+    from swapdesk.flows.tracking.recent_activity import RecentEvent
     from swapdesk.flows.tracking.tracking import Tracker
+
+
+MOST = 6
+ROLE_OF_LEVEL = {
+    "waiting": "status-waiting",
+    "moving": "status-moving",
+    "done": "status-done",
+    "trouble": "status-trouble",
+    "back": "status-trouble",
+    "expired": "muted",
+}
+
+
+class RecentLines(LineTable):
+    """Lines of earlier intents; the key of a row is its line."""
+
+    def __init__(self, **place: Any) -> None:
+        columns = [
+            Column("line", "", 18, grow=1),
+            Column("route", "", 8, priority=2),
+            Column("at", "", 11, "right", priority=1, role="muted"),
+        ]
+        super().__init__(columns, heads=False, empty="Nothing asked yet.", **place)
+        self._recent: dict[str, Recent] = {}
+
+    def fill(self, intents: Iterable[Intent], catalog: Catalog, now: datetime) -> None:
+        from swapdesk.flows.quotes.recent import recent_lines
+
+        self._recent = {line.text: line for line in recent_lines(intents, catalog, MOST)}
+        self.set_rows(
+            Row(
+                line.text,
+                {
+                    "line": line.text,
+                    "route": Span(line.route, f"route-{line.route}"),
+                    "at": day(line.at, now),
+                },
+            )
+            for line in self._recent.values()
+        )
+
+    def chosen(self, key: str) -> Recent | None:
+        return self._recent.get(key)
+
+
+class OpenOrders(LineTable):
+    """Open orders, nearest deadline first; the key of a row is the order's id."""
+
+    def __init__(self, **place: Any) -> None:
+        columns = [
+            Column("id", "", 6),
+            Column("what", "", 16, grow=1, priority=3),
+            Column("state", "", 15),
+            Column("time", "", 11, "right", priority=2, role="muted"),
+        ]
+        super().__init__(columns, heads=False, empty="No order is open.", **place)
+
+    def show(self, tracked: Iterable[Any], now: datetime) -> None:
+        from swapdesk.flows.orders.order_status import order_status
+
+        rows = [(one, order_status(one, now)) for one in tracked]
+        self.set_rows(_row(one, said) for one, said in rows if not said.ended)
+
+
+def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
+    """In the words of the tracker."""
+    order = tracked.order
+    sent, received = tracked.symbols
+    return Row(
+        tracked.service_id,
+        {
+            "id": Span(tracked.short_id, bold=True),
+            "what": f"{tracker_amount(order.in_amount, 'pay')} {sent} → {received}",
+            "state": Span(said.word, ROLE_OF_LEVEL[said.level]),
+            "time": said.time.text,
+        },
+    )
+
+
+MOST_EVENTS = 6
+MOST_MARKETS = 4
+_TIME, _ID, _SYMBOL, _PRICE, _CHANGE = 12, 8, 10, 14, 10
+
+
+class HomeNews(LinesView):
+    """Both lists below one another; nothing of either where it is empty."""
+
+    DEFAULT_CSS = """
+    HomeNews { padding: 0 2; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._events: list[tuple[str, RecentEvent]] = []
+        self._markets: list[TokenRow] = []
+
+    def show(
+        self, events: Sequence[RecentEvent], markets: Sequence[TokenRow], now: datetime
+    ) -> None:
+        """Times of another day stand with their day."""
+        self._events = [(_time(one.at, now), one) for one in events]
+        self._markets = list(markets)
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        rows: list[Line] = []
+        if self._events:
+            rows.append(section_line("Last events", "", width))
+            rows += [_event(time, one, width) for time, one in self._events]
+        if self._markets:
+            rows += [*([[]] if rows else []), section_line("Markets of your tokens", "USD", width)]
+            rows += [_market(one, width) for one in self._markets]
+        return rows
+
+
+def _time(at: datetime, now: datetime) -> str:
+    return clock_time(at) if at.date() == now.date() else day(at, now)
+
+
+def _event(time: str, event: RecentEvent, width: int) -> Line:
+    return cut(
+        [
+            *fill(Span(time, "muted"), _TIME),
+            *fill(Span(event.order, bold=True), _ID),
+            Span(event.word, ROLE_OF_LEVEL[event.level]),
+        ],
+        width,
+    )
+
+
+def _market(row: TokenRow, width: int) -> Line:
+    role = "muted"
+    if row.change:
+        role = "amount-up" if row.change > 0 else "amount-down"
+    line: Line = [
+        *fill(Span(row.symbol), _SYMBOL),
+        *push_right(Span(usd(row.price)), _PRICE),
+        *push_right(Span(percent(row.change), role), _CHANGE),
+    ]
+    rest = width - _SYMBOL - _PRICE - _CHANGE - 2
+    return [*line, Span("  "), *cut(Span(row.chain_name, "muted"), max(0, rest))]
+
+
+TWO_FROM = 92
+EXAMPLES = (
+    ("0.5 btc eth", "sell 0.5 BTC, buy ETH"),
+    ("=2 btc eth", "get exactly 2 ETH, sell BTC"),
+    ("0.5 eth @bob", "private send to bob"),
+    ("900 usdc.base sol", "name the chain after a dot"),
+)
+
+
+class HowToWrite(LinesView):
+    """Two examples a row from 92 cells, else one."""
+
+    def lines(self, width: int) -> list[Line]:
+        return how_lines(width)
+
+
+def how_lines(width: int) -> list[Line]:
+    if width < TWO_FROM:
+        return [_example(line, means, 19) for line, means in EXAMPLES]
+    column = width // 2
+    return [
+        [*_padded(_example(*EXAMPLES[at], 15), column), *_example(*EXAMPLES[at + 1], 19)]
+        for at in range(0, len(EXAMPLES), 2)
+    ]
+
+
+def _example(line: str, means: str, size: int) -> Line:
+    return [Span(line.ljust(size)), Span(means, "muted")]
+
+
+def _padded(line: Line, width: int) -> Line:
+    used = sum(len(span.text) for span in line)
+    return [*line, Span(" " * max(0, width - used))]
+
 
 COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 

@@ -20,8 +20,8 @@ from swapdesk.tui.screens.swap_reading import with_options
 from swapdesk.tui.session import Phase, Session, starting_words
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import TextRows
 
 if TYPE_CHECKING:
     from textual.timer import Timer

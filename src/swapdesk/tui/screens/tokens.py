@@ -38,8 +38,8 @@ from swapdesk.tui.screens.token_facts import (
 from swapdesk.tui.screens.token_table import TokenTable
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import RuleRow
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import RuleRow
 from swapdesk.tui.widgets.token_pane import TokenNotes, TokenPane
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 

@@ -19,9 +19,8 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.lines_view import SectionLabel, TextRows
 from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, TableRow
-from swapdesk.tui.widgets.text_rows import TextRows
 
 _SIGNS = {
     "found": (DONE, "status-done"),

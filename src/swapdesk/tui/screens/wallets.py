@@ -31,7 +31,7 @@ from swapdesk.tui.screens.wallet_rows import COLUMNS, Subject, wallet_pane, wall
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
+from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from swapdesk.wallet.errors import WalletError
 

@@ -15,9 +15,8 @@ from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuo
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.widgets.lines_view import HeadLine
 from swapdesk.tui.widgets.quote_table import route_word
-from swapdesk.tui.widgets.text_rows import HeadLine
-from swapdesk.tui.widgets.waterfall_view import WaterfallView
 
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_order import Arrangement

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.notation import short_address
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, cut, ruled, spread
+from swapdesk.tui.widgets.lines_view import LinesView
 
 if TYPE_CHECKING:
     from swapdesk.flows.payees.address_book import AddressBook

@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.geometry import Size
 
 from swapdesk.tui.spans import LineLike
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.qr_code import QrCode, QrState
-from swapdesk.tui.widgets.text_rows import TextRows
 
 CARD = 78
 """Cells the card beside it needs: an address in one row with its label and margins."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.flows.notation import EXPIRED, countdown
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.gauge import bar_spans
+from swapdesk.tui.widgets.lines_view import LinesView
 
 BOLD_BELOW = 60
 

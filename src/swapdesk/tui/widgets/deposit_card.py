@@ -9,11 +9,11 @@ from typing import Any
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.tui.glyphs import TROUBLE
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, rule, spread, width_of, wrapped
-from swapdesk.tui.widgets.check_line import Check, check_lines
 from swapdesk.tui.widgets.detail_rows import Fact, fact_lines
+from swapdesk.tui.widgets.form_fields import Check, check_lines
 from swapdesk.tui.widgets.gauge import bar_spans
+from swapdesk.tui.widgets.lines_view import LinesView
 
 INDENT = 4
 LABEL = 18

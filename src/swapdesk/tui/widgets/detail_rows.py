@@ -16,9 +16,9 @@ from textual.widget import Widget
 from swapdesk.chain.addresses.explorers import known_page
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.tui.glyphs import CURSOR
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, spread, width_of, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
 
 MARGIN = 2
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widget import Widget
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
 from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
-from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.diagnosis import Diagnosis

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from textual.widget import Widget
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.overlay import Overlay
 
 

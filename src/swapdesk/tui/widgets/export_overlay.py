@@ -13,9 +13,9 @@ from swapdesk.flows.orders.order_export import UnknownForm, form_of
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.key_bar import KeyHint
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import TextRows
 
 LIMIT = 400
 FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as JSON.", "muted")]

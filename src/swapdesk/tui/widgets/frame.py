@@ -10,9 +10,9 @@ from textual.strip import Strip
 
 from swapdesk.flows.notation import age
 from swapdesk.tui.glyphs import DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.painting import body_style, paint
 from swapdesk.tui.spans import Line, Span, cut, fill, width_of
+from swapdesk.tui.widgets.lines_view import LinesView
 
 
 class World(Enum):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.tui.glyphs import HEAVY, RULE, TROUBLE
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, joined, width_of
+from swapdesk.tui.widgets.lines_view import LinesView
 
 WARN_PERCENT = 80
 MOST_CELLS = 48

@@ -12,10 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from swapdesk.tui.commands.everywhere import Keys
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, fill, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
 from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
-from swapdesk.tui.widgets.section_label import section_line
 
 GAP = 4
 TWO_FROM = 92

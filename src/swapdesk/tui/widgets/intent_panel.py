@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread
-from swapdesk.tui.widgets.check_line import Check, check_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.form_fields import Check, check_lines
+from swapdesk.tui.widgets.lines_view import LinesView
 
 LABEL = 11
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from swapdesk.tui.key_hint import KeyHint
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, spread, width_of
+from swapdesk.tui.widgets.lines_view import LinesView
 
 __all__ = ["HELP_KEY", "HELP_WORD", "KeyBar", "KeyHint", "key_line"]
 

@@ -2,30 +2,273 @@
 
 The cursor belongs to a row key. Rows that move, come or go never move it to another row unless
 its own row is gone.
+
+What a table tells of one of its rows.
+
+The rows of a table with one cursor that belongs to a key; pure.
+
+The rows of a table that were drawn lately: of a row that changes, only the cells that differ
+are laid out anew, and it is painted from the first of them on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rich.style import Style
 from textual import events
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from swapdesk.tui.glyphs import CURSOR
-from swapdesk.tui.lines_view import lay_out_again
-from swapdesk.tui.painting import paint, selected_style
-from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, wrapped
-from swapdesk.tui.widgets.keyed_rows import KeyedRows
-from swapdesk.tui.widgets.laid_rows import Change, LaidRows
-from swapdesk.tui.widgets.row_message import RowMessage
-from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout, TableRow
-from swapdesk.tui.widgets.table_view import MARGIN, TableView
+from swapdesk.tui.painting import Stroke, paint, paints_by_parts, selected_style
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, width_of, wrapped
+from swapdesk.tui.widgets.lines_view import changed_cells, lay_out_again
+from swapdesk.tui.widgets.table_layout import MARGIN, Column, Row, TableLayout, TableRow, TableView
+
+
+@dataclass
+class RowMessage(Message):
+    """Something about the row of this key in ``table``."""
+
+    table: Widget
+    key: str
+
+    @property
+    def control(self) -> Widget:
+        return self.table
+
+
+class KeyedRows:
+    """``cursor`` is a position from 0, -1 in a table without selectable rows."""
+
+    def __init__(self) -> None:
+        self.all: list[TableRow] = []
+        self.cursor = -1
+        self._at: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, at: int) -> TableRow:
+        return self.all[at]
+
+    @property
+    def current(self) -> TableRow | None:
+        """The row under the cursor."""
+        return self.all[self.cursor] if self.cursor >= 0 else None
+
+    def at(self, key: str) -> int:
+        """The position of a row; :class:`KeyError` when there is none of this key."""
+        return self._at[key]
+
+    def selectable_at(self, key: str) -> int | None:
+        """The position of a row the cursor may stand on."""
+        at = self._at.get(key)
+        return at if at is not None and self.all[at].selectable else None
+
+    def replace(self, rows: Iterable[TableRow]) -> None:
+        """Other rows; the cursor stays on its key. :class:`ValueError` for a key used twice."""
+        kept = self.current.key if self.current is not None else None
+        self.all = list(rows)
+        self._at = {row.key: at for at, row in enumerate(self.all)}
+        if len(self._at) != len(self.all):
+            raise ValueError("two rows have the same key")
+        at = self.selectable_at(kept) if kept is not None else None
+        self.cursor = at if at is not None else self._near(self.cursor)
+
+    def put(self, row: TableRow) -> None:
+        """Replace the row of the same key; the cursor leaves it if it cannot be selected now."""
+        at = self._at[row.key]
+        self.all[at] = row
+        if at == self.cursor and not row.selectable:
+            self.cursor = self._near(at)
+
+    def away(self, steps: int) -> int:
+        """The row ``steps`` from the cursor, then the nearest selectable one in that direction
+        or back; -1 when there is none."""
+        return self._selectable_from(self.cursor, steps)
+
+    def group_top(self, room: int) -> int:
+        """The first row to be in view with the cursor: the label above the first row of a group
+        comes with it, as far as ``room`` rows allow."""
+        first = self.cursor
+        while first and not self.all[first - 1].selectable and self.cursor - first < room - 1:
+            first -= 1
+        return first
+
+    def _near(self, old: int) -> int:
+        return self._selectable_from(min(max(old, 0), len(self.all)) - 1, 1)
+
+    def _selectable_from(self, start: int, steps: int) -> int:
+        if not self.all or not steps:
+            return start
+        forward = 1 if steps > 0 else -1
+        wanted = min(len(self.all) - 1, max(0, start + steps))
+        for direction in (forward, -forward):
+            at = wanted
+            while 0 <= at < len(self.all):
+                if self.all[at].selectable:
+                    return at
+                at += direction
+        return -1
+
+
+Change = tuple[int, TableRow | None, TableRow | None]
+"""A place in a table, what stood there and what stands there now."""
+
+KEPT = 128
+"""Rows that are remembered: more than a screen has."""
+
+
+class LaidRow:
+    """One row in its columns. ``since`` is its first piece that was not there before, and
+    ``start`` the cell in which that begins."""
+
+    __slots__ = ("_begun", "pieces", "row", "since", "start")
+
+    def __init__(self, row: Row, pieces: list[Line], since: int = 0) -> None:
+        self.row = row
+        self.pieces = pieces
+        self.since = since
+        self.start = sum(map(width_of, pieces[:since]))
+        self._begun: _Begun | None = None
+
+    @property
+    def line(self) -> Line:
+        """The whole row."""
+        return [span for piece in self.pieces for span in piece]
+
+    def followed_by(self, row: Row, layout: TableLayout, width: int) -> LaidRow:
+        """The row after it in its place; cells that are equal are kept."""
+        before = self.row
+        if row.tail or before.tail or row.role != before.role:
+            return LaidRow(row, layout.pieces(row, width))
+        old, new = before.cells, row.cells
+        pieces, since = self.pieces.copy(), len(self.pieces)
+        for at, (column, size) in enumerate(layout.placed(width)):
+            if old.get(column.key, "") != new.get(column.key, ""):
+                pieces[at] = layout.piece(row, at, size)
+                since = min(since, at)
+        if since != self.since:
+            return LaidRow(row, pieces, since)
+        after = LaidRow.__new__(LaidRow)
+        after.row, after.pieces, after.since, after.start = row, pieces, since, self.start
+        after._begun = self._begun
+        return after
+
+    def difference(self, after: LaidRow) -> tuple[int, int] | None:
+        """First and last-plus-one cell in which it differs from the row before, None if in none."""
+        since, end = after.since, len(after.pieces)
+        if end != len(self.pieces):
+            return changed_cells(self.line, after.line)
+        while end > since and self.pieces[end - 1] is after.pieces[end - 1]:
+            end -= 1
+        old = [span for piece in self.pieces[since:end] for span in piece]
+        new = [span for piece in after.pieces[since:end] for span in piece]
+        if width_of(old) != width_of(new):
+            return changed_cells(self.line, after.line)
+        changed = changed_cells(old, new)
+        if changed is None:
+            return None
+        return after.start + changed[0], after.start + changed[1]
+
+    def painted(self, app: App[object], edge: Line, width: int, base: Style) -> Strip:
+        """As :func:`paint`, with ``edge`` before it."""
+        if not self.since or not paints_by_parts(app):
+            return paint(app, [*edge, *self.line], width, base)
+        begun = self._begun
+        if begun is None or not begun.holds(app, edge, base):
+            begun = self._begun = _Begun(app, edge, self.pieces[: self.since], base)
+        stroke = begun.stroke.copy()
+        for piece in self.pieces[self.since :]:
+            stroke.add(piece)
+        return stroke.strip(width)
+
+
+class _Begun:
+    """A row that is painted up to one of its pieces, and what that depends on."""
+
+    __slots__ = ("_base", "_colours", "_edge", "_links", "stroke")
+
+    def __init__(self, app: App[object], edge: Line, pieces: list[Line], base: Style) -> None:
+        self._edge = edge
+        self._base = base
+        # A theme brings its colours as another object.
+        self._colours = app.theme_variables
+        self._links = getattr(app, "draws_links", False)
+        self.stroke = Stroke(app, base)
+        self.stroke.add(edge)
+        for piece in pieces:
+            self.stroke.add(piece)
+
+    def holds(self, app: App[object], edge: Line, base: Style) -> bool:
+        return (
+            self._colours is app.theme_variables
+            and self._links == getattr(app, "draws_links", False)
+            and self._base == base
+            and self._edge == edge
+        )
+
+
+class LaidRows:
+    """Rows by their key, as long as the columns keep their places."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, LaidRow] = {}
+        self._placed: list[tuple[Column, int]] | None = None
+
+    def laid(self, row: Row, layout: TableLayout, width: int) -> LaidRow:
+        """The row in its columns."""
+        self._settle(layout, width)
+        known = self._rows.get(row.key)
+        if known is None or known.row is not row:
+            known = self._keep(LaidRow(row, layout.pieces(row, width)))
+        return known
+
+    def regions(
+        self, changes: Iterable[Change], layout: TableLayout, view: TableView
+    ) -> list[Region]:
+        """What is to be painted of rows that stand in the place of others."""
+        regions: list[Region] = []
+        for at, before, row in changes:
+            if view.shows(at):
+                changed = self.replaced(before, row, layout, view.row_width)
+                regions += [view.cells(at, *changed)] if changed else []
+        return regions
+
+    def replaced(
+        self, before: TableRow | None, row: TableRow | None, layout: TableLayout, width: int
+    ) -> tuple[int, int] | None:
+        """The cells in which a row differs from what stood in its place."""
+        if before is row:
+            return None
+        if isinstance(before, Row) and isinstance(row, Row) and before.key == row.key:
+            old = self.laid(before, layout, width)
+            return old.difference(self._keep(old.followed_by(row, layout, width)))
+        lines = (layout.row_line(each, width) if each else [] for each in (before, row))
+        return changed_cells(*lines)
+
+    def _settle(self, layout: TableLayout, width: int) -> None:
+        placed = layout.placed(width)
+        if placed is not self._placed:
+            self._placed = placed
+            self._rows.clear()
+
+    def _keep(self, laid: LaidRow) -> LaidRow:
+        if len(self._rows) >= KEPT and laid.row.key not in self._rows:
+            self._rows.clear()
+        self._rows[laid.row.key] = laid
+        return laid
+
 
 _END = 10**9
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
+from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.notice import whole_sentences
 
 LEAST = 7

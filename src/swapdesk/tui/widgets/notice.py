@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Any
 
 from swapdesk.tui.glyphs import CUT, REFUSED, SANDBOX_RULE, TROUBLE
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, cut, width_of
+from swapdesk.tui.widgets.lines_view import LinesView
 
 
 class Weight(Enum):

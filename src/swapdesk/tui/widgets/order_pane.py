@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.notation import grouped_address
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, width_of, wrapped
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
 from swapdesk.tui.widgets.order_table import SIGNS, pair_spans
-from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.order_status import OrderStatus

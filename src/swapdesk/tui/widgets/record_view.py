@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from swapdesk.flows.quotes.provider_record import ProviderRecord, record_lines
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, rule, spread
+from swapdesk.tui.widgets.lines_view import LinesView
 
 
 class RecordView(LinesView):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from textual.widget import Widget
 
+from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
-from swapdesk.tui.widgets.text_rows import TextRows
 
 
 class SpokenOverlay(ReadingOverlay):

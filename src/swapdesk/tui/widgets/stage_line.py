@@ -7,8 +7,8 @@ from typing import Any
 
 from swapdesk.tui.glyph_state import GlyphState
 from swapdesk.tui.glyphs import DONE, ENDED, HEAVY, MOVING, REFUSED, RULE, TROUBLE, WAITING
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.widgets.lines_view import LinesView
 
 CELLS = 17
 

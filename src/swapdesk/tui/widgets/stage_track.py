@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, cut, plain_text
+from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.stage_line import StageState, track_spans
 
 

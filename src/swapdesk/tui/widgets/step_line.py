@@ -7,8 +7,8 @@ from typing import Any
 
 from swapdesk.flows.signing.signing_session import FlowStep, Mark
 from swapdesk.tui.glyphs import MOVING, REFUSED, RULE, VALID, WAITING
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, width_of
+from swapdesk.tui.widgets.lines_view import LinesView
 
 _SIGNS = {
     Mark.DONE: (VALID, "status-done"),

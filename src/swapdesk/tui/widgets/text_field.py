@@ -1,21 +1,205 @@
 """One row to type in. The cursor does not blink, and a paste is never dropped silently.
 
 An address field shows its groups of four while typing; its value has no spaces.
+
+How the value of a field is drawn: the window around the cursor, or groups of four; pure.
+
+What keys and pastes do to a value: pure, so that every rule has a plain test.
+
+A row to type a pass phrase in. It is drawn as dots and is gone once it is handed over.
+
+No message carries it as text: whoever shows the field hears that it is complete and takes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
-from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.spans import Line, LineLike
-from swapdesk.tui.widgets.editing import Edit, pasted
-from swapdesk.tui.widgets.field_rows import FieldState, field_lines
+from swapdesk.flows.notation import address_groups
+from swapdesk.secret import Secret
+from swapdesk.tui.glyphs import CURSOR, CUT
+from swapdesk.tui.painting import CURSOR_ROLE
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, spread, width_of
+from swapdesk.tui.widgets.lines_view import LinesView
+
+MARGIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FieldState:
+    """What a field draws. ``marked`` are positions in the value shown as wrong, ``hidden`` ones
+    are drawn as dots."""
+
+    value: str = ""
+    cursor: int = 0
+    focused: bool = False
+    placeholder: str = ""
+    prompt: str = ""
+    hint: LineLike = ""
+    grouped: bool = False
+    secret: bool = False
+    tall: bool = False
+    marked: frozenset[int] = field(default_factory=frozenset)
+    hidden: frozenset[int] = field(default_factory=frozenset)
+
+
+def field_lines(state: FieldState, width: int) -> list[Line]:
+    """The rows of a field over its whole width; column 0 has the bar of the focused field."""
+    bar = Span(CURSOR if state.focused else " ", "accent")
+    room = width - 2 * MARGIN
+    rows = _grouped_rows(state, room) if state.grouped else [_row(state, room)]
+    if state.tall:
+        rows = [[], *rows, []]
+    return [fill([bar, Span(" "), *row], width) for row in rows]
+
+
+def _row(state: FieldState, room: int) -> Line:
+    prompt = [Span(f"{state.prompt} ", "accent", bold=True)] if state.prompt else []
+    hint = line_of(state.hint, "muted")
+    room -= width_of(prompt)
+    if not state.value and not state.focused:
+        return spread([*prompt, Span(state.placeholder, "muted")], hint, room + width_of(prompt))
+    # A hint that leaves no place for the text goes.
+    if hint and width_of(hint) + 2 + min(cell_len(state.value) + 1, 24) > room:
+        hint = []
+    space = room - (width_of(hint) + 2 if hint else 0)
+    text = "•" * len(state.value) if state.secret else state.value
+    return spread([*prompt, *_window(state, text, space)], hint, room + width_of(prompt))
+
+
+def _window(state: FieldState, text: str, space: int) -> Line:
+    """The part of the text around the cursor; a cut end is marked."""
+    start = 0
+    while start < state.cursor and cell_len(text[start : state.cursor]) + 2 > space:
+        start += 1
+    end = len(text)
+    while end > state.cursor + 1 and cell_len(text[start:end]) + 2 > space:
+        end -= 1
+    line: Line = [Span(CUT, "muted")] if start else []
+    line += _characters(state, text, range(start + (1 if start else 0), end))
+    if state.focused and state.cursor >= len(text):
+        line.append(Span(" ", CURSOR_ROLE))
+    if end < len(text):
+        line.append(Span(CUT, "muted"))
+    return line
+
+
+def _grouped_rows(state: FieldState, room: int) -> list[Line]:
+    """All groups, wrapped at group borders; rows after the first stand under the first group."""
+    if not state.value:
+        return [_row(state, room)]
+    rows: list[Line] = [[]]
+    used = 0
+    at = 0
+    groups = address_groups(state.value)
+    indent = 3 if groups[0] == "0x" else 0
+    for group in groups:
+        # One cell stays free for the cursor behind the last group.
+        if used and used + 1 + len(group) + 1 > room:
+            rows.append([Span(" " * indent)] if indent else [])
+            used = indent
+        elif used:
+            rows[-1].append(Span(" "))
+            used += 1
+        rows[-1] += _characters(state, state.value, range(at, at + len(group)))
+        at += len(group)
+        used += cell_len(group)
+    if state.focused and state.cursor >= len(state.value):
+        rows[-1].append(Span(" ", CURSOR_ROLE))
+    return rows
+
+
+def _characters(state: FieldState, text: str, places: range) -> Line:
+    line: Line = []
+    for at in places:
+        if state.focused and at == state.cursor:
+            role = CURSOR_ROLE
+        else:
+            role = "status-trouble" if at in state.marked else "foreground"
+        bold = at in state.marked
+        char = "•" if at in state.hidden else text[at]
+        if line and line[-1].role == role and line[-1].bold == bold:
+            line[-1] = Span(line[-1].text + char, role, bold)
+        else:
+            line.append(Span(char, role, bold))
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A value and the position of the cursor in it, from 0 to its length."""
+
+    value: str
+    cursor: int
+
+    def insert(self, text: str) -> Edit:
+        value = self.value[: self.cursor] + text + self.value[self.cursor :]
+        return Edit(value, self.cursor + len(text))
+
+    def after(self, act: str) -> Edit:
+        """The result of one editing key; :class:`KeyError` for a name that is no key."""
+        value, at = self.value, self.cursor
+        left, right = self._word_left(), self._word_right()
+        return {
+            "left": Edit(value, max(0, at - 1)),
+            "right": Edit(value, min(len(value), at + 1)),
+            "home": Edit(value, 0),
+            "end": Edit(value, len(value)),
+            "backspace": Edit(value[: max(0, at - 1)] + value[at:], max(0, at - 1)),
+            "delete": Edit(value[:at] + value[at + 1 :], at),
+            "word": Edit(value[:left] + value[at:], left),
+            "to_start": Edit(value[at:], 0),
+            "to_end": Edit(value[:at], at),
+            "word_left": Edit(value, left),
+            "word_right": Edit(value, right),
+        }[act]
+
+    def _word_left(self) -> int:
+        at = self.cursor
+        while at and self.value[at - 1] == " ":
+            at -= 1
+        while at and self.value[at - 1] != " ":
+            at -= 1
+        return at
+
+    def _word_right(self) -> int:
+        at = self.cursor
+        while at < len(self.value) and self.value[at] != " ":
+            at += 1
+        while at < len(self.value) and self.value[at] == " ":
+            at += 1
+        return at
+
+
+def pasted(text: str, *, grouped: bool = False) -> tuple[str, str]:
+    """What a paste inserts, and a sentence when that is not what was pasted.
+
+    Blank edges go without a word; a field has one row, so inner line ends become spaces (nothing
+    in a grouped field). Characters that cannot be seen are left out and said.
+    """
+    inner = text.strip()
+    rows = inner.splitlines()
+    flat = ("" if grouped else " ").join(row.strip() for row in rows)
+    if grouped:
+        flat = "".join(flat.split())
+    shown = "".join(char for char in flat.replace("\t", " ") if char.isprintable())
+    hidden = len(flat.replace("\t", " ")) - len(shown)
+    said = []
+    if hidden:
+        word = "character" if hidden == 1 else "characters"
+        said.append(f"{hidden} invisible {word} left out of the paste. Check the value.")
+    if len(rows) > 1:
+        said.append(f"{len(rows)} lines were joined into one.")
+    if not shown and text:
+        return "", "The paste had nothing to insert."
+    return shown, " ".join(said)
+
 
 EDITING = {
     "left": "left",
@@ -219,3 +403,46 @@ class TextField(LinesView, can_focus=True):
             self._marked = frozenset()
             self.post_message(self.Changed(self, edit.value))
         self.redraw()
+
+
+MOST = 1024
+
+
+class PassphraseField(TextField):
+    """Posts :class:`Complete` at ``enter``; :meth:`take` empties it."""
+
+    class Complete(Message):
+        """``enter`` in the field."""
+
+        def __init__(self, field: PassphraseField) -> None:
+            super().__init__()
+            self.field = field
+
+        @property
+        def control(self) -> PassphraseField:
+            return self.field
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(secret=True, limit=MOST, **place)
+
+    def take(self) -> Secret:
+        """What was typed; nothing of it is left here."""
+        phrase = Secret(self.value)
+        self.forget()
+        return phrase
+
+    def forget(self) -> None:
+        self._edit = Edit("", 0)
+        self._marked = frozenset()
+        self.redraw()
+
+    def action_submit(self) -> None:
+        self.post_message(self.Complete(self))
+
+    def _take(self, edit: Edit) -> None:
+        """As every field, but no message tells the value."""
+        self._edit = edit
+        self.redraw()
+
+    def __rich_repr__(self) -> Any:
+        yield "id", self.id

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.notation import NOTHING, clock_time, short_clock
 from swapdesk.tui.glyphs import DONE, ENDED, MOVING, TROUBLE, WAITING
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, cut, spread
-from swapdesk.tui.widgets.section_label import section_line
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.order_history import Leg, LegStep

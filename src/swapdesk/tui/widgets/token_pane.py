@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
 
 LABEL = 12
 STACKED_BELOW = 60

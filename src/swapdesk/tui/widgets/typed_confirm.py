@@ -9,10 +9,10 @@ from typing import Any
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, wrapped
-from swapdesk.tui.widgets.check_line import Check, Verdict, check_lines
+from swapdesk.tui.widgets.form_fields import Check, Verdict, check_lines
 from swapdesk.tui.widgets.key_bar import KeyHint
+from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
 

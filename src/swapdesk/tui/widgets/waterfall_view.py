@@ -9,8 +9,8 @@ from typing import Any
 from swapdesk.flows.notation import MINUS, exact_amount, percent, table_amount, usd
 from swapdesk.flows.quotes.waterfall import Part, Step, Unit, Verdict, Waterfall, remark
 from swapdesk.tui.glyphs import TROUBLE, VALID
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, fill, push_right, rule, spread, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
 
 COLUMNS_FROM = 60
 _LABEL, _AMOUNT, _KNOWN = 18, 14, 8

@@ -7,9 +7,8 @@ from typing import Any
 
 from swapdesk.flows.notation import expected_minutes, table_amount
 from swapdesk.flows.quotes.route_type_comparison import RouteTypeBest
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, cut, fill, push_right
-from swapdesk.tui.widgets.section_label import section_line
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
 
 _KIND, _AMOUNT, _TAKES = 9, 18, 8
 _KNOWS_FROM = 104

@@ -1,8 +1,13 @@
-"""The base of every widget that draws lines of spans, and repaints only the cells that change."""
+"""The base of every widget that draws lines of spans, and repaints only the cells that change.
+
+A muted word, a rule running right, an optional fact at its end.
+
+Rows of text that no other widget draws: a sentence, a label, a small legend.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -10,8 +15,21 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from swapdesk.tui.glyphs import STALE
 from swapdesk.tui.painting import paint
-from swapdesk.tui.spans import Line, Span, width_of
+from swapdesk.tui.spans import (
+    GAP,
+    Line,
+    LineLike,
+    Span,
+    cut,
+    line_of,
+    rule,
+    ruled,
+    spread,
+    width_of,
+    wrapped,
+)
 
 
 class LinesView(Widget):
@@ -162,3 +180,84 @@ def _cells(line: Line) -> list[tuple[str, str, bool]]:
                 cells.append((last[0] + char, last[1], last[2]))
             cells.extend([(char, span.role, span.bold)] * size)
     return cells
+
+
+class SectionLabel(LinesView):
+    """``Open ───── 5``. ``stale`` puts the mark and the age before and after the word."""
+
+    DEFAULT_CSS = """
+    SectionLabel { height: 1; }
+    """
+
+    def __init__(self, label: str, fact: LineLike = "", **place: Any) -> None:
+        super().__init__(**place)
+        self.label = label
+        self.fact = fact
+        self.stale = ""
+
+    def show(self, label: str, fact: LineLike = "", stale: str = "") -> None:
+        """``stale`` is a text as ``41s old`` or ``41s old, polling``; empty when fresh."""
+        self.label, self.fact, self.stale = label, fact, stale
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [section_line(self.label, self.fact, width, self.stale)]
+
+
+def section_line(label: str, fact: LineLike, width: int, stale: str = "") -> Line:
+    start: Line = [Span(label, "muted")]
+    if stale:
+        start = [Span(f"{STALE} ", "status-waiting"), Span(f"{label}, {stale}", "muted")]
+    return ruled(start, line_of(fact, "muted"), width)
+
+
+class TextRows(LinesView):
+    """Each row wraps at words; an empty row stays one."""
+
+    def __init__(self, rows: Sequence[LineLike] = (), **place: Any) -> None:
+        super().__init__(**place)
+        self.rows = tuple(rows)
+
+    def show(self, rows: Sequence[LineLike]) -> None:
+        if tuple(rows) != self.rows:
+            self.rows = tuple(rows)
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [line for row in self.rows for line in wrapped(line_of(row), width)]
+
+
+class HeadLine(LinesView):
+    """One row with a left and a right part. Of several right parts, the fullest first, the first
+    beside which the left one stays whole is shown; beside the last the left one is cut."""
+
+    DEFAULT_CSS = """
+    HeadLine { height: 1; }
+    """
+
+    def __init__(self, left: LineLike = "", *rights: LineLike, **place: Any) -> None:
+        super().__init__(**place)
+        self.left, self.rights = left, rights
+
+    def show(self, left: LineLike, *rights: LineLike) -> None:
+        self.left, self.rights = left, rights
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        room = width - width_of(self.left) - GAP
+        rights = [line_of(one) for one in self.rights if one]
+        if not rights:
+            return [cut(self.left, width)]
+        fitting = (one for one in rights if width_of(one) <= room)
+        return [spread(self.left, next(fitting, rights[-1]), width)]
+
+
+class RuleRow(LinesView):
+    """One thin rule between blocks."""
+
+    DEFAULT_CSS = """
+    RuleRow { height: 1; }
+    """
+
+    def lines(self, width: int) -> list[Line]:
+        return [rule(width)]

@@ -1,0 +1,269 @@
+"""One checked thing in a sentence: ``✓ Ethereum address, checksum correct``.
+
+A field of a form: its label, the row to type in, what was checked.
+
+Typing an address: groups while typing, one sentence per check, a look-alike side by side.
+
+Memo, destination tag or comment: under the name its chain gives it.
+
+The line above a table that keeps only some of its rows; not there until it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.notation import address_groups, differing_groups
+from swapdesk.tui.glyph_state import GlyphState
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID
+from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.text_field import TextField
+
+
+class Verdict(GlyphState):
+    """Glyph and role of a check."""
+
+    VALID = (VALID, "status-done")
+    NOTE = (DOT, "muted")
+    WARNING = (TROUBLE, "status-waiting")
+    REFUSED = (REFUSED, "status-trouble")
+    UNKNOWN = (UNKNOWN, "muted")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """``text`` in the verdict's colour, ``then`` (what to do) muted after it."""
+
+    verdict: Verdict
+    text: str
+    then: str = ""
+
+
+_BY_LEVEL = {
+    "ok": Verdict.VALID,
+    "note": Verdict.NOTE,
+    "warn": Verdict.WARNING,
+    "refuse": Verdict.REFUSED,
+}
+
+
+def checks_of(lines: Iterable[CheckLine]) -> list[Check]:
+    """What a flow found out, as a form draws it."""
+    return [Check(_BY_LEVEL[line.level], line.text) for line in lines]
+
+
+def check_lines(check: Check, width: int) -> list[Line]:
+    """The sentence wrapped under its first word; a valid one keeps the colour in its glyph."""
+    role = "muted" if check.verdict is Verdict.VALID else check.verdict.role
+    line: Line = [Span(f"{check.verdict.glyph} ", check.verdict.role), Span(check.text, role)]
+    if check.then:
+        line.append(Span(f" {check.then}", "muted"))
+    return wrapped(line, width, indent=2)
+
+
+class FieldLabel(LinesView):
+    """``Recipient  gets the ETH, on Ethereum``."""
+
+    def __init__(self, label: str, note: LineLike = "", **place: Any) -> None:
+        super().__init__(**place)
+        self.label, self.note = label, note
+
+    def show(self, label: str, note: LineLike) -> None:
+        self.label, self.note = label, note
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        note = line_of(self.note, "muted")
+        head = Span(self.label, "foreground", bold=True)
+        return [cut([head, Span("  "), *note] if note else [head], width)]
+
+
+class Checks(LinesView):
+    """The sentences under a field."""
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self.checks: tuple[Check, ...] = ()
+        self.extra: tuple[Line, ...] = ()
+
+    def show(self, checks: Sequence[Check], extra: Sequence[Line] = ()) -> None:
+        self.checks, self.extra = tuple(checks), tuple(extra)
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        rows = [row for check in self.checks for row in check_lines(check, width)]
+        return [*rows, *(cut(line, width) for line in self.extra)]
+
+
+class LabelledField(Vertical):
+    """Label, :class:`TextField`, checks. The field's messages come up with it as ``control``."""
+
+    DEFAULT_CSS = """
+    LabelledField { height: auto; }
+    """
+
+    def __init__(self, label: str, field: TextField, *, note: LineLike = "", **place: Any) -> None:
+        super().__init__(**place)
+        self.field = field
+        self._label = FieldLabel(label, note)
+        self._checks = Checks()
+
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self.field
+        yield self._checks
+
+    @property
+    def value(self) -> str:
+        return self.field.value
+
+    def relabel(self, label: str, note: LineLike = "") -> None:
+        self._label.show(label, note)
+
+    def show_checks(self, checks: Sequence[Check]) -> None:
+        """The result of checking the value; an empty list clears the rows."""
+        self._checks.show(checks)
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """A known address that the typed one resembles; ``name`` as ``@bob``."""
+
+    name: str
+    address: str
+
+
+class AddressInput(LabelledField):
+    """``note`` names the chain in words: ``gets the ETH, on Ethereum``."""
+
+    def __init__(
+        self, label: str, *, note: LineLike = "", value: str = "", limit: int = 256, **place: Any
+    ) -> None:
+        field = TextField(value, grouped=True, limit=limit)
+        super().__init__(label, field, note=note, **place)
+
+    def show_result(
+        self,
+        checks: Sequence[Check],
+        *,
+        wrong: frozenset[int] = frozenset(),
+        alike: Alike | None = None,
+    ) -> None:
+        """``wrong``: positions from 0 to mark; ``alike``: the pair under the checks."""
+        self.field.mark(wrong)
+        self._checks.show(checks, alike_lines(self.value, alike) if alike else ())
+
+
+def alike_lines(address: str, alike: Alike) -> list[Line]:
+    """Both addresses in full; only the groups that differ are bold."""
+    differing = differing_groups(address, alike.address)
+    size = max(len("this"), len(alike.name)) + 2
+    return [
+        _alike_line("this", address, differing, size),
+        _alike_line(alike.name, alike.address, differing, size),
+    ]
+
+
+def _alike_line(name: str, address: str, differing: list[int], size: int) -> Line:
+    line: Line = [Span(name.ljust(size), "muted")]
+    for at, group in enumerate(address_groups(address)):
+        differs = at in differing
+        gap = " " if at else ""
+        role = "status-waiting" if differs else "foreground"
+        line.append(Span(gap + group, role, bold=differs))
+    return line
+
+
+WAIVER = "NO MEMO"
+"""Typed instead of a memo when the receiving wallet has none."""
+
+
+class MemoNeed(Enum):
+    """What the chain of the address says about memos."""
+
+    NOT_USED = "not used"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class MemoField(LabelledField):
+    """``label`` is the chain's word: ``Destination tag``. Not used: one row and no field."""
+
+    DEFAULT_CSS = """
+    MemoField.-not-used TextField, MemoField.-not-used Checks { display: none; }
+    """
+
+    def __init__(
+        self, label: str, need: MemoNeed, *, chain: str, limit: int = 128, **place: Any
+    ) -> None:
+        super().__init__(label, TextField(limit=limit), note=_note(need, chain), **place)
+        self.need = need
+        self.set_class(need is MemoNeed.NOT_USED, "-not-used")
+        self.field.disabled = need is MemoNeed.NOT_USED
+
+    @property
+    def waived(self) -> bool:
+        return self.need is MemoNeed.REQUIRED and self.value == WAIVER
+
+    @property
+    def memo(self) -> str | None:
+        """The memo to send: None when it is not used, waived or empty."""
+        if self.need is MemoNeed.NOT_USED or self.waived or not self.value:
+            return None
+        return self.value
+
+
+def _note(need: MemoNeed, chain: str) -> LineLike:
+    if need is MemoNeed.NOT_USED:
+        return f"not used on {chain}"
+    return f"{need.value} on {chain}"
+
+
+LIMIT = 240
+"""Room for the longest hash and a few words."""
+
+
+class FilterField(TextField):
+    """Closed, it takes no row and filters nothing."""
+
+    DEFAULT_CSS = """
+    FilterField { display: none; }
+    FilterField.-open { display: block; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(prompt="/", limit=LIMIT, **place)
+
+    @property
+    def opened(self) -> bool:
+        return self.has_class("-open")
+
+    @property
+    def text(self) -> str:
+        """What the rows are filtered by, without blanks around it."""
+        return self.value.strip()
+
+    def open(self) -> None:
+        """Show the line and type in it."""
+        self.add_class("-open")
+        self.focus()
+
+    def say(self, hint: LineLike) -> None:
+        """What stands at the right as long as it is so; empty for nothing."""
+        if hint != self.hint:
+            self.hint = hint
+            self.redraw()
+
+    def close(self) -> None:
+        """Hide the line and forget what it said."""
+        self.say("")
+        self.remove_class("-open")
+        self.set_value("")
