@@ -18,7 +18,7 @@ from patience import PATIENCE
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.tui import deferred_imports
+from swapdesk.tui import session
 from swapdesk.wire.encoding.codec import encode_json
 
 SERVER = ("uvicorn", "starlette", "uvloop", "httptools")
@@ -92,7 +92,7 @@ from pathlib import Path
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.tui.app import DeskApp
-from swapdesk.tui.deferred_imports import KeyRest
+from swapdesk.tui.session import KeyRest
 from swapdesk.tui.screens.tokens import TokensScreen
 from swapdesk.tui.widgets.line_table import LineTable
 
@@ -146,14 +146,14 @@ def test_tokens_are_searched_before_models_and_client_are_loaded(tmp_path: Path)
 
 
 def test_a_desk_opens_from_disk_without_a_client(tmp_path: Path) -> None:
-    modules = ", ".join(deferred_imports.DESK)
+    modules = ", ".join(session.DESK)
     names = (*HEAVY, *CLIENT, "swapdesk.flows.connected_desk", "swapdesk.flows.desk")
     assert loaded(f"import {modules}", names, tmp_path) == ["swapdesk.flows.desk"]
 
 
 def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: Path) -> None:
     """Whatever a connecting desk imports is in the lists, so no import of its own stops keys."""
-    modules = ", ".join((*deferred_imports.DESK, *deferred_imports.LINK))
+    modules = ", ".join((*session.DESK, *session.LINK))
     statement = (
         f"import {modules}\nbefore = set(sys.modules)\n"
         "import swapdesk.flows.connected_desk, swapdesk.flows.creation.resume\n"
@@ -194,7 +194,7 @@ asyncio.run(connect())
 def test_the_first_request_and_the_stream_import_next_to_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-    modules = ", ".join((*deferred_imports.DESK, *deferred_imports.LINK))
+    modules = ", ".join((*session.DESK, *session.LINK))
     program = _CONNECTING.format(modules=modules, port=port, home=str(tmp_path))
     ended = subprocess.run(
         [sys.executable, "-c", f"import json, sys\n{program}"],

@@ -16,7 +16,7 @@ from swapdesk.tui.money_key_guard import STILL_SECONDS
 
 Verbs = list[type[Command]]
 SCREENS = "tui/screens"
-OPTIONS = "tui/commands/quote_options.py"
+OPTIONS = "tui/screens/quote_options.py"
 HEADS = ("Key", "Verb", "Does", "Name in `[keys]`", "Money")
 
 

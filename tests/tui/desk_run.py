@@ -43,7 +43,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
-from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import Token

@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
+from swapdesk.tui.screens.create_facts import IntentState, intent_lines
 from swapdesk.tui.spans import Line, Span
-from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.form_fields import Alike, Check, Verdict, alike_lines, check_lines
-from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World, frame_lines
-from swapdesk.tui.widgets.gauge import GaugeState, gauge_line
+from swapdesk.tui.widgets.frame import (
+    Badge,
+    Budget,
+    FrameState,
+    KeyHint,
+    MoneyState,
+    Stream,
+    World,
+    frame_lines,
+    key_line,
+    money_line,
+)
+from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
 from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
 from swapdesk.tui.widgets.intent_line import IntentReading, Reading, reading_lines
-from swapdesk.tui.widgets.intent_panel import IntentState, intent_lines
-from swapdesk.tui.widgets.key_bar import KeyHint, key_line
 from swapdesk.tui.widgets.lines_view import section_line
-from swapdesk.tui.widgets.money_line import MoneyState, money_line
+from swapdesk.tui.widgets.order_table import Nothing, empty_line
+from swapdesk.tui.widgets.overlay import Question, question_lines
 from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
 from swapdesk.tui.widgets.stage_track import TrackState, track_lines
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.tui.widgets.text_field import FieldState, field_lines
-from swapdesk.tui.widgets.typed_confirm import Question, question_lines
 
 ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB = "0x5aAe71c0D28b03Aa5512e9F407bE6c3dEf1BeAed"

@@ -6,9 +6,8 @@ import tomllib
 
 from flows.orders import created_here, order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.tui.screens.address_book import AddressBookScreen
-from swapdesk.tui.screens.book_entry import BookEntryScreen
-from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.tui.screens.address_book import AddressBookScreen, BookEntryScreen
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import DeskRun, Market
 

@@ -16,8 +16,8 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Column, Row, Section
-from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 from tui.screen_text import screen_text
 
 

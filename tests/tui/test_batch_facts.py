@@ -9,8 +9,7 @@ from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, Total
 from swapdesk.flows.batch.planned import PlannedRow, look, problem
 from swapdesk.flows.batch.reading import read_sheet
-from swapdesk.tui.screens.batch_facts import PlanState, plan_lines
-from swapdesk.tui.screens.batch_rows import batch_columns, row_detail
+from swapdesk.tui.screens.batch_facts import PlanState, batch_columns, plan_lines, row_detail
 
 
 def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:

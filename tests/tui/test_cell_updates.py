@@ -14,8 +14,7 @@ from rich.style import Style
 from textual._compositor import ChopsUpdate
 from textual.strip import Strip
 
-from swapdesk.tui.ansi_compaction import thrifty
-from swapdesk.tui.cell_updates import FEW, CellsUpdate
+from swapdesk.tui.cell_updates import FEW, CellsUpdate, thrifty
 
 WIDTH = 24
 STYLES = [Style(color="red"), Style(color="green", bold=True), Style(bgcolor="blue")]

@@ -9,10 +9,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from swapdesk.tui.clipboard import Way, copied_notice, way_of, wrapped_copy
-from swapdesk.tui.no_color_filter import INK, NoColorButInk
 from swapdesk.tui.spans import plain_text
-from swapdesk.tui.widgets.exact_text import ExactText, exact_lines
+from swapdesk.tui.terminal import Way, copied_notice, way_of, wrapped_copy
+from swapdesk.tui.themes import INK, NoColorButInk
+from swapdesk.tui.widgets.overlay import ExactText, exact_lines
 from tui.desk_run import Market
 
 XMR = "4" + "8" * 94

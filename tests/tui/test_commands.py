@@ -12,8 +12,8 @@ from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, spli
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.money_key_guard import STILL_SECONDS, Refusal, StillnessGuard
-from swapdesk.tui.widgets.key_bar import KeyHint
-from swapdesk.tui.widgets.palette_overlay import PaletteEntry, ranked
+from swapdesk.tui.widgets.frame import KeyHint
+from swapdesk.tui.widgets.help_overlay import PaletteEntry, ranked
 
 
 class CopyAddress(Command):

@@ -21,8 +21,8 @@ from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.spans import line_of
 from swapdesk.tui.widgets.detail_rows import DetailRows
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from tui.desk_run import Market
 from tui.quote_rows import FIXED, fixed_are

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.create_facts import IntentState, fitting_lines
 from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.tui.screens.frozen_panel import fitting_lines
 from swapdesk.tui.widgets.detail_rows import Fact
-from swapdesk.tui.widgets.intent_panel import IntentState
 from tui.desk_run import Market
 
 

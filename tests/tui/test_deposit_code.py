@@ -16,8 +16,7 @@ from swapdesk.flows.deposits.deposit_code import deposit_codes
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.tui.screens.deposit_code import DepositCodeScreen
+from swapdesk.tui.screens.deposit import DepositCodeScreen, DepositScreen
 from swapdesk.tui.widgets.qr_code import MARGIN, CodeTooLong, QrCode, code_rows, modules_of
 from swapdesk.wire.orders import LegStatus
 from tui.desk_run import DeskRun, Market

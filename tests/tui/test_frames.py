@@ -6,8 +6,7 @@ import pytest
 
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import ascii_line, plain_text
-from swapdesk.tui.widgets.frame import FrameState, World, frame_lines
-from swapdesk.tui.widgets.notice import NoticeRow, NoticeState
+from swapdesk.tui.widgets.frame import FrameState, NoticeRow, NoticeState, World, frame_lines
 
 
 def frame_of(world: World, glyphs: GlyphSet, width: int) -> list[str]:

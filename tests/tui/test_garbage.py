@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from swapdesk.clock import ManualClock
-from swapdesk.tui.gc_schedule import ASIDE_SECONDS, PAUSE_SECONDS, WHOLE_SECONDS, GarbageRounds
+from swapdesk.tui.app import ASIDE_SECONDS, PAUSE_SECONDS, WHOLE_SECONDS, GarbageRounds
 
 
 class Knot:

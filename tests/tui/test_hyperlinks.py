@@ -13,11 +13,10 @@ from textual.app import ComposeResult
 from corpus.texts import control_texts
 from swapdesk.chain.addresses.explorers import KNOWN, known_page
 from swapdesk.tui.amount_masking import unknown
-from swapdesk.tui.ansi_compaction import thrifty
-from swapdesk.tui.hyperlinks import draws_links
+from swapdesk.tui.cell_updates import thrifty
 from swapdesk.tui.painting import paint
 from swapdesk.tui.spans import Line, Span
-from swapdesk.tui.terminal import SafeApp
+from swapdesk.tui.terminal import SafeApp, draws_links
 from swapdesk.tui.widgets.detail_rows import Fact, fact_lines
 
 HASH = "0x" + "8f2c91d04b1e77ab" * 4

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
-from swapdesk.tui.ansi_compaction import thrifty
+from swapdesk.tui.cell_updates import thrifty
 from tui.desk_run import DeskRun, Market
 from tui.picture import settled
 from tui.scenes import all_scenes

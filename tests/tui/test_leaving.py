@@ -12,10 +12,10 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.tracking.open_business import quit_warning
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
-from swapdesk.tui.live_guard import LiveGuard
-from swapdesk.tui.quit_guard import AGAIN_SECONDS, LeavingGuard, brief_warning
+from swapdesk.tui.app import AGAIN_SECONDS, LeavingGuard, brief_warning
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.unfinished import UnfinishedScreen
+from swapdesk.tui.session import LiveGuard
 from tui.desk_run import Market
 from tui.known_orders import exchanging, prepare, private, waiting
 

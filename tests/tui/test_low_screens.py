@@ -11,8 +11,8 @@ from swapdesk.tui.screens.deposit_facts import deposit_state
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.widgets.deposit_card import deposit_lines
-from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
 from swapdesk.tui.widgets.help_overlay import HelpOverlay
+from swapdesk.tui.widgets.overlay import DiagnosisOverlay
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import held, prepare, waiting
 from tui.quote_rows import MERIDIAN, quotes_with

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.tui.spans import Span, plain_text, width_of
-from swapdesk.tui.widgets.money_line import MoneyState, money_line
-from swapdesk.tui.widgets.notice import whole_sentences
+from swapdesk.tui.widgets.frame import MoneyState, money_line, whole_sentences
 
 SAID = "34 usable routes, 1 not. Nothing has moved."
 STATE = MoneyState("in your wallet.", "you: choose a route in 0:58")

@@ -18,14 +18,13 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.orders.order_history import changed_fields, updates_of
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.order_facts import transaction_page
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
-from swapdesk.tui.screens.order_transactions import transaction_page
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.spans import ascii_line, line_of, plain_text
-from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
-from swapdesk.tui.widgets.order_list import STEP
-from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
+from swapdesk.tui.widgets.order_table import STEP
+from swapdesk.tui.widgets.overlay import DiagnosisOverlay, SpokenOverlay
 from swapdesk.tui.widgets.table_layout import Row, Sketch
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, LegStatus

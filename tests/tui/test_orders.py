@@ -16,8 +16,7 @@ from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.raw_order import RawOrderScreen
 from swapdesk.tui.spans import ascii_line, plain_text
-from swapdesk.tui.widgets.order_pane import pane_lines
-from swapdesk.tui.widgets.order_table import order_columns, order_row
+from swapdesk.tui.widgets.order_table import order_columns, order_row, pane_lines
 from swapdesk.tui.widgets.raw_text import RawText
 from swapdesk.tui.widgets.table_layout import Row, Section
 from swapdesk.wire.encoding.codec import encode_json

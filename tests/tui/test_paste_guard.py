@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual import events
 from textual.drivers.linux_driver import LinuxDriver
 
-from swapdesk.tui.paste_guard import END, START, GuardedParser, PasteGuard, guarded_driver
+from swapdesk.tui.terminal import END, START, GuardedParser, PasteGuard, guarded_driver
 
 PIECES = st.lists(
     st.sampled_from(["a", "c", "\x1b", "\x1b[", "\x1b[2J", "\x1b[20", "\x1b]0;x\x07", "~", "\r"]),

@@ -10,8 +10,8 @@ import pytest
 
 from flows.test_background import kill
 from swapdesk.tui.app import DeskApp
-from swapdesk.tui.deferred_imports import KeyRest
 from swapdesk.tui.screens.tokens import TokensScreen
+from swapdesk.tui.session import KeyRest
 from tui.desk_run import DeskRun, Market, open_desk
 
 

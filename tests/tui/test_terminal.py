@@ -11,10 +11,9 @@ from textual.color import Color
 from textual.widgets import Static
 
 from corpus import load
-from swapdesk.tui.clipboard import can_copy, copied_notice
 from swapdesk.tui.crash_report import REDACTED, crash_report, redacted
 from swapdesk.tui.glyphs import GlyphSet, ascii_forms, automatic_set
-from swapdesk.tui.terminal import ControlFilter, SafeApp
+from swapdesk.tui.terminal import ControlFilter, SafeApp, can_copy, copied_notice
 from tui.screen_text import screen_text
 
 

@@ -6,7 +6,7 @@ import pyte
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapdesk.tui.ansi_compaction import thrifty
+from swapdesk.tui.cell_updates import thrifty
 
 COLOURS = ["31", "92", "38;2;1;2;3", "38;2;200;100;0", "38;5;7", "39"]
 GROUNDS = ["", "41", "48;2;9;9;9", "48;5;3", "49"]

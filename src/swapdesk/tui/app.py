@@ -1,9 +1,20 @@
 """The desk as a terminal application: its connection, its clock tick, and the controllers to which
-it hands on the messages of its workers."""
+it hands on the messages of its workers.
+
+Leaving the desk: the first key tells what is open, the second one leaves.
+
+Garbage collection out of the way of keys.
+
+A full collection walks everything that is alive; with thousands of orders and tokens it holds
+the event loop for a tenth of a second. What lives on is therefore set aside every few seconds,
+so that collections see new objects only, and all of it is walked in a long pause.
+"""
 
 from __future__ import annotations
 
+import gc
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -15,18 +26,15 @@ from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
 from swapdesk.background import Defect
+from swapdesk.clock import Clock
 from swapdesk.config_file import keep_theme
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.keymap import checked_keymap
-from swapdesk.tui.completion_notice import EndBell, Notify, terminal_notice
-from swapdesk.tui.controllers.batch_controller import BatchController
-from swapdesk.tui.controllers.create_controller import CreateController
-from swapdesk.tui.controllers.navigation import Navigation
-from swapdesk.tui.controllers.order_follower import OrderFollower
-from swapdesk.tui.controllers.privacy_mode import PrivacyMode
+from swapdesk.tui.controllers.create_controller import BatchController, CreateController
+from swapdesk.tui.controllers.navigation import Navigation, PrivacyMode
+from swapdesk.tui.controllers.order_follower import EndBell, Notify, OrderFollower, terminal_notice
 from swapdesk.tui.controllers.signing_controller import SigningController
-from swapdesk.tui.gc_schedule import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeyQueue, KeyTaken
 from swapdesk.tui.messages import (
@@ -44,7 +52,6 @@ from swapdesk.tui.messages import (
     StartMoved,
     TokenChosen,
 )
-from swapdesk.tui.quit_guard import LeavingGuard, brief_warning
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session, StartSandbox
 from swapdesk.tui.terminal import SafeApp
@@ -52,9 +59,93 @@ from swapdesk.tui.terminal import SafeApp
 if TYPE_CHECKING:
     import httpx
 
-    from swapdesk.clock import Clock
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
+
+
+AGAIN_SECONDS = 10.0
+"""How long the telling counts; as long as its notice is shown."""
+
+
+QUITS = "q quits."
+
+
+def brief_warning(warning: str) -> str:
+    """The first sentence of a warning and the key, for screens where all of it is too long."""
+    first, dot, _ = warning.partition(".")
+    return f"{first.partition(' and ')[0]}{dot} {QUITS}"
+
+
+class LeavingGuard:
+    """Asked at every ``q``; a warning is told once, then the next key leaves."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._told: tuple[str, float] | None = None
+
+    def refusal(self, warning: str | None) -> str | None:
+        """The warning to show instead of leaving, None to leave now."""
+        now = self._clock.monotonic()
+        told, self._told = self._told, (warning, now) if warning is not None else None
+        if warning is None:
+            return None
+        if told is not None and told[0] == warning and now - told[1] <= AGAIN_SECONDS:
+            return None
+        return warning
+
+
+ASIDE_SECONDS = 10.0
+WHOLE_SECONDS = 600.0
+PAUSE_SECONDS = 30.0
+MIDDLE = 3
+"""Young collections between two middle ones: ten together held the loop for tens of milliseconds
+while thousands of orders moved."""
+_NEVER = 1_000_000
+"""Middle collections between two full ones: only :class:`GarbageRounds` asks for those."""
+
+
+@dataclass
+class GarbageRounds:
+    """Call :meth:`begin`, :meth:`key` at every key, :meth:`tick` once a second, :meth:`end`."""
+
+    clock: Clock
+    _aside: float = 0.0
+    _whole: float = 0.0
+    _key: float = 0.0
+    _usual: tuple[int, int, int] | None = None
+
+    def begin(self) -> None:
+        self._aside = self._whole = self._key = self.clock.monotonic()
+        self._usual = gc.get_threshold()
+        young, _, _ = self._usual
+        gc.set_threshold(young, MIDDLE, _NEVER)
+
+    def end(self) -> None:
+        """Leave the process as it was."""
+        if self._usual is not None:
+            gc.set_threshold(*self._usual)
+            gc.unfreeze()
+            self._usual = None
+
+    def key(self) -> None:
+        self._key = self.clock.monotonic()
+
+    def tick(self) -> None:
+        now = self.clock.monotonic()
+        if now - self._whole >= WHOLE_SECONDS and now - self._key >= PAUSE_SECONDS:
+            self._whole = self._aside = now
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+        elif now - self._aside >= ASIDE_SECONDS:
+            self._aside = now
+            gc.collect(1)
+            gc.freeze()
+        else:
+            # Where new orders take the place of old ones the interpreter counts nothing new and
+            # lets the young ones become tens of thousands; walked every second they are few.
+            gc.collect(1)
+
 
 log = logging.getLogger(__name__)
 

@@ -30,13 +30,21 @@ from swapdesk.tui.commands.command import READY, Command, CommandState
 from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.money_key_guard import StillnessGuard
-from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.screen_verbs import THEME_ENTRY, ScreenVerbs, Working, verbs_of_screen
 from swapdesk.tui.too_small import TooSmall, is_too_small
-from swapdesk.tui.widgets.frame import Frame, FrameState
-from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
-from swapdesk.tui.widgets.money_line import MoneyLine, MoneyState
-from swapdesk.tui.widgets.notice import NoticeRow, NoticeState, Weight, notice_line
+from swapdesk.tui.widgets.frame import (
+    Frame,
+    FrameState,
+    KeyBar,
+    KeyHint,
+    MoneyLine,
+    MoneyState,
+    NoticeLog,
+    NoticeRow,
+    NoticeState,
+    Weight,
+    notice_line,
+)
 
 NOTICE_SECONDS = 4.0
 WARNING_SECONDS = 10.0
@@ -162,7 +170,7 @@ class DeskScreen(Screen[None]):
         self.app.push_screen(HelpOverlay(self.verbs.help_groups(self.focused)))
 
     def do_palette(self) -> None:
-        from swapdesk.tui.widgets.palette_overlay import PaletteOverlay
+        from swapdesk.tui.widgets.help_overlay import PaletteOverlay
 
         names: list[str] = getattr(self.app, "theme_names", [])
         self.app.push_screen(PaletteOverlay(self.verbs.palette_entries(names)), self._chosen)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.tui.notice_log import NoticeLog
+    from swapdesk.tui.widgets.frame import NoticeLog
 
 
 class PageNavigation(Protocol):

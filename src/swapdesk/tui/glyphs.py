@@ -2,6 +2,8 @@
 
 Widgets always write the Unicode glyph; ``ascii_text`` turns a finished row into ASCII without
 moving anything, so both sets share one layout.
+
+A state that is drawn as one glyph in one colour.
 """
 
 from __future__ import annotations
@@ -118,3 +120,15 @@ def _is_plain(environ: Mapping[str, str]) -> bool:
 def wanted_set(configured: str) -> GlyphSet:
     """``unicode`` or ``ascii`` of the configuration, else what the locale can write."""
     return next((one for one in GlyphSet if one.value == configured), automatic_set())
+
+
+class GlyphState(Enum):
+    """Base of enumerations whose members are (glyph, role of the palette)."""
+
+    @property
+    def glyph(self) -> str:
+        return str(self.value[0])
+
+    @property
+    def role(self) -> str:
+        return str(self.value[1])

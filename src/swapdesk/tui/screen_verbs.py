@@ -14,8 +14,7 @@ from swapdesk.tui.key_hint import KeyHint
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from swapdesk.tui.widgets.help_overlay import HelpGroup
-    from swapdesk.tui.widgets.palette_overlay import PaletteEntry
+    from swapdesk.tui.widgets.help_overlay import HelpGroup, PaletteEntry
 
 THEME_ENTRY = "theme:"
 
@@ -64,8 +63,7 @@ class ScreenVerbs:
     def help_groups(self, focused: Widget | None) -> list[HelpGroup]:
         """What the help says: keys of the focused widget, of this screen, of every screen."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
-        from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow
-        from swapdesk.tui.widgets.widget_help import widget_help
+        from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, widget_help
 
         here: list[HelpRow] = []
         everywhere: list[HelpRow] = []
@@ -80,7 +78,7 @@ class ScreenVerbs:
 
     def palette_entries(self, theme_names: Iterable[str]) -> list[PaletteEntry]:
         """The verbs that work now, then one entry per theme."""
-        from swapdesk.tui.widgets.palette_overlay import PaletteEntry
+        from swapdesk.tui.widgets.help_overlay import PaletteEntry
 
         verbs = [
             PaletteEntry(verb.id(), verb.text(), verb.help(standing), self._shown_key(verb))

@@ -4,19 +4,27 @@ After the first frame the catalogue comes first, so that tokens are searched fro
 once; then, between keys, what is heavy: models and journal, then the client. On the sandbox
 profile the session asks for its sandbox and, when that disappears, asks again; a live service
 is only connected to, never started.
+
+Modules that are loaded after the first frame: one after the other, and between keys.
+
+An import holds the interpreter, in a thread too: a key that comes meanwhile is answered late.
+So nothing is imported while keys come, and never more than one module before the next look.
+
+Real money is agreed to once per session, by a typed word, before the first create.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import importlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.tui import deferred_imports
-from swapdesk.tui.live_guard import LiveGuard
 
 if TYPE_CHECKING:
     import httpx
@@ -27,6 +35,117 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.settings import Settings
+    from swapdesk.tui.widgets.overlay import Question
+
+
+DESK = (
+    "swapdesk.tui.screens.tokens",
+    "pydantic_core.core_schema",
+    "pydantic.fields",
+    "pydantic",
+    "swapdesk.wire.tokens",
+    "swapdesk.wire.orders",
+    "swapdesk.flows.journal.journal",
+    "Crypto.Hash.keccak",
+    "swapdesk.flows.payees.address_book",
+    "swapdesk.flows.desk",
+    "swapdesk.flows.quotes.intent_line",
+    "swapdesk.flows.quotes.quote_request",
+    "swapdesk.flows.quotes.recent",
+)
+"""The page that needs no more than the catalogue, then what a desk is opened with and what its
+first page then reads its line with; each after what it needs itself."""
+LINK = (
+    "httpcore",
+    "httpx",
+    "anyio._backends._asyncio",
+    "websockets.asyncio.client",
+    "swapdesk.flows.connection",
+    "swapdesk.wire.operations",
+    "swapdesk.client.api",
+    "swapdesk.flows.quotes.quoting",
+    "swapdesk.flows.creation.exchange",
+    "swapdesk.client.live",
+    "swapdesk.flows.connected_desk",
+    "swapdesk.flows.tracking.recent_activity",
+    "swapdesk.tui.screens.orders",
+)
+"""What a desk is connected with, with what its libraries would import at the first request and the
+first frame of the stream, and the page of its orders."""
+
+REST_SECONDS = 0.15
+"""Without a key for as long the next module may be loaded: a word is typed faster than that."""
+PATIENCE_SECONDS = 1.5
+"""For as long in all keys come first; whoever goes on typing then shares with what loads."""
+
+
+class KeyRest:
+    """Call :meth:`key` at every key; :meth:`wait` returns in a pause between keys.
+
+    It counts the time of the event loop and not that of the desk's clock: what matters is how
+    long this process has really been left alone.
+    """
+
+    def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
+        self._rest = rest
+        self._patience = patience
+        self._last = float("-inf")
+
+    def key(self) -> None:
+        self._last = asyncio.get_running_loop().time()
+
+    async def wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        left = self._left(loop.time())
+        while left > 0:
+            self._patience -= left
+            await asyncio.sleep(left)
+            left = self._left(loop.time())
+
+    def _left(self, now: float) -> float:
+        """Seconds that are still to be waited."""
+        return min(self._last + self._rest - now, self._patience)
+
+
+async def load(modules: Iterable[str], rest: KeyRest) -> None:
+    """Import ``modules`` in a thread, each in a pause between keys. Raises ImportError.
+
+    One that is not there is left to whoever needs it: libraries rename what is inside of them.
+    """
+    for name in modules:
+        await rest.wait()
+        with contextlib.suppress(ModuleNotFoundError):
+            await asyncio.to_thread(importlib.import_module, name)
+
+
+PHRASE = "live"
+
+
+class LiveGuard:
+    """``live``: whether the profile is one. Nothing is asked in the sandbox."""
+
+    def __init__(self, live: bool) -> None:
+        self._asks = live
+
+    @property
+    def asks(self) -> bool:
+        """Whether the word must be typed before anything is created."""
+        return self._asks
+
+    def question(self) -> Question:
+        from swapdesk.tui.widgets.overlay import Question
+
+        return Question(
+            "This is LIVE",
+            ["This is LIVE. You type real money.", "The word is asked once for this session."],
+            PHRASE,
+            "agree",
+        )
+
+    def agree(self) -> None:
+        """The word was typed."""
+        self._asks = False
+
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +213,7 @@ class Session:
         self.quote_options: QuoteOptions | None = None
         """How the first screen asks for quotes; None as the account has it."""
         self.live_guard = LiveGuard(settings.live)
-        self.rest = deferred_imports.KeyRest()
+        self.rest = KeyRest()
         self._catalog: Catalog | None = None
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
@@ -168,7 +287,7 @@ class Session:
             self._desk = await self._open(self._catalog)
             step(1)
         desk = self.desk
-        await deferred_imports.load(deferred_imports.LINK, self.rest)
+        await load(LINK, self.rest)
         from swapdesk.flows import connection as connections
 
         if self.live:
@@ -211,7 +330,7 @@ class Session:
         return catalog
 
     async def _open(self, catalog: Catalog) -> Desk:
-        await deferred_imports.load(deferred_imports.DESK, self.rest)
+        await load(DESK, self.rest)
         from swapdesk.flows.desk import Desk
 
         await catalog.load_models_in_steps()

@@ -1,37 +1,267 @@
-"""The application base: nothing hostile reaches the terminal, nothing secret a crash report."""
+"""The application base: nothing hostile reaches the terminal, nothing secret a crash report.
+
+A terminal that is gone ends the desk: nobody can read it or press a key any more.
+
+The kernel tells only the leader of a session; a desk started otherwise would go on for ever,
+reading the end of a closed terminal over and over.
+
+Copying: what is written to the terminal, and what the notice says about it.
+
+OSC 52 is never answered, so what is known comes from the terminal's name alone. Inside tmux and
+screen the sequence is also wrapped so that they hand it on: tmux takes the bare one only with
+``set-clipboard on``, the wrapped one only with ``allow-passthrough on``.
+
+Links in the text of a terminal (OSC 8): where they are drawn at all.
+
+A terminal that does not know the sequence may print it, so only those that are known to take it
+get one. What a link may be is decided in ``chain.addresses.explorers``.
+
+A paste stays a paste, whatever stands in it.
+
+Textual 8 gives up on a bracketed paste at the first escape character it does not know and acts
+on the rest as on pressed keys. Here no escape character of a paste reaches its parser.
+"""
 
 from __future__ import annotations
 
+import base64
 import os
+import re
+import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ClassVar, Literal
 
 from rich.segment import Segment
 from rich.text import Text
 from textual import on
+from textual._xterm_parser import XTermParser
 from textual.app import App, ReturnType
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome
+from textual.message import Message
 from textual.screen import Screen
 
+from swapdesk.flows.notation import address_groups
 from swapdesk.toml_document import ConfigProblem
-from swapdesk.tui.ansi_compaction import thrifty_driver
-from swapdesk.tui.clipboard import Way, copied_notice, no_clipboard_notice, way_of, wrapped_copy
+from swapdesk.tui.cell_updates import thrifty_driver
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
-from swapdesk.tui.hangup import EXIT_CODE, LOOK_SECONDS, has_hung_up
-from swapdesk.tui.hyperlinks import draws_links
-from swapdesk.tui.no_color_filter import NoColorButInk
-from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.palette_files import DEFAULT_THEME, stamp_of
-from swapdesk.tui.paste_guard import guarded_driver
-from swapdesk.tui.themes import HUELESS, chosen_theme, hueless_theme, load_palettes
+from swapdesk.tui.themes import HUELESS, NoColorButInk, chosen_theme, hueless_theme, load_palettes
+from swapdesk.tui.widgets.frame import NoticeLog
 from swapdesk.wire.encoding.text import filter_line
+
+LOOK_SECONDS = 1.0
+EXIT_CODE = 129
+"""As a shell says of a program that a hangup ended."""
+
+
+def has_hung_up(fileno: int) -> bool:
+    """Whether the other side of this terminal is closed."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    # No event is asked for: a hangup and an error are told all the same.
+    poll.register(fileno, 0)
+    return bool(poll.poll(0))
+
+
+# These terminals ignore the clipboard sequence (OSC 52) and would leave an old value in place.
+_WITHOUT = {"TERM": ("linux", "dumb"), "TERM_PROGRAM": ("Apple_Terminal",)}
+_SCREEN_PIECE = 76
+"""Bytes that screen hands on in one piece."""
+
+
+class Way(Enum):
+    """How a copy reaches the clipboard, as far as the name of the terminal tells."""
+
+    DIRECT = "direct"
+    TMUX = "tmux"
+    SCREEN = "screen"
+    NONE = "none"
+
+
+def way_of(environ: Mapping[str, str] | None = None) -> Way:
+    """The way out of this terminal; inside a multiplexer the outer terminal is not known."""
+    known = os.environ if environ is None else environ
+    if known.get("TMUX"):
+        return Way.TMUX
+    if known.get("STY") or known.get("TERM", "").startswith("screen"):
+        return Way.SCREEN
+    if any(known.get(name) in values for name, values in _WITHOUT.items()):
+        return Way.NONE
+    return Way.DIRECT
+
+
+def can_copy(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the terminal is thought to take OSC 52 in some way."""
+    return way_of(environ) is not Way.NONE
+
+
+def wrapped_copy(value: str, way: Way) -> str:
+    """What is written beside the bare sequence so that a multiplexer hands it on; empty where
+    there is none."""
+    encoded = base64.b64encode(value.encode()).decode()
+    bare = f"\x1b]52;c;{encoded}\x07"
+    if way is Way.TMUX:
+        # Inside a passthrough every escape is written twice.
+        return f"\x1bPtmux;{bare.replace(chr(27), chr(27) * 2)}\x1b\\"
+    if way is Way.SCREEN:
+        pieces = [bare[at : at + _SCREEN_PIECE] for at in range(0, len(bare), _SCREEN_PIECE)]
+        return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
+    return ""
+
+
+def copied_notice(label: str, value: str, way: Way = Way.DIRECT) -> str:
+    """``Copied address rEb8 … uaLh``: the label and the first and last characters.
+
+    A multiplexer may keep it for itself, and the sentence claims no more than is known.
+    """
+    groups = address_groups(value)
+    said = f"Copied {label} {value}"
+    if len(value) > 20 and len(groups) >= 4:
+        first = " ".join(groups[:2]) if groups[0] == "0x" else groups[0]
+        said = f"Copied {label} {first} … {value[-4:]}"
+    if way in (Way.TMUX, Way.SCREEN):
+        return f"{said}, if {way.value} hands it on. Compare what you paste."
+    return said
+
+
+def no_clipboard_notice(label: str) -> str:
+    return f"This terminal has no clipboard. Select the {label} with the mouse."
+
+
+_PROGRAMS = frozenset(
+    {"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "mintty", "rio"}
+)
+_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour")
+_OWN = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "ALACRITTY_WINDOW_ID")
+_VTE_FROM = 5001
+"""The first VTE that draws links without a crash (its 0.50.0 had one)."""
+_TMUX_FROM = (3, 4)
+
+
+def draws_links(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal of this environment takes links. ``FORCE_HYPERLINK`` (``0``, ``1``),
+    which other programs know too, decides where it is set. A multiplexer answers for itself:
+    what runs outside of it does not tell what it passes on."""
+    said = environ.get("FORCE_HYPERLINK", "")
+    if said in ("0", "1"):
+        return said == "1"
+    term, program = environ.get("TERM", ""), environ.get("TERM_PROGRAM", "")
+    if term in ("", "dumb", "linux") or environ.get("STY"):
+        return False
+    if environ.get("TMUX") or program == "tmux":
+        return program == "tmux" and _version(environ.get("TERM_PROGRAM_VERSION")) >= _TMUX_FROM
+    if program in _PROGRAMS or term.startswith(_TERMS):
+        return True
+    if any(environ.get(name) for name in _OWN):
+        return True
+    vte = environ.get("VTE_VERSION", "")
+    return vte.isascii() and vte.isdigit() and int(vte[:9]) >= _VTE_FROM
+
+
+def _version(text: str | None) -> tuple[int, ...]:
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", text or "")
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+START = "\x1b[200~"
+END = "\x1b[201~"
+ESCAPE = "\x1b"
+STAND_IN = "\x7f"
+"""What an escape character of a paste becomes: fields leave it out and say so."""
+
+
+class PasteGuard:
+    """Fed with what the terminal sends, in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._passed = ""
+        """The last characters let through outside a paste: a start may come in pieces."""
+        self._held = ""
+        """Within a paste the beginning of what may be its end."""
+
+    def take(self, data: str) -> str:
+        """The same text; within a paste only its own end begins with an escape character."""
+        out: list[str] = []
+        data = self._held + data
+        self._held = ""
+        while data:
+            part, data = self._within(data) if self._inside else self._before(data)
+            out.append(part)
+        return "".join(out)
+
+    def _before(self, data: str) -> tuple[str, str]:
+        """What passes up to a start of a paste, and the rest."""
+        seen = self._passed + data
+        at = seen.find(START)
+        if at < 0:
+            self._passed = seen[-(len(START) - 1) :]
+            return data, ""
+        self._inside, self._passed = True, ""
+        cut = at + len(START) - (len(seen) - len(data))
+        return data[:cut], data[cut:]
+
+    def _within(self, data: str) -> tuple[str, str]:
+        """What passes up to the next escape character and what that becomes, and the rest."""
+        head, escape, rest = data.partition(ESCAPE)
+        tail = escape + rest
+        if not escape:
+            return head, ""
+        if tail.startswith(END):
+            after = tail[len(END) :]
+            if _ends_again(after):
+                return head + STAND_IN, rest
+            self._inside = False
+            return head + END, after
+        if END.startswith(tail):
+            self._held = tail
+            return head, ""
+        return head + STAND_IN, rest
+
+
+def _ends_again(data: str) -> bool:
+    """Whether another end follows without a new start: the first one was pasted."""
+    return END in data.partition(START)[0]
+
+
+class GuardedParser(XTermParser):
+    """Textual's parser behind a :class:`PasteGuard`."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._guard = PasteGuard()
+
+    def feed(self, data: str) -> Iterable[Message]:
+        if not data:
+            yield from super().feed(data)
+            return
+        safe = self._guard.take(data)
+        if safe:
+            yield from super().feed(safe)
+
+
+@lru_cache(8)
+def guarded_driver(base: type[Driver]) -> type[Driver]:
+    """A driver class whose input thread uses :class:`GuardedParser`; drivers without such a
+    thread (of tests, of a browser) are returned as they are."""
+    thread: Any = getattr(base, "run_input_thread", None)
+    if thread is None or "XTermParser" not in thread.__code__.co_names:
+        return base
+    names = {**thread.__globals__, "XTermParser": GuardedParser}
+    # The same code with another parser: the driver offers no other place to put one in.
+    guarded = FunctionType(thread.__code__, names, thread.__name__, thread.__defaults__)
+    return type(f"Guarded{base.__name__}", (base,), {"run_input_thread": guarded})
+
 
 TERMINAL_THEME = "terminal"
 _NO_COLOUR = NoColorButInk()
@@ -216,7 +446,7 @@ class SafeApp(App[ReturnType]):
         way = way_of()
         if way is Way.NONE:
             said = no_clipboard_notice(label)
-            from swapdesk.tui.widgets.exact_text import ExactText
+            from swapdesk.tui.widgets.overlay import ExactText
 
             self.push_screen(ExactText(label, value))
             return said

@@ -1,4 +1,7 @@
-"""Palettes become Textual themes whose variables are the desk's roles."""
+"""Palettes become Textual themes whose variables are the desk's roles.
+
+Black on white whatever the palette: the colours of a code to scan, which nothing may take.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import NoColor
 from textual.theme import BUILTIN_THEMES, Theme
 
 from swapdesk.toml_document import ConfigProblem
@@ -73,3 +80,20 @@ def _theme(palette: Palette, base: Palette) -> Theme:
 def chosen_theme(wanted: str, palettes: Palettes) -> str:
     """The name to use: the default one when the wanted does not exist."""
     return wanted if wanted in palettes.themes else DEFAULT_THEME
+
+
+INK = Style(color="#000000", bgcolor="#ffffff")
+BLACK, WHITE = Style(bgcolor="#000000"), Style(bgcolor="#ffffff")
+
+_KEPT = {(one.color, one.bgcolor) for one in (INK, BLACK, WHITE)}
+
+
+class NoColorButInk(NoColor):
+    """``NO_COLOR`` without making codes unreadable: their black and white are no decoration."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        bare = super().apply(segments, background)
+        return [
+            one if one.style and (one.style.color, one.style.bgcolor) in _KEPT else other
+            for one, other in zip(segments, bare, strict=True)
+        ]

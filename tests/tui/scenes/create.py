@@ -8,7 +8,7 @@ from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_state import Step
-from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids
 from tui.quote_rows import TWO_LEGS, only_these

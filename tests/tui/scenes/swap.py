@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.tui.screens.deposit_page import DepositPage
-from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.tui.screens.deposit import DepositPage, DepositScreen
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, without_code, without_ids
 from tui.scenes import scene
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.flows.wallet.replacement import Replacement
-    from swapdesk.tui.controllers.host import DeskHost
-    from swapdesk.tui.controllers.navigation import Navigation
+    from swapdesk.tui.controllers.navigation import DeskHost, Navigation
     from swapdesk.wallet.transactions import TransactionState
 
 log = logging.getLogger(__name__)

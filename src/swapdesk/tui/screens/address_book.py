@@ -1,4 +1,7 @@
-"""The address book: who has a name, where it is, how often and when it was paid."""
+"""The address book: who has a name, where it is, how often and when it was paid.
+
+A new name for an address, or another name for an old one.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,34 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
+from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.notation import day, short_address
-from swapdesk.flows.payees.address_book import AddressBookError, BookEntry
+from swapdesk.flows.payees.address_book import AddressBookError, BookEntry, EntryCheck, check_entry
 from swapdesk.flows.payees.payees import last_paid, paid_addresses
+from swapdesk.flows.payees.recipients import RecipientCheck, challenge_for
+from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.address_book import (
     AddEntry,
     CopyEntry,
     DeleteEntry,
     MarkOwn,
+    NextKind,
     RenameEntry,
+    SaveEntry,
 )
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.create import Back, FieldAbove, FieldBelow
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.create_asking import first_payment
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.form_fields import AddressInput, Check, LabelledField, Verdict, checks_of
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Column, Row
-from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
+from swapdesk.tui.widgets.text_field import TextField
 
 COLUMNS = (
     Column("name", "Name", 12),
@@ -109,12 +121,10 @@ class AddressBookScreen(Page):
         return READY
 
     def do_add_entry(self) -> None:
-        from swapdesk.tui.screens.book_entry import BookEntryScreen
 
         self.app.push_screen(BookEntryScreen(self.session))
 
     def do_rename_entry(self) -> None:
-        from swapdesk.tui.screens.book_entry import BookEntryScreen
 
         entry = self.current
         if entry is not None:
@@ -186,3 +196,175 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"The address book cannot be written: {error.strerror or 'the disk refuses it'}."
     return str(error)
+
+
+class BookEntryScreen(Page):
+    """``renamed``: only the name is asked for."""
+
+    NAME = "Address book"
+    SPENDS = "quote"
+    VERBS = (SaveEntry, NextKind, FieldBelow, FieldAbove, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "TextField"
+    DEFAULT_CSS = """
+    BookEntryScreen LabelledField { margin: 0 0 1 0; }
+    BookEntryScreen.-short LabelledField { margin: 0; }
+    """
+
+    def __init__(self, session: Session, *, renamed: BookEntry | None = None) -> None:
+        super().__init__(session, context=f"rename {renamed.label}" if renamed else "a new name")
+        self._renamed = renamed
+        self._kind = ""
+        name = TextField(renamed.name if renamed is not None else "", limit=33)
+        self._naming = LabelledField("Name", name, note="write it as @name afterwards")
+        self._placing = AddressInput("Address", note="paste it; the chain is found from it")
+        self._tagging = LabelledField(
+            "Memo", TextField(limit=64), note="where the wallet is an account of an exchange"
+        )
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._naming
+        if self._renamed is None:
+            yield self._placing
+            yield self._tagging
+
+    @property
+    def counting(self) -> bool:
+        """Somebody is at work here: the ages above go on."""
+        return True
+
+    def on_mount(self) -> None:
+        self.show()
+
+    @on(TextField.Changed)
+    def _changed(self) -> None:
+        self.settle_notice(self._values())
+        self.show()
+
+    @on(TextField.Refused)
+    def _refused(self, event: TextField.Refused) -> None:
+        self.show_notice(event.reason, "warning", about=self._values())
+
+    @on(TextField.Submitted)
+    def _submitted(self) -> None:
+        self.do_save_entry()
+
+    def _values(self) -> tuple[str, ...]:
+        return tuple(field.value for field in self._fields())
+
+    def _fields(self) -> list[TextField]:
+        if self._renamed is not None:
+            return [self._naming.field]
+        return [self._naming.field, self._placing.field, self._tagging.field]
+
+    def _checked(self) -> EntryCheck:
+        return check_entry(
+            self.desk.book,
+            self._naming.value.strip(),
+            self._placing.value.strip(),
+            self._tagging.value.strip(),
+            self._kind,
+        )
+
+    def show(self) -> None:
+        self.set_money("in your wallet.", "you: name the address")
+        if self._renamed is None:
+            check = self._checked()
+            self._naming.show_checks(checks_of(check.name) if self._naming.value else [])
+            address = checks_of(check.address) if self._placing.value else []
+            if not check.kind and check.kinds:
+                called = ADDRESS_KINDS[check.kinds[0]].called
+                address.append(Check(Verdict.NOTE, f"It may be {called}.", "tab takes it as one."))
+            elif len(check.kinds) > 1:
+                said = f"Taken as an address on {ADDRESS_KINDS[check.kind].chain}."
+                address.append(Check(Verdict.NOTE, said, "tab takes another chain."))
+            self._placing.show_result(address)
+            self._tagging.show_checks(checks_of(check.memo))
+        self.refresh_keys()
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        if verb is NextKind:
+            check = None if self._renamed is not None else self._checked()
+            others = check is not None and set(check.kinds) - {check.kind}
+            return READY if others else HIDDEN
+        if verb in (FieldBelow, FieldAbove):
+            return READY if self._renamed is None else HIDDEN
+        if verb is SaveEntry and self._fields()[-1].has_focus:
+            return CommandState(verb="save")
+        return READY
+
+    def do_next_kind(self) -> None:
+        check = self._checked()
+        kinds = check.kinds
+        if kinds:
+            at = kinds.index(check.kind) + 1 if check.kind else 0
+            self._kind = kinds[at % len(kinds)]
+            self.show()
+
+    def do_field_below(self) -> None:
+        self._step(1)
+
+    def do_field_above(self) -> None:
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        fields = self._fields()
+        at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
+        fields[(at + by) % len(fields)].focus()
+
+    def do_save_entry(self) -> None:
+        fields = self._fields()
+        if self._renamed is None and not fields[-1].has_focus:
+            self._step(1)
+            self.refresh_keys()
+            return
+        if self._renamed is not None:
+            self._rename(self._renamed)
+            return
+        check = self._checked()
+        if check.entry is None:
+            said = check.problem or "The entry is not complete."
+            self.show_notice(said, "warning", about=self._values())
+            return
+        self._compare(check.entry)
+
+    def _rename(self, entry: BookEntry) -> None:
+        try:
+            self.desk.book.rename(entry.name, self._naming.value.strip())
+        except (AddressBookError, OSError) as error:
+            self.show_notice(str(error), "warning", about=self._values())
+            return
+        self._leave()
+
+    def _compare(self, entry: BookEntry) -> None:
+        """A name is trusted afterwards, so its address is compared once, here."""
+        paid = paid_addresses(self.desk.journal)
+        seen = RecipientCheck(
+            entry.address, entry.address, None, True, (), first_use=not paid.get(entry.address)
+        )
+        challenge = challenge_for(seen, new_intent_id())
+        if challenge is None:
+            self._write(entry)
+            return
+        self._placing.field.hide(challenge.hidden)
+
+        def typed(yes: bool | None) -> None:
+            self._placing.field.hide(frozenset())
+            if yes:
+                self._write(entry)
+
+        self.app.push_screen(
+            TypedConfirm(first_payment(challenge, "A name for this address")), typed
+        )
+
+    def _write(self, entry: BookEntry) -> None:
+        try:
+            self.desk.book.add(entry)
+        except (AddressBookError, OSError) as error:
+            self.show_notice(str(error), "warning", about=self._values())
+            return
+        self._leave()
+
+    def _leave(self) -> None:
+        self.post_message(self.Go(everywhere.Back))

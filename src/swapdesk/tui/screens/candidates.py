@@ -22,8 +22,8 @@ from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Column, Row
-from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 COLUMNS = (Column("id", "Order", 8), Column("sure", "Match", 28), Column("made", "Created", 10))
 WIDTH = 74

@@ -9,8 +9,8 @@ from textual.app import App
 
 from swapdesk.flows.creation.confirm_intent import Consent
 from swapdesk.flows.payees.recipients import Challenge
-from swapdesk.tui.live_guard import LiveGuard
-from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
+from swapdesk.tui.session import LiveGuard
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
 FIRST_PAYMENT = "First payment to this address"
 

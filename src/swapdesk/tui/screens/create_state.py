@@ -1,11 +1,21 @@
-"""Where a create is, what may follow, and what the page says of it; pure."""
+"""Where a create is, what may follow, and what the page says of it; pure.
+
+Which keys work where the form of a create is; pure.
+
+What the wallet says to a create: which account pays a swap on chains, and which ones a recipient
+can be. The wallet starts with the first question; the form is there meanwhile.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
 
 from swapdesk.flows.creation.confirm_intent import Consent
 from swapdesk.flows.creation.create_checks import Checked
@@ -22,9 +32,28 @@ from swapdesk.flows.tracking.announcements import (
     rate_worse,
     refused_fields,
 )
-from swapdesk.tui.commands.create import NewQuote
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.create import (
+    Back,
+    Complete,
+    Edit,
+    FieldAbove,
+    FieldBelow,
+    NewQuote,
+    NextField,
+)
+from swapdesk.tui.commands.everywhere import HideAmounts, Keys, Palette, ReleaseMouse
+from swapdesk.tui.messages import BalanceKnown
 from swapdesk.tui.widgets.form_fields import Check, Verdict
 from swapdesk.tui.widgets.frame import MoneyState
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+    from swapdesk.flows.dex.swap_account import SwapAccount
+    from swapdesk.flows.intents.intent import DexTerms
+    from swapdesk.wallet.accounts import Account
+    from swapdesk.wallet.errors import WalletError
+
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
@@ -215,3 +244,204 @@ def _next_input(checked: Checked) -> str:
     if checked.intermediate is not None and not checked.intermediate.ok:
         return "you: correct the refund address of the middle"
     return "you: enter shows the frozen intent"
+
+
+NOT_WHOLE = "enlarge the window"
+
+
+def standing_of(
+    verb: type[Command],
+    step: Step,
+    *,
+    typing: bool,
+    expired: bool,
+    asked: str = "",
+    most: int = 1,
+    on_chain: bool = False,
+    at_end: Callable[[], bool],
+    locked: Callable[[], str],
+) -> CommandState:
+    """``typing``: a field has the focus; else the intent has, which is locked or can be.
+    ``at_end``: enter locks it for review. ``locked`` says why nothing can be created, if so.
+    ``asked`` says why no new quote can be asked for; one may cost ``most`` calls."""
+    if verb in (Back, HideAmounts, ReleaseMouse):
+        return READY
+    if step in BUSY:
+        return HIDDEN
+    if verb in (Keys, Palette):
+        return READY
+    if verb in (Complete, FieldBelow, FieldAbove):
+        return READY if typing else HIDDEN
+    over = step is Step.FAILED or expired
+    if verb is Edit:
+        return HIDDEN if typing else READY
+    if verb is NextField:
+        if not typing and (step is Step.READY or over or not at_end()):
+            return HIDDEN
+        return CommandState(verb="freeze intent") if at_end() else READY
+    if verb is NewQuote:
+        if not over:
+            return HIDDEN
+        key = NewQuote.IN_FIELDS if typing else ""
+        if asked:
+            return CommandState(locked=asked, key=key)
+        return CommandState(cost="1 quote" if most == 1 else f"1 to {most} quotes", key=key)
+    if typing or over:
+        return HIDDEN
+    why, named = locked(), "start signing" if on_chain else ""
+    return CommandState(locked=why, verb=named) if why else CommandState(verb=named)
+
+
+def locked(
+    checked: Checked, consent: Consent, *, connected: bool, frozen: bool, whole: bool
+) -> str:
+    """Why the create key does not work; empty when it does. ``whole``: the frozen intent is on
+    the screen with everything in it."""
+    problems = checked.problems
+    if problems:
+        return f"{problems} {'problem' if problems == 1 else 'problems'}"
+    if consent.refused is not None:
+        return consent.refused.rstrip(".")
+    if not connected:
+        return "the service is not connected"
+    if not frozen:
+        return "enter freezes the intent"
+    return "" if whole else NOT_WHOLE
+
+
+ASKING = "the wallet is asked for its account"
+
+
+@dataclass
+class AccountRead(Message):
+    """As much as is known of the account."""
+
+    found: SwapAccount
+
+
+@dataclass
+class AccountFailed(Message):
+    """Why no account can pay this."""
+
+    said: str
+
+
+@dataclass
+class OwnAccountsRead(Message):
+    """Accounts of the wallet that recipient or refund address may name."""
+
+    accounts: tuple[Account, ...]
+
+
+class Payer:
+    """The account that pays, as far as it is known. Questions to the wallet are coroutines for a
+    worker; their answers are posted to the page, which hands them back (``read``, ``failed``)."""
+
+    def __init__(self, desk: Desk, post: Callable[[Message], object]) -> None:
+        self._desk = desk
+        self._post = post
+        self.account: SwapAccount | None = None
+        """None until the wallet named one."""
+        self.own_balance: Decimal | None = None
+        self._problem = ""
+
+    @property
+    def balance(self) -> Decimal | None:
+        """What the own wallet has of the token sold, as far as that is known."""
+        return self.own_balance if self.account is None else self.account.balance
+
+    def read(self, found: SwapAccount) -> None:
+        self.account, self._problem = found, ""
+
+    def failed(self, said: str) -> None:
+        self._problem = said
+
+    def lack(self, board: QuoteResult, row: RankedQuote) -> str:
+        """Why the wallet cannot pay this now, in a few words; empty when it can."""
+        if not row.on_chain:
+            return ""
+        if self._problem or self.account is None:
+            return self._problem.rstrip(".") or ASKING
+        return self.account.lack(board.amount_in(row), board.token_in.symbol) or ""
+
+    def lack_check(self, board: QuoteResult, row: RankedQuote) -> Check | None:
+        """The same as the last line of the panel."""
+        said = self.lack(board, row)
+        if not said:
+            return None
+        waits = said == ASKING or (self.account is not None and self.account.filling)
+        return Check(Verdict.UNKNOWN if waits else Verdict.REFUSED, said)
+
+    def dex_terms(self, board: QuoteResult, row: RankedQuote) -> DexTerms | None:
+        """What is confirmed beside the intent; None for every other route."""
+        if not row.on_chain or self.account is None:
+            return None
+        from swapdesk.flows.catalog.coin_price import coin_price
+        from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
+
+        chain, asked = board.token_in.chain_data, board.wish.on_chain.slippage
+        return terms_of(
+            row.quote,
+            self.account.account.address,
+            coin_price(self._desk.catalog, chain.short_name),
+            SLIPPAGE if asked is None else asked,
+            kind=chain.kind,
+        )
+
+    # questions to the wallet
+
+    def find(self, board: QuoteResult, row: RankedQuote) -> Coroutine[Any, Any, None]:
+        """Which account pays a swap on chains; else which ones can be paid."""
+        return self._find_account(board, row) if row.on_chain else self._find_own(board)
+
+    def find_again(self, board: QuoteResult, row: RankedQuote) -> Coroutine[Any, Any, None]:
+        """The same, after money of the wallet moved."""
+        if row.on_chain and self.account is not None and self.account.plan is not None:
+            return self._read_again(self.account, board)
+        self.own_balance = None
+        return self.find(board, row)
+
+    async def _find_own(self, board: QuoteResult) -> None:
+        """A wallet that cannot be asked has none to name; nothing here depends on it."""
+        from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
+        from swapdesk.wallet.errors import WalletError
+
+        try:
+            found = await own_accounts(self._desk, board.token_out, board.token_in)
+        except WalletError:
+            return
+        if found:
+            self._post(OwnAccountsRead(found))
+        self._post(BalanceKnown(board.token_in.id, await own_balance(self._desk, board.token_in)))
+
+    async def _find_account(self, board: QuoteResult, row: RankedQuote) -> None:
+        from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
+        from swapdesk.wallet.errors import WalletError
+
+        found = None
+        try:
+            async for found in find_account(self._desk, board.token_in, board.token_out):
+                self._post(AccountRead(found))
+            if found is not None:
+                found = await with_plan(self._desk, found, row.quote_id)
+                self._post(AccountRead(found))
+        except NoSwapAccount as none:
+            self._post(AccountFailed(str(none)))
+        except WalletError as error:
+            self._post(_failed(error))
+
+    async def _read_again(self, account: SwapAccount, board: QuoteResult) -> None:
+        from swapdesk.flows.dex.swap_account import read_again
+        from swapdesk.wallet.errors import WalletError
+
+        try:
+            self._post(AccountRead(await read_again(self._desk, account, board.token_in)))
+        except WalletError as error:
+            self._post(_failed(error))
+
+
+def _failed(error: WalletError) -> AccountFailed:
+    from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+
+    failure = failure_of_wallet(error)
+    return AccountFailed(f"{failure.cause} Next {failure.next}.")

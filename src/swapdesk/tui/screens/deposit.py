@@ -1,16 +1,29 @@
-"""What to send, where and until when; it folds when the deposit is seen."""
+"""What to send, where and until when; it folds when the deposit is seen.
+
+What the card of a deposit and its code have in common: one order, its payment, its copies.
+
+A body that is read and has no cursor: the arrows scroll it where the screen is too low.
+
+The code of a deposit on a screen of its own, with what it holds and what it does not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from textual.containers import Horizontal
+from textual.geometry import Size
 from textual.widget import Widget
 
 from swapdesk.flows.creation.minimum_received import lower_output
+from swapdesk.flows.deposits.deposit_code import DepositCode, deposit_codes
+from swapdesk.flows.deposits.deposit_money import deposit_money
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import copied_amount
+from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.deposit import (
     AcceptLower,
@@ -19,21 +32,147 @@ from swapdesk.tui.commands.deposit import (
     CopyMemo,
     Follow,
     Fund,
+    NextCode,
     ReadBack,
     ReadOn,
     ShowCode,
 )
-from swapdesk.tui.screens.deposit_facts import code_caption, deposit_state
-from swapdesk.tui.screens.deposit_page import DepositPage
-from swapdesk.tui.screens.funding import begin_funding, fund_standing
-from swapdesk.tui.scroll_body import BodyReading
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.deposit_facts import (
+    code_caption,
+    code_facts,
+    deposit_state,
+    memo_label_of,
+    no_code_lines,
+    payment_of,
+    too_large_lines,
+)
+from swapdesk.tui.screens.order_actions import begin_funding, fund_standing
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.code_panel import CodePanel, CodePanelState
-from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState
-from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
+from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
+from swapdesk.tui.widgets.lines_view import TextRows
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.qr_code import QrCode, QrState, code_size
 
 if TYPE_CHECKING:
     from swapdesk.flows.deposits.deposit_ways import PayBy
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+
+
+"""Cells below which there is no room for both halves of the money line."""
+
+
+class DepositPage(Page):
+    """Subclasses draw in :meth:`show`, which is called whenever something may have changed."""
+
+    SPENDS = "exchange"
+
+    def __init__(self, session: Session, service_id: str) -> None:
+        super().__init__(session, context=f"order {short_id(service_id)}")
+        self.service_id = service_id
+
+    def show(self) -> None:
+        """Draw what stands now."""
+
+    @property
+    def tracked(self) -> TrackedOrder | None:
+        return self.link.tracker.recall(self.service_id) if self.link is not None else None
+
+    def on_tick(self) -> None:
+        self.show()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        if not ids or self.service_id in ids:
+            self.show()
+
+    def session_changed(self) -> None:
+        self.show()
+
+    def say_money(self, tracked: TrackedOrder) -> None:
+        """Where the money is and who acts next."""
+        ways = self.desk.deposit_ways
+        sent, begun = ways.paid(tracked), ways.under_way(tracked)
+        money = deposit_money(tracked, self.now(), sent=sent, begun=begun)
+        self.set_money(
+            money.where,
+            money.next,
+            where_short=money.place,
+            next_short=money.brief,
+            urgent=money.urgent,
+        )
+
+    def payment(self) -> Payment | None:
+        """What may be sent now; None when nothing may."""
+        tracked = self.tracked
+        return payment_of(tracked, self.now()) if tracked is not None else None
+
+    def codes(self) -> tuple[DepositCode, ...]:
+        """What can be scanned now, the fullest first."""
+        tracked = self.tracked
+        if tracked is None:
+            return ()
+        return deposit_codes(tracked, self.now(), memo_word(memo_label_of(tracked)))
+
+    def copy_standing(self, verb: type[Command]) -> CommandState:
+        payment = self.payment()
+        if verb is CopyMemo:
+            if payment is None or payment.memo is None:
+                return HIDDEN
+            return CommandState(verb=f"copy {memo_word(payment.memo_label)}")
+        if verb in (CopyAmount, CopyAddress):
+            return READY if payment is not None else HIDDEN
+        return READY
+
+    def do_copy_memo(self) -> None:
+        payment = self.payment()
+        if payment is not None and payment.memo is not None:
+            self.controls.copy_value(payment.memo_label.lower(), payment.memo)
+
+    def do_copy_amount(self) -> None:
+        payment = self.payment()
+        if payment is not None:
+            self.controls.copy_value("amount", copied_amount(payment.exact))
+
+    def do_copy_address(self) -> None:
+        payment = self.payment()
+        if payment is not None:
+            self.controls.copy_value("address", payment.address)
+
+
+def memo_word(label: str) -> str:
+    """``tag`` for ``Destination tag``."""
+    return label.split()[-1].lower()
+
+
+STEP = 3
+"""Rows one key scrolls."""
+
+
+class BodyReading:
+    """Where the body of a screen stands, and how it is scrolled."""
+
+    def __init__(self, body: Widget) -> None:
+        self._body = body
+
+    @property
+    def below(self) -> CommandState:
+        """Whether something stands further down."""
+        return READY if self._body.scroll_offset.y < self._body.max_scroll_y else HIDDEN
+
+    @property
+    def above(self) -> CommandState:
+        """Whether something stands further up."""
+        return READY if self._body.scroll_offset.y > 0 else HIDDEN
+
+    def on(self) -> None:
+        """Further down."""
+        self._body.scroll_relative(y=STEP, animate=False)
+
+    def back(self) -> None:
+        """Further up."""
+        self._body.scroll_relative(y=-STEP, animate=False)
+
 
 ACCEPT = "accept"
 
@@ -150,7 +289,6 @@ class DepositScreen(DepositPage):
         self.call_after_refresh(self.refresh_keys)
 
     def do_show_code(self) -> None:
-        from swapdesk.tui.screens.deposit_code import DepositCodeScreen
 
         self.app.push_screen(DepositCodeScreen(self.session, self.service_id))
 
@@ -175,3 +313,93 @@ class DepositScreen(DepositPage):
             self.show()
 
         self.app.push_screen(TypedConfirm(question), accepted)
+
+
+FACTS = 34
+"""Cells beside the code for what it was made of."""
+
+
+class DepositCodeScreen(DepositPage):
+    """``v`` goes from the payment link to the plain address and back."""
+
+    NAME = "Deposit code"
+    VERBS = (NextCode, CopyMemo, CopyAmount, CopyAddress)
+    DEFAULT_CSS = """
+    DepositCodeScreen #code { height: auto; }
+    DepositCodeScreen QrCode { margin: 0 0 0 2; }
+    """
+
+    def __init__(self, session: Session, service_id: str) -> None:
+        super().__init__(session, service_id)
+        self._at: int | None = None
+        self._code = QrCode()
+        self._facts = TextRows()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield Horizontal(self._code, self._facts, id="code")
+
+    def on_mount(self) -> None:
+        self.show()
+
+    def on_resize(self) -> None:
+        self.show()
+
+    @property
+    def counting(self) -> bool:
+        return bool(self._code.state.text)
+
+    @property
+    def shown(self) -> str:
+        """The text of the code in view, empty for none."""
+        return self._code.state.text
+
+    def show(self) -> None:
+        tracked, codes = self.tracked, self.codes()
+        if tracked is None:
+            return
+        self.say_money(tracked)
+        code = self._current(codes)
+        if code is None:
+            self._code.show(QrState())
+            self._facts.show(no_code_lines(tracked, self.now()))
+        elif not self._code.fits(QrState(code.text), self._room()):
+            self._code.show(QrState())
+            needs = code_size(code.text, halves=self._code.halves)
+            self._facts.show(too_large_lines(code, needs, self._room()))
+        else:
+            self._code.show(QrState(code.text))
+            self._facts.show(code_facts(code, tracked, self.now()))
+        self.refresh_keys()
+
+    def _room(self) -> Size:
+        """Cells that a code may take: the body without the facts beside it."""
+        size = self.app.size
+        around = 4 if size.height < 28 else 6
+        return Size(size.width - FACTS - 2, size.height - around)
+
+    def _current(self, codes: tuple[DepositCode, ...]) -> DepositCode | None:
+        """The code chosen; at first the fullest one that fits."""
+        if not codes:
+            return None
+        if self._at is None:
+            fitting = (at for at, one in enumerate(codes)
+                       if self._code.fits(QrState(one.text), self._room()))  # fmt: skip
+            return codes[next(fitting, 0)]
+        return codes[self._at % len(codes)]
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        if verb is NextCode:
+            codes = self.codes()
+            current = self._current(codes)
+            if current is None or len(codes) < 2:
+                return HIDDEN
+            following = codes[(codes.index(current) + 1) % len(codes)]
+            return CommandState(verb=f"next: {following.name}")
+        return self.copy_standing(verb)
+
+    def do_next_code(self) -> None:
+        codes = self.codes()
+        current = self._current(codes)
+        if current is not None:
+            self._at = (codes.index(current) + 1) % len(codes)
+            self.show()

@@ -32,8 +32,7 @@ from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, t
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import deadline_passed
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
-from swapdesk.tui.memo_words import short_memo_label
-from swapdesk.tui.screens.order_facts import payout_memo
+from swapdesk.tui.screens.order_facts import payout_memo, short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines

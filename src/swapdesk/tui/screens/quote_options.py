@@ -1,4 +1,7 @@
-"""How quotes are asked for: rates, routes, markup, providers, legs, presets. Costs nothing."""
+"""How quotes are asked for: rates, routes, markup, providers, legs, presets. Costs nothing.
+
+Verbs of the options quotes are asked with.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,19 @@ from swapdesk.flows.quotes.quote_request import PLAIN, QuoteOptions, WishRefused
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
+
+HINTS = (
+    KeyHint("enter", "use them"),
+    KeyHint("↑↓", "move"),
+    KeyHint("ctrl+n", "next choice"),
+    KeyHint("ctrl+s", "keep as preset"),
+    KeyHint("ctrl+l", "next preset"),
+)
+
 
 PRESET = "preset"
 

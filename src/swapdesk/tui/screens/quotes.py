@@ -29,13 +29,14 @@ from swapdesk.tui.commands.quotes import (
     StandardOnly,
 )
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
-from swapdesk.tui.quote_question import QuoteQuestion
 from swapdesk.tui.screens.quote_facts import (
     SAY_ASKING_AFTER,
+    QuoteQuestion,
+    QuoteState,
     refusal_of,
     refusal_to_choose,
+    standing_of,
 )
-from swapdesk.tui.screens.quote_keys import QuoteState, standing_of
 from swapdesk.tui.screens.quotes_view import ROOMY, WIDE, QuotesView
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.wire.quotes import RouteType

@@ -36,7 +36,7 @@ from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.client.exchange_log import Exchange
-    from swapdesk.tui.notice_log import KeptNotice
+    from swapdesk.tui.widgets.frame import KeptNotice
 
 MARGINS = 4
 COLUMNS = (

@@ -1,4 +1,7 @@
-"""What is about to be signed, beside what was promised; ``s`` signs it and nothing else does."""
+"""What is about to be signed, beside what was promised; ``s`` signs it and nothing else does.
+
+What stands on the page that signs: the review, or what goes on while there is none.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.containers import VerticalScroll
+from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -35,19 +39,50 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.sign_facts import (
     SignState,
     context_of,
+    heading_lines,
     money_of,
     phrase_question,
+    sign_lines,
     state_for,
     subject_of,
 )
-from swapdesk.tui.screens.sign_view import SignHeading, SignView
 from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line
 from swapdesk.tui.widgets.frame import FrameState
-from swapdesk.tui.widgets.lines_view import TextRows
+from swapdesk.tui.widgets.lines_view import LinesView, TextRows
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.step_line import StepLine
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 from swapdesk.wallet.payload import OperationPayload, TypedDataPayload
+
+
+class SignView(LinesView):
+    """The review, or what goes on while there is none."""
+
+    class LaidOut(Message):
+        """It has its room on the screen."""
+
+    def __init__(self, state: SignState, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+
+    def on_resize(self) -> None:
+        self.post_message(self.LaidOut())
+
+    def show(self, state: SignState) -> None:
+        self.state = state
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return sign_lines(self.state, width)
+
+
+class SignHeading(SignView):
+    """What stays in view while a review is read."""
+
+    def lines(self, width: int) -> list[Line]:
+        return heading_lines(self.state, width)
+
 
 READ_FIRST = "read to the end first"
 

@@ -34,8 +34,8 @@ from swapdesk.tui.spans import (
     width_of,
     wrapped,
 )
+from swapdesk.tui.widgets.frame import MoneyState
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
-from swapdesk.tui.widgets.money_line import MoneyState
 from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.review import Match, Review, Severity
 from swapdesk.wallet.transactions import TransactionState

@@ -1,4 +1,7 @@
-"""What a wallet has and who may take of it, as rows of a table. Pure."""
+"""What a wallet has and who may take of it, as rows of a table. Pure.
+
+Ending an allowance by keys: what is asked before it, and what is said once it ended. Pure.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ from dataclasses import dataclass
 
 from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.notation import exact_amount, short_address, usd
+from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.wallet_reading import Told
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
@@ -189,3 +195,29 @@ def _counted(allowing: ChainAllowances | None) -> str:
 
 def _units(one: Allowance) -> str:
     return exact_amount(short(from_base_units(one.units, one.token.decimals)))
+
+
+WORD = "revoke"
+
+
+def revoke_question(subject: Subject, proposed: Proposal | UnderWay) -> Question:
+    """Everything the wallet says of what is signed, and the word to type."""
+    if isinstance(proposed, UnderWay):
+        what = ["This was signed before. The same transaction is sent again, never a new one."]
+    else:
+        review = proposed.review
+        what = [f"{review.title}."]
+        what += [f"{one.field}: {one.signed}" for one in review.lines]
+        what += [f"{one.words} ({one.code})" for one in review.findings]
+        what += [f"Digest {review.digest}"]
+    name = subject.account.name or subject.account.address
+    return Question(f"End an allowance of {name} on {subject.chain}", what, WORD, "sign and send")
+
+
+def revoke_said(outcome: Outcome) -> tuple[str, str]:
+    """The notice of an end, and its severity."""
+    if outcome.done:
+        return "Revoked: nobody may take this any more.", "information"
+    if outcome.refused:
+        return outcome.cause, "error"
+    return "Sent, not confirmed yet. x sends the same transaction again.", "warning"

@@ -26,13 +26,19 @@ from swapdesk.tui.commands.wallets import (
     Wallets,
 )
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.revoke_facts import revoke_question, revoke_said
-from swapdesk.tui.screens.wallet_rows import COLUMNS, Subject, wallet_pane, wallet_rows
+from swapdesk.tui.screens.wallet_rows import (
+    COLUMNS,
+    Subject,
+    revoke_question,
+    revoke_said,
+    wallet_pane,
+    wallet_rows,
+)
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
-from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.tui.widgets.overlay import TypedConfirm
 from swapdesk.wallet.errors import WalletError
 
 READING = "The chains are being read."

@@ -1,4 +1,7 @@
-"""Facts: a muted label, a value, an optional note at the right. Addresses stand in full."""
+"""Facts: a muted label, a value, an optional note at the right. Addresses stand in full.
+
+A provider's record at this desk, below the waterfall of the side panel.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.explorers import known_page
 from swapdesk.flows.notation import wrapped_address
+from swapdesk.flows.quotes.provider_record import ProviderRecord, record_lines
 from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.painting import paint, selected_style
-from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, spread, width_of, wrapped
+from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, rule, spread, width_of, wrapped
 from swapdesk.tui.widgets.lines_view import LinesView
 
 MARGIN = 2
@@ -188,3 +192,26 @@ def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
     for extra in fact.below:
         rows += wrapped(line_of(extra, "muted"), room)
     return [[head if at == 0 else indent, *row] for at, row in enumerate(rows)]
+
+
+class RecordView(LinesView):
+    """Draws the record of the provider under the cursor; nothing without one."""
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._shown: tuple[ProviderRecord | None] | None = None
+
+    def show(self, record: ProviderRecord | None, *, named: bool) -> None:
+        """``named`` is whether the route names its provider at all."""
+        shown = (record,) if named else None
+        if shown != self._shown:
+            self._shown = shown
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        if self._shown is None:
+            return []
+        rows: list[Line] = [rule(width)]
+        for label, value in record_lines(*self._shown):
+            rows.append(spread([Span(label)], [Span(value, "muted")], width))
+        return rows

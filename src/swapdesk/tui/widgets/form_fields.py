@@ -21,8 +21,7 @@ from textual.containers import Vertical
 
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.notation import address_groups, differing_groups
-from swapdesk.tui.glyph_state import GlyphState
-from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID, GlyphState
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, wrapped
 from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.text_field import TextField

@@ -1,17 +1,30 @@
-"""Rows 0 and 1 of every screen: which world this is, where one stands, stream and budget."""
+"""Rows 0 and 1 of every screen: which world this is, where one stands, stream and budget.
+
+One sentence about what just happened, in the row above the money line.
+
+Where the funds are and who acts next: on every screen, never hidden, never scrolled.
+
+The bottom row: at most six keys that work now, and ``?``.
+
+What the desk said, kept for the request log: a notice is on the screen for seconds.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
 from textual.strip import Strip
 
 from swapdesk.flows.notation import age
-from swapdesk.tui.glyphs import DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
+from swapdesk.tui.glyphs import CUT, DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
+from swapdesk.tui.key_hint import KeyHint
 from swapdesk.tui.painting import body_style, paint
-from swapdesk.tui.spans import Line, Span, cut, fill, width_of
+from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
 from swapdesk.tui.widgets.lines_view import LinesView
 
 
@@ -178,3 +191,270 @@ def _budget(budget: Budget, wide: bool) -> Line:
     if not wide:
         return [Span(f"{mark}{budget.name[:1]} {budget.left}/{budget.limit}", role)]
     return [Span(f"{mark}{budget.name} {budget.left} of {budget.limit} left{reset}", role)]
+
+
+class Weight(Enum):
+    """How much a notice matters; named as Textual's severities."""
+
+    INFORMATION = ("information", "", "foreground")
+    WARNING = ("warning", f"{TROUBLE} ", "status-waiting")
+    ERROR = ("error", f"{REFUSED} ", "status-trouble")
+
+    @classmethod
+    def of(cls, severity: str) -> Weight:
+        """The weight of a Textual severity; an unknown word is information."""
+        return next((weight for weight in cls if weight.value[0] == severity), cls.INFORMATION)
+
+    @property
+    def mark(self) -> str:
+        return self.value[1]
+
+    @property
+    def role(self) -> str:
+        return self.value[2]
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeState:
+    """``text`` is one sentence; an empty one shows the frame rule of the world instead."""
+
+    text: str = ""
+    weight: Weight = Weight.INFORMATION
+    rule: str = SANDBOX_RULE
+    rule_role: str = "frame-sandbox"
+
+
+class NoticeRow(LinesView):
+    """The bottom frame rule, and the notice in its place."""
+
+    DEFAULT_CSS = """
+    NoticeRow { height: 1; padding: 0; }
+    """
+
+    def __init__(self, state: NoticeState | None = None, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state or NoticeState()
+        self.brief: NoticeState | None = None
+
+    def show(self, state: NoticeState, brief: NoticeState | None = None) -> None:
+        """``brief`` stands in where ``state`` does not fit."""
+        if state != self.state or brief != self.brief:
+            self.state, self.brief = state, brief
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        if not self.state.text:
+            return [[Span(self.state.rule * width, self.state.rule_role)]]
+        line = notice_line(self.state)
+        if self.brief is not None and width_of(line) > width - 4:
+            line = notice_line(self.brief)
+        return [[Span("  "), *whole_sentences(line, width - 4)]]
+
+
+def whole_sentences(line: Line, width: int) -> Line:
+    """As many sentences as fit, and ``…`` for the rest; where not one does the line is cut."""
+    if len(line) != 1 or width_of(line) <= width:
+        return cut(line, width)
+    (span,) = line
+    text = span.text
+    while (end := text.rfind(". ")) > 0:
+        text = text[: end + 1]
+        shorter: Line = [Span(f"{text} {CUT}", span.role, span.bold)]
+        if width_of(shorter) <= width:
+            return shorter
+    return cut(line, width)
+
+
+def notice_line(state: NoticeState) -> Line:
+    return [Span(f"{state.weight.mark}{state.text}", state.weight.role)]
+
+
+LEAST = 7
+"""Cells that what comes next leaves: the word for where the money is, and no part of a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyState:
+    """``where`` follows the word Funds, ``next_`` the word Next; both are sentences without them.
+
+    ``where_short`` is the place alone and ``next_short`` the step in few words, used when both
+    halves do not fit. ``urgent`` makes the next step bold (a deadline under two minutes).
+    """
+
+    where: str
+    next_: str = ""
+    where_short: str = ""
+    urgent: bool = False
+    next_short: str = ""
+
+
+class MoneyLine(LinesView):
+    """The row above the keys."""
+
+    DEFAULT_CSS = """
+    MoneyLine {
+        height: 1;
+        background: $surface;
+    }
+    """
+
+    def __init__(self, state: MoneyState, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+        self._notice: LineLike = ""
+        self._brief: LineLike = ""
+
+    def show(self, state: MoneyState) -> None:
+        if state != self.state:
+            self.state = state
+            self.redraw()
+
+    def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
+        """A notice in place of the left half, on screens without a row for it; empty ends it.
+
+        ``brief`` stands in where ``notice`` would be cut.
+        """
+        self._notice, self._brief = notice, brief
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [money_line(self.state, width, self._notice, self._brief)]
+
+
+def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
+    """Both halves if they fit; else the left one in its short form, and then the right one.
+
+    A ``brief`` notice names a key or an amount: it stays whole, the right half gives way.
+    """
+    right = _next(state.next_, state.urgent)
+    left = _funds(state.where)
+    if notice:
+        left = line_of(notice)
+        if brief and not _fits(left, right, width):
+            left = line_of(brief)
+            right = cut(right, max(0, width - width_of(left) - 2))
+        elif right:
+            if state.next_short and not _fits(left, right, width):
+                right = _next(state.next_short, state.urgent)
+            left = whole_sentences(left, width - width_of(right) - 2)
+    elif not _fits(left, right, width):
+        short = _funds(state.where_short) or left
+        if state.next_short and not _fits(short, right, width):
+            right = _next(state.next_short, state.urgent)
+        actor = _next(state.next_.partition(":")[0], state.urgent)
+        cuts = bool(short) and not _fits(short, right, width)
+        if cuts and not state.urgent and _fits(short, actor, width):
+            # Where money is stays whole: of what comes next, who acts is said.
+            right = actor
+        left = left if _fits(left, right, width) else short
+        # That money is somewhere is said, however long what comes next is.
+        least = min(width_of(left), LEAST)
+        right = cut(right, width - least - 2 if least else width)
+    return spread(left, right, width) if right else fill(left, width)
+
+
+def _fits(left: Line, right: Line, width: int) -> bool:
+    return width_of(left) + 2 + width_of(right) <= width
+
+
+def _funds(where: str) -> Line:
+    return [Span("Funds ", "muted"), Span(where)] if where else []
+
+
+def _next(said: str, urgent: bool) -> Line:
+    return [Span("Next ", "muted"), Span(said, "foreground", bold=urgent)] if said else []
+
+
+__all__ = ["HELP_KEY", "HELP_WORD", "KeyBar", "KeyHint", "key_line"]
+
+HELP_KEY = "?"
+HELP_WORD = "keys"
+
+
+class KeyBar(LinesView):
+    """Keys bottom left, ``? keys`` bottom right."""
+
+    DEFAULT_CSS = """
+    KeyBar {
+        height: 1;
+        background: $surface;
+    }
+    """
+
+    def __init__(
+        self, hints: Sequence[KeyHint] = (), *, help_key: str = HELP_KEY, **place: Any
+    ) -> None:
+        """``help_key`` as it is written; empty where it does not work (in an overlay)."""
+        super().__init__(**place)
+        self.help_key = help_key
+        self.hints = tuple(hints)
+
+    def show(self, hints: Sequence[KeyHint]) -> None:
+        if tuple(hints) != self.hints:
+            self.hints = tuple(hints)
+            self.redraw()
+
+    def say_help_key(self, key: str) -> None:
+        """Another key lists the keys now; none does when it is empty."""
+        if key != self.help_key:
+            self.help_key = key
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [key_line(self.hints, width, help_key=self.help_key)]
+
+
+def key_line(hints: Sequence[KeyHint], width: int, *, help_key: str = HELP_KEY) -> Line:
+    """Six keys, five below 100 cells of screen, four below 80; fewer when they do not fit.
+
+    ``width`` is the content width: four cells less than the screen.
+    """
+    most = 6 if width >= 96 else 5 if width >= 76 else 4
+    right: Line = []
+    if help_key:
+        right = [Span(help_key, "accent", bold=True), Span(f" {HELP_WORD}", "muted")]
+    room = width - width_of(right) - 2
+    left: Line = []
+    for hint in hints[:most]:
+        part = [
+            Span(hint.key, "muted" if hint.locked else "accent", bold=not hint.locked),
+            Span(f" {hint.text}", "muted"),
+        ]
+        gap = [Span("   ")] if left else []
+        if width_of(left) + width_of(gap) + width_of(part) > room:
+            break
+        left += [*gap, *part]
+    return spread(left, right, width)
+
+
+MOST_NOTICES = 200
+MOST_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNotice:
+    """``at`` is the desk's time, None before the desk knows one; ``number`` counts from 1."""
+
+    number: int
+    at: datetime | None
+    severity: str
+    text: str
+
+
+class NoticeLog:
+    """A ring of the newest notices."""
+
+    def __init__(self) -> None:
+        self._kept: deque[KeptNotice] = deque(maxlen=MOST_NOTICES)
+        self.count = 0
+
+    def add(self, at: datetime | None, severity: str, text: str) -> None:
+        self.count += 1
+        self._kept.append(KeptNotice(self.count, at, severity, text[:MOST_CHARACTERS]))
+
+    def __iter__(self) -> Iterator[KeptNotice]:
+        """Oldest first."""
+        return iter(tuple(self._kept))
+
+    def __len__(self) -> int:
+        return len(self._kept)

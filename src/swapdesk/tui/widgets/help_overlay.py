@@ -1,20 +1,31 @@
-"""Every key that works here, then those that work everywhere; generated, never written."""
+"""Every key that works here, then those that work everywhere; generated, never written.
+
+The keys of the widget that has the focus, for the help: read from its bindings.
+
+Finding a verb by its name among those that work now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, ClassVar
 
 from rich.cells import cell_len
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from swapdesk.tui.commands.everywhere import Keys
+from swapdesk.tui.commands.everywhere import Keys, Palette
+from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.spans import Line, Span, fill, wrapped
+from swapdesk.tui.widgets.frame import KeyHint
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView, section_line
-from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
+from swapdesk.tui.widgets.overlay import Overlay, ReadingOverlay
+from swapdesk.tui.widgets.table_layout import Column, Row
+from swapdesk.tui.widgets.text_field import EDITING, TextField
 
 GAP = 4
 TWO_FROM = 92
@@ -91,3 +102,144 @@ def _group_lines(group: HelpGroup, width: int) -> list[Line]:
             pad = " " * (size - cell_len(key))
             lines.append([Span(key, "accent", bold=True), Span(pad), *part])
     return lines
+
+
+_ACTS = {
+    "left": "left",
+    "right": "right",
+    "home": "to the start",
+    "end": "to the end",
+    "backspace": "delete before",
+    "delete": "delete behind",
+    "word": "delete a word",
+    "to_start": "delete to the start",
+    "to_end": "delete to the end",
+    "word_left": "a word left",
+    "word_right": "a word right",
+}
+"""The acts of ``EDITING`` in words."""
+
+
+def widget_help(widget: Widget | None) -> HelpGroup:
+    """One row per act, all its keys in front; empty for a widget without keys of its own."""
+    rows: dict[str, tuple[list[str], list[str]]] = {}
+    if isinstance(widget, TextField):
+        for key, act in EDITING.items():
+            _add(rows, act, key, _ACTS[act])
+        return HelpGroup("This field", _rows(rows))
+    for key, binding in _own_bindings(widget):
+        if binding.description:
+            # Up and down are one act with two directions.
+            _add(rows, binding.action.partition("(")[0], key, binding.description)
+    return HelpGroup("This list", _rows(rows))
+
+
+def _own_bindings(widget: Widget | None) -> Iterator[tuple[str, Binding]]:
+    """Those of the desk's widgets; what a widget has from the toolkit is not for the help."""
+    for kind in type(widget).__mro__ if widget is not None else ():
+        if kind.__module__.startswith("swapdesk."):
+            for binding in Binding.make_bindings(kind.__dict__.get("BINDINGS", ())):
+                yield binding.key, binding
+
+
+def _add(rows: dict[str, tuple[list[str], list[str]]], act: str, key: str, words: str) -> None:
+    keys, said = rows.setdefault(act, ([], []))
+    keys.append(shown_key(key))
+    if words not in said:
+        said.append(words)
+
+
+def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[HelpRow]:
+    return [HelpRow(" ".join(keys), ", ".join(said)) for keys, said in rows.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class PaletteEntry:
+    """``key`` is handed back, ``text`` and ``help`` are searched, ``shown_key`` is drawn."""
+
+    key: str
+    text: str
+    help: str = ""
+    shown_key: str = ""
+
+
+class PaletteOverlay(Overlay[str]):
+    """Dismisses with the key of the chosen entry, None when left."""
+
+    DEFAULT_CSS = """
+    PaletteOverlay LineTable { height: 10; margin: 1 0 0 0; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "move(1)", "down", show=False),
+        Binding("up", "move(-1)", "up", show=False),
+        Binding(Palette.KEY, "leave", "close", show=False, id=Palette.id()),
+    ]
+
+    def __init__(self, entries: Sequence[PaletteEntry]) -> None:
+        super().__init__([KeyHint("enter", "do it"), KeyHint("↑↓", "move")])
+        self._entries = tuple(entries)
+        self._field = TextField(prompt=":", limit=64)
+        self._table = LineTable(
+            [
+                Column("text", "", 28),
+                Column("key", "", 8, role="accent"),
+                Column("help", "", 20, priority=1, role="muted", grow=1),
+            ],
+            heads=False,
+            empty="No command has this name.",
+        )
+        self._table.can_focus = False
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._field, self._table)
+
+    def on_mount(self) -> None:
+        self._field.focus()
+        self._fill("")
+
+    @on(TextField.Changed)
+    def _search(self, event: TextField.Changed) -> None:
+        self._fill(event.value)
+
+    @on(TextField.Submitted)
+    def _choose(self) -> None:
+        if self._table.cursor_key is not None:
+            self.dismiss(self._table.cursor_key)
+
+    def action_move(self, steps: int) -> None:
+        self._table.action_move(steps)
+
+    def _fill(self, query: str) -> None:
+        self._table.set_rows(
+            Row(
+                entry.key,
+                {
+                    "text": entry.text,
+                    "key": Span(entry.shown_key, "accent", bold=True),
+                    "help": Span(entry.help, "muted"),
+                },
+            )
+            for entry in ranked(self._entries, query)
+        )
+        self._table.action_move(-len(self._entries))
+
+
+def ranked(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
+    """Beginning of the text, beginning of a word, inside the text, inside the help; else out."""
+    wanted = " ".join(query.lower().split())
+    if not wanted:
+        return list(entries)
+
+    def rank(entry: PaletteEntry) -> int:
+        text = entry.text.lower()
+        if text.startswith(wanted):
+            return 0
+        if any(word.startswith(wanted) for word in text.split()):
+            return 1
+        if wanted in text:
+            return 2
+        return 3 if wanted in entry.help.lower() else 4
+
+    found = [(rank(entry), at, entry) for at, entry in enumerate(entries)]
+    return [entry for place, _, entry in sorted(found, key=lambda item: item[:2]) if place < 4]

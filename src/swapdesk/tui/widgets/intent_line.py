@@ -8,8 +8,7 @@ from typing import Any
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from swapdesk.tui.glyph_state import GlyphState
-from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID, GlyphState
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
 from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.text_field import TextField

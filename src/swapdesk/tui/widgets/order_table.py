@@ -1,12 +1,25 @@
-"""Orders as rows: open ones first, finished ones below, one line each."""
+"""Orders as rows: open ones first, finished ones below, one line each.
+
+Where nothing is: one sentence about what would be here and the key that fills it.
+
+The rows of the tracker: what needs you, what is open, what is not signed, what is over, each
+under its label.
+
+What is said of the order under the cursor, below the tracker or at its right.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from swapdesk.flows.notation import tracker_amount
+from swapdesk.flows.data_age import left_out_words
+from swapdesk.flows.notation import grouped_address, tracker_amount
 from swapdesk.flows.orders.order_fields import route_of
-from swapdesk.flows.orders.order_status import RowTime
+from swapdesk.flows.orders.order_listing import EVERYTHING, FilterLine, Group, group_of
+from swapdesk.flows.orders.order_status import RowTime, order_status, time_at
 from swapdesk.tui.glyphs import (
     BECOMES,
     DONE,
@@ -18,13 +31,26 @@ from swapdesk.tui.glyphs import (
     UNKNOWN,
     WAITING,
 )
-from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.spans import Line, LineLike, Span, width_of, wrapped
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
 from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
-from swapdesk.tui.widgets.table_layout import Cell, Column, Row
+from swapdesk.tui.widgets.table_layout import (
+    Blank,
+    Cell,
+    Column,
+    Row,
+    Section,
+    Sketch,
+    TableLayout,
+    TableRow,
+)
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
+
 
 SIGNS = {
     "waiting": (WAITING, "status-waiting"),
@@ -144,3 +170,386 @@ def pair_spans(tracked: TrackedOrder) -> Line:
         Span(f" {BECOMES} {words}", "muted"),
         Span(f"{tracker_amount(found.amount)} {found.symbol}", bold=True),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """``No orders yet.`` and the key with its verb: ``n`` ``starts a swap``."""
+
+    sentence: str
+    key: str = ""
+    verb: str = ""
+
+
+def empty_line(state: Nothing) -> Line:
+    line: Line = [Span(state.sentence, "muted")]
+    if state.key:
+        line += [Span(" "), Span(state.key, "accent", bold=True), Span(f" {state.verb}.", "muted")]
+    return line
+
+
+NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
+PAST_COMES = "older ones are being read"
+UNREADABLE = "Cannot be read"
+STEP, FILTERED_STEP = 100, 25
+"""Rows laid out between two breaths of the event loop, a few milliseconds: a filter reads all that
+an order says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which orders, in their sequence, and what stands beside their labels."""
+
+    orders: Sequence[TrackedOrder]
+    kept: FilterLine = EVERYTHING
+    counts: Mapping[Group, int] = field(default_factory=dict)
+    """How many of all orders stand in each group, without the filter."""
+    stale: str = ""
+    whole: bool = True
+    """Whether older ones are not still being read."""
+    skipped: int = 0
+    """Orders of the service that cannot be read."""
+
+
+@dataclass(slots=True)
+class Drawn:
+    """What stands in the table for an order, and under which label.
+
+    The order is the newest that is known; out of view its row is a sketch. ``summary`` is what
+    its row says, but for the time if ``time`` is a later one."""
+
+    tracked: TrackedOrder
+    row: Row | Sketch
+    group: Group
+    summary: OrderStatus | None = None
+    time: RowTime | None = None
+
+
+class OrderList(LineTable):
+    """Rows keep their place while their cells change; the cursor stays on its order.
+
+    A long list is measured in steps: :meth:`filling` is to be run to its end, with a breath
+    between its steps. Only rows in view are laid out.
+    """
+
+    def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
+        super().__init__(order_columns(wide=False), **place)
+        self._now = now
+        self._wide = False
+        self._drawn: dict[str, Drawn] = {}
+        self._total: dict[Group, int] = {}
+        """How many orders there are, without the filter."""
+        self._open_label: Section | None = None
+        self._skipped = 0
+
+    @property
+    def known(self) -> int:
+        """How many orders there are, without the filter."""
+        return sum(self._total.values())
+
+    @property
+    def shown(self) -> list[TrackedOrder]:
+        """The orders that stand in the table, in their sequence."""
+        found = (self._drawn.get(row.key) for row in self.rows)
+        return [one.tracked for one in found if one is not None]
+
+    @property
+    def running(self) -> bool:
+        """Whether an order among the rows is open."""
+        return any(one.group is Group.OPEN for one in self._drawn.values())
+
+    def running_in_view(self) -> list[str]:
+        """Ids of the open orders that are on the screen now."""
+        drawn = ((key, self._drawn.get(key)) for key in self.visible_keys())
+        return [key for key, one in drawn if one is not None and one.group is Group.OPEN]
+
+    def set_wide(self, wide: bool) -> bool:
+        """Columns for this width; True when they are others, and the rows are due."""
+        if wide == self._wide:
+            return False
+        self._wide = wide
+        self._drawn.clear()
+        self.set_columns(order_columns(wide=wide))
+        return True
+
+    def say(self, sentence: LineLike) -> None:
+        """No rows, and why."""
+        self._drawn.clear()
+        self._open_label = None
+        self.set_empty(sentence)
+        self.set_rows([])
+
+    def redraw(self, tracked: Iterable[TrackedOrder], now: datetime, skipped: int = 0) -> bool:
+        """Draw orders in their place; those out of view when they come into it. False when one
+        has its place elsewhere or others are ``skipped``, and all rows are due."""
+        if skipped != self._skipped:
+            return False
+        visible = set(self.visible_keys())
+        timed: list[TableRow] = []
+        for one in tracked:
+            known = self._drawn.get(one.service_id)
+            if known is None:
+                return False
+            same = known.tracked is one
+            if not same and known.group is not group_of(one):
+                return False
+            if one.service_id in visible:
+                before = known.row
+                if not same or not self._timed(known, now):
+                    self._put(one, now)
+                elif known.row is not before:
+                    timed.append(known.row)
+            elif not same:
+                self._out_of_view(known, one)
+        self.update_rows(timed)
+        return True
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.catch_up(self._now())
+
+    def catch_up(self, now: datetime) -> None:
+        """Lay out what came into view."""
+        for key in self.visible_keys():
+            one = self._drawn.get(key)
+            if one is not None and isinstance(one.row, Sketch):
+                self._put(one.tracked, now)
+
+    def laid(self, row: TableRow) -> TableRow:
+        one = self._drawn.get(row.key) if isinstance(row, Sketch) else None
+        if one is None:
+            return row
+        if isinstance(one.row, Sketch):
+            self._lay(one, self._now())
+        return one.row
+
+    def fill(self, shown: Shown, now: datetime) -> None:
+        """All rows at once."""
+        for _ in self.filling(shown, now):
+            pass
+
+    def filling(self, shown: Shown, now: datetime) -> Iterator[None]:
+        """Lay the rows out anew; the first ones stand after the first step, and the table of
+        before goes on standing meanwhile when there is one."""
+        drawn: dict[str, Drawn] = {}
+        measured = TableLayout(order_columns(wide=self._wide))
+        first = not self._drawn
+        step = STEP if shown.kept.empty else FILTERED_STEP
+        for at, tracked in enumerate(shown.orders, start=1):
+            one = self._kept(tracked, shown.kept, now, measured)
+            if one is not None:
+                drawn[tracked.service_id] = one
+                measured.measure(one.row)
+            if at % step == 0:
+                if first and drawn:
+                    first = False
+                    self._set(dict(drawn), shown)
+                yield
+        self._set(drawn, shown, measured)
+
+    def relabel(self, stale: str) -> None:
+        """``stale`` stands beside the open orders while nothing tells of their changes."""
+        label = self._open_label
+        if label is not None and label.stale != stale:
+            self._open_label = replace(label, stale=stale)
+            self.update_row(self._open_label)
+
+    def _kept(
+        self, tracked: TrackedOrder, kept: FilterLine, now: datetime, layout: TableLayout
+    ) -> Drawn | None:
+        if not kept.empty and not kept.keeps(tracked, order_status(tracked, now), now):
+            return None
+        known = self._drawn.get(tracked.service_id)
+        if known is None or known.tracked is not tracked:
+            known = Drawn(tracked, Sketch(tracked.service_id), group_of(tracked))
+        # Rows of an unchanged order are kept: the tick brings their times up to date.
+        if isinstance(known.row, Sketch) and known.row.needs is None:
+            known.row.needs = layout.needs(amount_cells(tracked))
+        return known
+
+    def _put(self, tracked: TrackedOrder, now: datetime) -> None:
+        """Draw an order in view."""
+        summary = order_status(tracked, now)
+        row = order_row(tracked, summary, wide=self._wide)
+        self._drawn[tracked.service_id] = Drawn(tracked, row, group_of(tracked), summary)
+        self.update_row(row)
+
+    def _timed(self, one: Drawn, now: datetime) -> bool:
+        """Put the time of an unchanged order in its row; False when the time changes more."""
+        said = one.summary
+        time = time_at(said, one.tracked, now) if said is not None else None
+        if said is None or time is None or not isinstance(one.row, Row):
+            return False
+        if time != (one.time or said.time):
+            one.row, one.time = row_at(one.row, said, time, wide=self._wide), time
+        return True
+
+    def _lay(self, one: Drawn, now: datetime) -> None:
+        one.summary, one.time = order_status(one.tracked, now), None
+        one.row = order_row(one.tracked, one.summary, wide=self._wide)
+        self._rows.put(one.row)
+
+    def _out_of_view(self, known: Drawn, tracked: TrackedOrder) -> None:
+        """Keep the newest state; its row is laid out when it comes into view."""
+        known.tracked, known.summary, known.time = tracked, None, None
+        if not (isinstance(known.row, Sketch) and known.row.needs is None):
+            known.row = Sketch(tracked.service_id)
+            self._rows.put(known.row)
+
+    def _set(
+        self, drawn: dict[str, Drawn], shown: Shown, measured: TableLayout | None = None
+    ) -> None:
+        self._drawn = drawn
+        self._total = dict(shown.counts)
+        self._skipped = shown.skipped
+        said = left_out_words(shown.skipped)
+        none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter. {said}".rstrip()
+        # With orders that cannot be read it is not known that there are none.
+        self.set_empty(none if shown.orders else said or empty_line(NONE_YET))
+        self.set_rows(self._grouped(shown), measured)
+
+    def _grouped(self, shown: Shown) -> list[TableRow]:
+        groups: dict[Group, list[TableRow]] = {group: [] for group in Group}
+        for one in self._drawn.values():
+            groups[one.group].append(one.row)
+        rows: list[TableRow] = []
+        if shown.skipped and self._drawn:
+            fact = f"{shown.skipped:,}, left out or as last known"
+            rows.append(Section("section unreadable", UNREADABLE, fact))
+        self._open_label = None
+        for group, found in groups.items():
+            coming = group is Group.FINISHED and not shown.whole
+            if not found and not coming:
+                continue
+            rows += [Blank(f"gap {group}")] if rows else []
+            fact = _fact(len(found), self._total[group])
+            if coming:
+                fact = f"{fact}, {PAST_COMES}"
+            label = Section(f"section {group}", group.value, fact)
+            if group is Group.OPEN:
+                label = self._open_label = replace(label, stale=shown.stale)
+            rows += [label, *found]
+        return rows
+
+
+def _fact(shown: int, whole: int) -> str:
+    return str(shown) if shown == whole else f"{shown} of {whole}"
+
+
+LABEL = 9
+
+
+class OrderPane(LinesView):
+    """A fixed number of rows, so that the table above never moves."""
+
+    DEFAULT_CSS = """
+    OrderPane { height: 4; }
+    OrderPane.-roomy { height: 7; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._said: tuple[TrackedOrder, OrderStatus] | None = None
+
+    def show(self, tracked: TrackedOrder, summary: OrderStatus) -> None:
+        self._said = (tracked, summary)
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        if self._said is None:
+            return []
+        return pane_lines(*self._said, width, 7 if self.has_class("-roomy") else 4)
+
+
+class OrderSide(LinesView):
+    """The order in full, beside the table of a wide screen."""
+
+    DEFAULT_CSS = """
+    OrderSide { padding: 0 2; height: 100%; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._rows: tuple[str, list[Line], tuple[Fact, ...]] | None = None
+
+    def show(
+        self, tracked: TrackedOrder, summary: OrderStatus, fact: str, facts: list[Fact]
+    ) -> None:
+        """``fact`` stands beside the id; ``facts`` are those of the order's own screen."""
+        said: list[Line] = [pair_spans(tracked), [], _told(summary), _funds(summary)]
+        about: list[Line] = [[Span(fact, "muted")], [], *said, _next(summary), _by(summary)]
+        self._rows = (tracked.short_id, about, tuple(facts))
+        self.redraw()
+
+    def clear(self) -> None:
+        self._rows = None
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        if self._rows is None:
+            return []
+        head, said, facts = self._rows
+        rows: list[Line] = [[], section_line(head, "", width)]
+        for line in said:
+            rows += wrapped(line, width)
+        # Beside the table a value has no room behind its label.
+        for one in facts:
+            value = Fact("", one.value, one.address, one.note, one.was, one.below, bold=one.bold)
+            rows += [[], [Span(one.label, "muted")], *facts_lines([value], width, label=2)]
+        return rows
+
+
+def pane_lines(tracked: TrackedOrder, summary: OrderStatus, width: int, rows: int) -> list[Line]:
+    """What is, where the money is, who acts next, until when; and the addresses where they fit.
+
+    What happened and who acts next are never left out for the rest.
+    """
+    last = wrapped([*_next(summary), *_by(summary, sentence=True)], width)
+    said = wrapped([*_told(summary), Span(" "), *_funds(summary)], width)
+    if len(said) + len(last) > rows:
+        said = wrapped(_told(summary), width)
+    if len(said) + len(last) > rows:
+        last = wrapped(_next(summary), width)
+    shown = [*said[: max(1, rows - len(last))], *last][:rows]
+    extra = _addresses(tracked, summary, width)
+    if len(shown) + 1 + len(extra) <= rows:
+        shown += [[], *extra]
+    return shown + [[] for _ in range(rows - len(shown))]
+
+
+def _told(summary: OrderStatus) -> Line:
+    glyph, role = SIGNS[summary.sign]
+    return [Span(f"{glyph} {summary.told}", role)]
+
+
+def _funds(summary: OrderStatus) -> Line:
+    return [Span(f"Funds {summary.money}", "muted")]
+
+
+def _next(summary: OrderStatus) -> Line:
+    return [
+        Span("Next ", "muted"),
+        Span(summary.actor, bold=summary.actor == "you"),
+        Span(f": {summary.act}."),
+    ]
+
+
+def _by(summary: OrderStatus, *, sentence: bool = False) -> Line:
+    if summary.actor == "nobody":
+        return []
+    text = f"{summary.by[:1].upper()}{summary.by[1:]}."
+    return [Span(f" {text}" if sentence else text, "muted")]
+
+
+def _addresses(tracked: TrackedOrder, summary: OrderStatus, width: int) -> list[Line]:
+    order = tracked.order
+    rows: list[Line] = []
+    shown = [("Deposit", order.deposit_address if summary.payable else None)]
+    shown += [("Pays", order.receiver_address)]
+    for label, address in shown:
+        if address is None:
+            continue
+        line: Line = [Span(label.ljust(LABEL), "muted"), Span(grouped_address(address))]
+        if width_of(line) <= width:
+            rows.append(line)
+    return rows

@@ -1,10 +1,23 @@
-"""A panel from the bottom, at most two thirds high. The money line under it stays visible."""
+"""A panel from the bottom, at most two thirds high. The money line under it stays visible.
+
+An overlay that is only read: the arrows scroll what has no room on a low screen.
+
+One sentence about a row, whole and alone, for a screen reader.
+
+A value exactly as it is copied, to be selected with the mouse where there is no clipboard.
+
+A phrase typed by hand before something that cannot be undone.
+
+The diagnosis of one order, in fixed lines: cause, money, acts, by.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,7 +27,15 @@ from textual.widget import Widget
 from swapdesk.tui.bound_keys import bind_keys
 from swapdesk.tui.breakpoints import HEIGHTS
 from swapdesk.tui.cell_updates import CellCompositor
-from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
+from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.form_fields import Check, Verdict, check_lines
+from swapdesk.tui.widgets.frame import KeyBar, KeyHint
+from swapdesk.tui.widgets.lines_view import LinesView, TextRows, section_line
+from swapdesk.tui.widgets.text_field import TextField
+
+if TYPE_CHECKING:
+    from swapdesk.flows.orders.diagnosis import Diagnosis
+
 
 CLOSE = KeyHint("esc", "close")
 
@@ -72,3 +93,207 @@ class Overlay(ModalScreen[ScreenResultType]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+MOVE = KeyHint("↑↓", "move")
+
+
+class ReadingOverlay(Overlay[None]):
+    """The keys that scroll are named only where something is out of view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "scroll_panel(1)", "down", show=False),
+        Binding("up,k", "scroll_panel(-1)", "up", show=False),
+        Binding("pagedown,ctrl+d,space", "scroll_panel(4)", "further down", show=False),
+        Binding("pageup,ctrl+u", "scroll_panel(-4)", "further up", show=False),
+    ]
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__([], **place)
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._name_keys)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._name_keys)
+
+    def action_scroll_panel(self, rows: int) -> None:
+        self._panel.scroll_relative(y=rows, animate=False)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether part of what is to be read is out of view."""
+        return self._panel.max_scroll_y > 0
+
+    def _name_keys(self) -> None:
+        self._say_keys([MOVE] if self.overflows else [])
+
+
+class SpokenOverlay(ReadingOverlay):
+    """Left with ``esc``."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (TextRows([self.sentence]),)
+
+
+class ExactLines(LinesView):
+    """The value unbroken from the left edge on, so that a selection takes nothing else along."""
+
+    def __init__(self, label: str, value: str) -> None:
+        super().__init__()
+        self.label, self.value = label, value
+
+    def lines(self, width: int) -> list[Line]:
+        return exact_lines(self.label, self.value, width)
+
+
+class ExactText(Overlay[None]):
+    """``esc`` closes."""
+
+    def __init__(self, label: str, value: str) -> None:
+        super().__init__([])
+        self._lines = ExactLines(label, value)
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._lines,)
+
+
+def exact_lines(label: str, value: str, width: int) -> list[Line]:
+    """The label, the value in full rows, how to select it."""
+    rows: list[Line] = [[Span(label[:1].upper() + label[1:], bold=True)], []]
+    rows += [[Span(value[at : at + width], bold=True)] for at in range(0, len(value), width)]
+    how = (
+        "This terminal takes no copies from programs. Select the text with the mouse (most"
+        " terminals want shift held down) and compare what you paste."
+    )
+    return [*rows, [], *wrapped([Span(how, "muted")], width)]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """``what`` will happen in sentences, the ``phrase`` to type, the verb of ``enter``.
+
+    ``asked`` stands in for the phrase where it must not be shown, ``wrong`` is then said of
+    anything else; ``folds``: large and small letters are the same.
+    """
+
+    title: str
+    what: Sequence[str]
+    phrase: str
+    verb: str = "confirm"
+    asked: str = ""
+    wrong: str = ""
+    folds: bool = False
+
+    def answers(self, typed: str) -> bool:
+        """Whether this is the phrase."""
+        if self.folds:
+            return typed.lower() == self.phrase.lower()
+        return typed == self.phrase
+
+
+class QuestionText(LinesView):
+    """The sentences above the field."""
+
+    def __init__(self, question: Question, **place: Any) -> None:
+        super().__init__(**place)
+        self.question = question
+        self.said: Check | None = None
+
+    def say(self, check: Check | None) -> None:
+        self.said = check
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return question_lines(self.question, width, self.said)
+
+
+class TypedConfirm(Overlay[bool]):
+    """Dismisses with True when exactly the phrase was typed; None when left."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__([KeyHint("enter", question.verb)])
+        self.question = question
+        self._text = QuestionText(question)
+        self._field = TextField(limit=64)
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._text, self._field)
+
+    def on_mount(self) -> None:
+        self._field.focus()
+
+    @on(TextField.Changed)
+    def _compare(self, event: TextField.Changed) -> None:
+        right = self.question.answers(event.value)
+        self._text.say(Check(Verdict.VALID, "as asked") if right else None)
+
+    @on(TextField.Submitted)
+    def _decide(self, event: TextField.Submitted) -> None:
+        if self.question.answers(event.value):
+            self.dismiss(True)
+            return
+        said = self.question.wrong or f'Not the same: type "{self.question.phrase}".'
+        self._text.say(Check(Verdict.REFUSED, said))
+
+
+def question_lines(question: Question, width: int, said: Check | None = None) -> list[Line]:
+    rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
+    for sentence in question.what:
+        rows += wrapped(sentence, width)
+    asked: Line = [Span("Type ", "muted"), Span(f'"{question.phrase}"', "foreground", bold=True)]
+    if question.asked:
+        asked = [Span(question.asked, "muted")]
+    rows += [[], asked]
+    # The row is there before it is needed, so that the field does not move under the hands.
+    rows += check_lines(said, width) if said is not None else [[]]
+    return rows
+
+
+LABEL = 9
+
+
+class DiagnosisText(LinesView):
+    """The lines of a diagnosis."""
+
+    def __init__(self, diagnosis: Diagnosis, **place: Any) -> None:
+        super().__init__(**place)
+        self.diagnosis = diagnosis
+
+    def lines(self, width: int) -> list[Line]:
+        return diagnosis_lines(self.diagnosis, width)
+
+
+class DiagnosisOverlay(ReadingOverlay):
+    """Left with ``esc``; the order stays as it was under it."""
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        super().__init__()
+        self._text = DiagnosisText(diagnosis)
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._text,)
+
+
+def diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[Line]:
+    """One label a row, each text wrapped behind it; what it rests on stands last."""
+    fact = f"rule {diagnosis.rule}, {diagnosis.certainty}"
+    rows = [section_line("Diagnosis", fact, width), []]
+    for label, text in (
+        ("Cause", diagnosis.cause),
+        ("Money", diagnosis.money),
+        ("Acts", diagnosis.acts),
+        ("By", diagnosis.by),
+    ):
+        rows += _labelled(label, text, "foreground", width)
+    return [*rows, [], *_labelled("From", diagnosis.basis, "muted", width)]
+
+
+def _labelled(label: str, text: str, role: str, width: int) -> list[Line]:
+    parts = wrapped([Span(text, role)], max(8, width - LABEL))
+    heads = [Span(label.ljust(LABEL), "muted"), *[Span(" " * LABEL)] * (len(parts) - 1)]
+    return [[head, *part] for head, part in zip(heads, parts, strict=True)]

@@ -16,8 +16,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.no_color_filter import BLACK, INK, WHITE
 from swapdesk.tui.painting import hides_amounts
+from swapdesk.tui.themes import BLACK, INK, WHITE
 
 MARGIN = 2
 """Modules of white around the code."""

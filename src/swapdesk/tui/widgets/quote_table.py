@@ -1,4 +1,7 @@
-"""Routes of one answer, best first, then those that cannot be used and why."""
+"""Routes of one answer, best first, then those that cannot be used and why.
+
+Same amount, three ways: one row for each kind of route, a missing one with its reason.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
@@ -14,21 +17,18 @@ from swapdesk.flows.notation import (
     NOTHING,
     countdown,
     difference,
+    expected_minutes,
     percent,
     table_amount,
 )
 from swapdesk.flows.quotes.quote_columns import NOTE_WIDTH, QUOTE_COLUMNS, provider_name
 from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
-from swapdesk.flows.quotes.quote_tags import (
-    MEANINGS,
-    common_badges,
-    meaning_word,
-    note_of,
-    noted,
-)
+from swapdesk.flows.quotes.quote_tags import MEANINGS, common_badges, meaning_word, note_of, noted
+from swapdesk.flows.quotes.route_type_comparison import RouteTypeBest
 from swapdesk.tui.commands.quotes import MoreRoutes
 from swapdesk.tui.glyphs import ENDED
-from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text, wrapped
+from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, plain_text, push_right, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
 from swapdesk.tui.widgets.table_layout import (
     KEEP,
     Blank,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteRequest
     from swapdesk.flows.quotes.quoting import QuoteResult
     from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
+
 
 PLAIN = Arrangement()
 SOON = 15
@@ -277,3 +278,59 @@ def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> lis
         elif all_of_them and badge in counts:
             lines.append([Span(meaning_word(badge)), Span(f" {text}", "muted")])
     return lines
+
+
+_KIND, _AMOUNT, _TAKES = 9, 18, 8
+_KNOWS_FROM = 104
+
+
+class WaysView(LinesView):
+    """Hidden until there is an answer, and below 36 rows."""
+
+    DEFAULT_CSS = """
+    WaysView { margin: 1 0 0 0; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._ways: tuple[RouteTypeBest, ...] = ()
+        self._head, self._symbol = "", ""
+
+    def show(self, ways: Sequence[RouteTypeBest], head: str, symbol: str) -> None:
+        """``head`` of the amounts (``You get, net``) and their ``symbol``."""
+        shown = (tuple(ways), head, symbol)
+        if shown != (self._ways, self._head, self._symbol):
+            self._ways, self._head, self._symbol = shown
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return ways_lines(self._ways, self._head, self._symbol, width) if self._ways else []
+
+
+def ways_lines(ways: Sequence[RouteTypeBest], head: str, symbol: str, width: int) -> list[Line]:
+    """A label, heads, one row a way; who knows whom goes first on narrow screens."""
+    knows = width >= _KNOWS_FROM
+    rest = width - _KIND - _AMOUNT - _TAKES - 3
+    holds = rest // 2 + 4 if knows else rest
+    heads: Line = [
+        Span(" " * _KIND),
+        *push_right(Span(head, "muted"), _AMOUNT),
+        *push_right(Span("Takes", "muted"), _TAKES),
+        Span("   "),
+        *fill(Span("Holds your money meanwhile", "muted"), holds),
+    ]
+    if knows:
+        heads += cut(Span("Knows who pays whom", "muted"), rest - holds)
+    rows = [section_line("Same amount, three ways", "", width), heads]
+    for way in ways:
+        line: Line = fill(Span(way.kind, f"route-{way.kind}"), _KIND)
+        if way.best is None:
+            rows.append([*line, *cut(Span(f"  {way.missing}", "muted"), width - _KIND)])
+            continue
+        line += push_right(Span(f"{table_amount(way.best.figure)} {symbol}"), _AMOUNT)
+        line += push_right(Span(expected_minutes(way.best.quote.duration)), _TAKES)
+        line += [Span("   "), *fill(Span(way.holds), holds)]
+        if knows:
+            line += cut(Span(way.knows), rest - holds)
+        rows.append(line)
+    return rows

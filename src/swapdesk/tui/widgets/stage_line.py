@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.tui.glyph_state import GlyphState
-from swapdesk.tui.glyphs import DONE, ENDED, HEAVY, MOVING, REFUSED, RULE, TROUBLE, WAITING
+from swapdesk.tui.glyphs import (
+    DONE,
+    ENDED,
+    HEAVY,
+    MOVING,
+    REFUSED,
+    RULE,
+    TROUBLE,
+    WAITING,
+    GlyphState,
+)
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.lines_view import LinesView
 

@@ -1,0 +1,224 @@
+"""The keys of an order that did not end as it should, alike in the tracker and on its page.
+
+The key that pays a deposit, from the wallet or from the sandbox's faucet, alike everywhere.
+
+Where the orders shown are written: a path that can be changed.
+
+Taking the orders shown along: where to, as what, and what became of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.widget import Widget
+
+from swapdesk.flows.creation.create_checks import NotAgain, came_to_nothing, same_again
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.orders.order_export import (
+    ExportForm,
+    UnknownForm,
+    export_bytes,
+    export_directory,
+    export_name,
+    form_of,
+    write_export,
+)
+from swapdesk.flows.quotes.quote_wish import PLAIN, WishRefused, cost_in_words
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
+from swapdesk.tui.glyphs import REFUSED
+from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.frame import KeyHint
+from swapdesk.tui.widgets.lines_view import TextRows
+from swapdesk.tui.widgets.overlay import Overlay, SpokenOverlay
+from swapdesk.tui.widgets.table_layout import MARGIN
+from swapdesk.tui.widgets.text_field import TextField
+
+if TYPE_CHECKING:
+    from swapdesk.flows.connected_desk import ConnectedDesk
+    from swapdesk.flows.deposits.deposit_ways import DepositWays
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.tui.page import Page
+
+
+def again_standing(page: Page, tracked: TrackedOrder | None) -> CommandState:
+    link = page.link
+    if tracked is None or link is None or not came_to_nothing(tracked):
+        return HIDDEN
+    asked = page.session.quote_options or PLAIN
+    receive = tracked.intent is not None and tracked.intent.receive
+    return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
+
+
+def ask_again(page: Page, tracked: TrackedOrder | None) -> None:
+    """Quotes for the same input; what was typed stands in the form that follows."""
+    if tracked is None or not came_to_nothing(tracked):
+        return
+    from swapdesk.tui.screens.quotes import QuotesScreen
+
+    try:
+        again = same_again(tracked, page.desk.catalog, page.session.quote_options or PLAIN)
+    except (NotAgain, WishRefused) as refused:
+        page.show_notice(str(refused), "warning")
+        return
+    recipient = again.typed.recipient
+    page.app.push_screen(
+        QuotesScreen(page.session, again.wish, recipient=recipient, typed=again.typed)
+    )
+
+
+def put_away_standing(tracked: TrackedOrder | None) -> CommandState:
+    if tracked is None or tracked.trouble is None:
+        return HIDDEN
+    return CommandState(verb="take back") if tracked.put_away else READY
+
+
+def put_away(page: Page, tracked: TrackedOrder | None) -> None:
+    """Put it away, or take it back where it is."""
+    link = page.link
+    if tracked is None or tracked.trouble is None or link is None:
+        return
+    name = tracked.short_id
+    try:
+        if tracked.put_away:
+            link.tracker.take_back(tracked.service_id)
+            said = f"Order {name} needs you again."
+        else:
+            link.tracker.put_away(tracked.service_id)
+            said = f"Order {name} is put away and stays in the journal. D takes it back."
+    except JournalUnavailable as error:
+        page.show_notice(f"The journal does not take it: {error}.", "error")
+        return
+    page.show_notice(said)
+
+
+NOT_THIS_ONE = "A deposit is being paid. This one was not."
+FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "open the payment"
+
+
+def fund_standing(
+    ways: DepositWays,
+    link: ConnectedDesk | None,
+    tracked: TrackedOrder | None,
+    *,
+    payable: bool,
+    paying: bool,
+    brief: bool = False,
+) -> CommandState:
+    """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
+    ``brief``: where the footer has no room to say who pays."""
+    from swapdesk.flows.deposits.deposit_ways import PayBy
+
+    if tracked is None or link is None:
+        return HIDDEN
+    if ways.under_way(tracked):
+        return READY if brief else CommandState(verb=GO_ON)
+    if not payable:
+        return HIDDEN
+    if paying:
+        return CommandState(locked="on its way")
+    by = ways.of(tracked)
+    if by is None:
+        missing = ways.missing(tracked)
+        return HIDDEN if missing is None else CommandState(locked=missing)
+    faucet = link.faucet if by is PayBy.FAUCET else None
+    refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
+    if refusal is not None:
+        return CommandState(locked=refusal.rstrip(".").lower())
+    if brief:
+        return READY
+    return CommandState(verb=FROM_WALLET if by is PayBy.WALLET else FROM_FAUCET)
+
+
+def begin_funding(page: Page, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
+    """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
+    opens."""
+    from swapdesk.flows.deposits.deposit_ways import PayBy
+
+    controls = page.controls
+    if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) is PayBy.WALLET):
+        controls.signing.pay_from_wallet(tracked)
+        return False
+    if tracked is None or not controls.creates.pay_by_faucet(tracked):
+        page.show_notice(NOT_THIS_ONE, "warning")
+        return False
+    return True
+
+
+LIMIT = 400
+FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as JSON.", "muted")]
+
+
+class ExportOverlay(Overlay[Path]):
+    """Dismisses with the path; None when left."""
+
+    def __init__(self, count: int, path: Path) -> None:
+        super().__init__([KeyHint("enter", "write")])
+        noun = "order" if count == 1 else "orders"
+        self._head: LineLike = [Span(f"Export {count} {noun}", bold=True)]
+        self._said = TextRows([self._head, FORMS])
+        self._field = TextField(limit=LIMIT)
+        self._path = path
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._said, self._field)
+
+    def on_mount(self) -> None:
+        self._field.set_value(str(self._path))
+        self._field.focus()
+
+    @on(TextField.Submitted)
+    def _decide(self, event: TextField.Submitted) -> None:
+        text = event.value.strip()
+        if not text:
+            return
+        path = Path(os.path.expanduser(text))
+        # A directory keeps the name that was offered.
+        chosen = path / self._path.name if os.path.isdir(path) else path
+        try:
+            form_of(chosen)
+        except UnknownForm as refused:
+            self._say([Span(f"{REFUSED} {refused}", "status-trouble")])
+        else:
+            self.dismiss(chosen)
+
+    @on(TextField.Changed)
+    def _typed(self) -> None:
+        self._say(FORMS)
+
+    def _say(self, line: LineLike) -> None:
+        self._said.show([self._head, line])
+
+
+def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
+    """Offer a path, and write to the one that is chosen."""
+    directory = export_directory(page.session.settings.home, Path.home())
+
+    def chosen(path: Path | None) -> None:
+        if path is not None:
+            export_to(page, orders, path, now)
+
+    offered = directory / export_name(now, ExportForm.CSV)
+    page.app.push_screen(ExportOverlay(len(orders), offered), chosen)
+
+
+def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
+    """Write and say where; the whole path, however long it is."""
+    made = page.desk.journal.transactions.all()
+    try:
+        written = write_export(path, export_bytes(orders, now, form_of(path), made))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        page.show_notice(f"{path} was not written: {reason}.", "error")
+        return
+    said = f"{len(orders)} {'order' if len(orders) == 1 else 'orders'} written to {written}"
+    if len(said) <= page.app.size.width - 2 * MARGIN:
+        page.show_notice(said)
+    else:
+        # A path is of no use when it is cut.
+        page.app.push_screen(SpokenOverlay(said))
