@@ -6,9 +6,10 @@ import ast
 import importlib
 import re
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 
 from generator.markdown import code, page, plain, section, table
-from generator.source import defined, imports, module, modules, path_of
+from generator.source import defined, imports, modules, path_of
 from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.command import Command
 from swapdesk.tui.commands.key_names import FORBIDDEN, TAKEN, shown_key, split_keys
@@ -21,7 +22,7 @@ HEADS = ("Key", "Verb", "Does", "Name in `[keys]`", "Money")
 
 
 def keys_page() -> str:
-    pages = list(pages_of_the_desk())
+    pages = sorted(pages_of_the_desk(), key=itemgetter(0))
     left = (
         set(all_commands())
         - {verb for *_, verbs in pages for verb in verbs}
@@ -50,12 +51,12 @@ def keys_page() -> str:
 
 
 def pages_of_the_desk() -> Iterator[tuple[str, str, Verbs]]:
-    """Of every page: its title, what its module says it is, and its verbs."""
+    """Of every page: its title, the first sentence of its docstring, and its verbs."""
     for path, tree in modules(SCREENS):
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and (listed := _listed(node)) is not None:
                 title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", node.name.removesuffix("Screen"))
-                said = plain((ast.get_docstring(tree) or "").split("\n\n")[0])
+                said = plain((ast.get_docstring(node) or "").split("\n\n")[0])
                 yield title[:1] + title[1:].lower(), said, list(_verbs(path, listed))
 
 
@@ -124,8 +125,10 @@ def _keys(verb: type[Command]) -> str:
 
 def _hints() -> str:
     """The keys of the form, which has verbs of its own."""
+    hints = defined(OPTIONS, "HINTS")
+    assert hints is not None
     found = []
-    for node in ast.walk(module(OPTIONS)):
+    for node in ast.walk(hints):
         if isinstance(node, ast.Call) and len(node.args) == 2:
             found.append([str(ast.literal_eval(one)) for one in node.args])
     assert found

@@ -1,11 +1,11 @@
-"""Amounts as ``•••`` and addresses by their first and last group, at the last step before the
-cells are painted: no screen can forget it, columns stay where they are, and nothing that is
+"""Amounts drawn as ``•••`` and addresses as their first and last group.
+
+Masking is the last step before cells are painted, so no page can forget it. Columns stay where they
+are: all masks have one width, and the gaps of a line make up the difference. Nothing that is
 copied, stored or sent is touched.
 
-A number counts as an amount when it has a fraction, a currency sign, thousands, a column of
-amounts around it, or a symbol behind it. Times, ages, counts, percentages and ids stay.
-
-Masks of one width, whatever they hide: the gaps of a line give and take the difference.
+A number counts as an amount when it has a fraction, a currency sign, thousands, a column of amounts
+around it, or a symbol behind it. Times, ages, counts, percentages and ids stay.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""The desk as a terminal application: its connection, its clock tick, and the controllers to which
-it hands on the messages of its workers.
+"""The desk as a terminal application: its connection, its clock tick and its controllers.
 
-Leaving the desk: the first key tells what is open, the second one leaves.
-
-Garbage collection out of the way of keys.
-
-A full collection walks everything that is alive; with thousands of orders and tokens it holds
-the event loop for a tenth of a second. What lives on is therefore set aside every few seconds,
-so that collections see new objects only, and all of it is walked in a long pause.
+Messages of workers are handed on to the controllers. Quitting takes two keys: the first says what
+is still open, the second leaves. Garbage collection is kept away from keys (``GarbageRounds``).
 """
 
 from __future__ import annotations

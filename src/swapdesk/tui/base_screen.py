@@ -1,4 +1,4 @@
-"""The screen every screen of the desk is built on: the places and the notices.
+"""The screen that every screen of the desk is built on.
 
 Rows from the top: frame, frame rule, body (with an optional side panel), bottom rule or notice,
 money line, keys. A subclass gives the body, its verbs and what each verb does.

@@ -1,17 +1,13 @@
-"""Updates of a screen that write the cells that changed and no others.
+"""Screen updates that write few bytes: only cells that changed, with short style sequences.
 
-Textual writes a row from the left edge of its widget up to the last changed cell, so that a
-countdown at the right end of a table costs its whole row every second.
+Textual writes a row from the left edge of its widget to the last changed cell, so a countdown at
+the right end of a table would cost its whole row every second. It also closes every piece of text
+with a reset and opens the next one with its whole style, about 40 bytes each time; over ssh a
+cursor move in a coloured table would cost more than the text.
 
-Fewer bytes for the same picture: style changes are written as differences.
-
-Textual closes every piece of text with a reset and opens the next with its whole style, about
-40 bytes each time. Over ssh a cursor move in a coloured table would cost more than the text.
-
-A row written colour by colour: what is of one colour comes one after the other.
-
-A change of colour costs up to 19 bytes, a move within the row 5. A row of a table has more
-pieces than colours, and the cells are the same whichever of them is written first.
+Here only changed cells are written, a change of style is written as the difference, and the pieces
+of a row are written colour by colour: a change of colour costs up to 19 bytes, a move within the
+row 5.
 """
 
 from __future__ import annotations

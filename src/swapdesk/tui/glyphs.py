@@ -1,9 +1,7 @@
-"""The glyphs of the desk, one cell each, and their ASCII forms.
+"""The glyphs of the desk, one cell each, their ASCII forms, and the glyphs of states.
 
-Widgets always write the Unicode glyph; ``ascii_text`` turns a finished row into ASCII without
+Widgets always write the Unicode glyph. ``ascii_text`` turns a finished row into ASCII without
 moving anything, so both sets share one layout.
-
-A state that is drawn as one glyph in one colour.
 """
 
 from __future__ import annotations

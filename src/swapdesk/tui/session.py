@@ -1,16 +1,13 @@
-"""One run of the desk: opened from disk, connected to its service, connected again.
+"""One run of the desk: opened from disk, connected to its service, reconnected.
 
-After the first frame the catalogue comes first, so that tokens are searched from the cache at
-once; then, between keys, what is heavy: models and journal, then the client. On the sandbox
-profile the session asks for its sandbox and, when that disappears, asks again; a live service
-is only connected to, never started.
+After the first frame the catalogue is loaded first, so that tokens can be searched from the cache.
+Heavy imports follow between keys: models and journal, then the client. An import holds the
+interpreter, also in a thread, and a key that comes meanwhile would be answered late; so nothing is
+imported while keys come, and one module at a time.
 
-Modules that are loaded after the first frame: one after the other, and between keys.
-
-An import holds the interpreter, in a thread too: a key that comes meanwhile is answered late.
-So nothing is imported while keys come, and never more than one module before the next look.
-
-Real money is agreed to once per session, by a typed word, before the first create.
+On the sandbox profile the session starts its sandbox, and starts it again when it disappears. A
+live service is only connected to. Real money is agreed to once a session, by a typed word, before
+the first create.
 """
 
 from __future__ import annotations

@@ -1,25 +1,18 @@
-"""The application base: nothing hostile reaches the terminal, nothing secret a crash report.
+"""The application base: what reaches the terminal, and what comes from it.
 
-A terminal that is gone ends the desk: nobody can read it or press a key any more.
+Nothing hostile reaches the terminal and no secret a crash report. A desk whose terminal is gone
+ends: the kernel tells only the leader of a session, so any other desk would go on reading the end
+of a closed terminal for ever.
 
-The kernel tells only the leader of a session; a desk started otherwise would go on for ever,
-reading the end of a closed terminal over and over.
+Copying uses OSC 52, which is never answered: what is known comes from the terminal's name. Inside
+tmux and screen the sequence is also wrapped; tmux takes the bare one only with ``set-clipboard
+on``, the wrapped one only with ``allow-passthrough on``.
 
-Copying: what is written to the terminal, and what the notice says about it.
+Links (OSC 8) are drawn only on terminals known to take them; others may print the sequence. What a
+link may be is decided in ``chain.addresses.explorers``.
 
-OSC 52 is never answered, so what is known comes from the terminal's name alone. Inside tmux and
-screen the sequence is also wrapped so that they hand it on: tmux takes the bare one only with
-``set-clipboard on``, the wrapped one only with ``allow-passthrough on``.
-
-Links in the text of a terminal (OSC 8): where they are drawn at all.
-
-A terminal that does not know the sequence may print it, so only those that are known to take it
-get one. What a link may be is decided in ``chain.addresses.explorers``.
-
-A paste stays a paste, whatever stands in it.
-
-Textual 8 gives up on a bracketed paste at the first escape character it does not know and acts
-on the rest as on pressed keys. Here no escape character of a paste reaches its parser.
+A paste stays a paste: Textual 8 gives up on a bracketed paste at the first escape character that it
+does not know and takes the rest as keys. Here no escape character of a paste reaches its parser.
 """
 
 from __future__ import annotations

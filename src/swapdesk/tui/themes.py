@@ -1,6 +1,6 @@
 """Palettes become Textual themes whose variables are the desk's roles.
 
-Black on white whatever the palette: the colours of a code to scan, which nothing may take.
+A code to scan is black on white in every palette.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Which page is in view, how another one opens, and the way back.
+"""What works on every page: opening pages, the way back, hidden amounts, the released mouse.
 
-Who sees what of the application: its controllers a ``DeskHost``, its pages ``DeskControls``.
-
-What the desk keeps to itself: amounts on request, and the mouse given back to the terminal.
+``DeskHost`` is the application as its controllers see it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Hands what becomes of orders to the page in view, and announces their ends.
+"""Hands changes of orders to the page in view, and announces that an order ended.
 
-Telling that an order ended, once for each end: by the bell and by the terminal's notice.
-
-OSC 9 shows a text outside the window in the terminals that know it; others show nothing.
+An end is announced once, by the bell and by the terminal's notice (OSC 9: some terminals show it
+outside the window, others show nothing).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The address book: who has a name, where it is, how often and when it was paid.
-
-A new name for an address, or another name for an old one.
-"""
+"""The address book, and the page that writes one entry of it."""
 
 from __future__ import annotations
 
@@ -54,7 +51,10 @@ PANE = 74
 
 
 class AddressBookScreen(Page):
-    """The names of this profile; the whole address of the one under the cursor stands below."""
+    """The address book: who has a name, where it is, how often and when it was paid.
+
+    The whole address of the entry under the cursor stands below.
+    """
 
     NAME = "Address book"
     SPENDS = "quote"
@@ -199,7 +199,10 @@ def _sentence(error: Exception) -> str:
 
 
 class BookEntryScreen(Page):
-    """``renamed``: only the name is asked for."""
+    """A new name for an address, or another name for an old one.
+
+    ``renamed``: only the name is asked for.
+    """
 
     NAME = "Address book"
     SPENDS = "quote"

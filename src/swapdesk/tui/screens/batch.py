@@ -1,7 +1,4 @@
-"""The batch: a file of recipients, judged row by row, put right in place, created, paid.
-
-What was created is paid: built, signed, submitted, a group at a time, and followed.
-"""
+"""The batch page: a file of recipients becomes orders, and the orders are paid."""
 
 from __future__ import annotations
 
@@ -211,7 +208,7 @@ CREATING = "creating"
 
 
 class BatchScreen(BatchPaying):
-    """From the file to deposits that are paid."""
+    """A batch: a file of recipients, checked row by row, corrected in place, created, paid."""
 
     NAME = "Batch"
     SPENDS = "exchange"

@@ -1,6 +1,6 @@
-"""A file loaded, its problems walked and put right in place.
+"""The part of the batch page before anything is sent: load a file, correct rows, plan.
 
-The batch as it is drawn: rows, the line above them, the facts below, where the money is.
+A batch is drawn as rows, the line above them, the facts below and the money line.
 """
 
 from __future__ import annotations

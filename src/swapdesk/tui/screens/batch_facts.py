@@ -1,7 +1,4 @@
-"""What stands above and below the rows of a batch: what it is, and what it takes. Pure.
-
-Rows of a batch as a table: what each asks for, what is wrong with it, what came of it. Pure.
-"""
+"""Texts of the batch page: facts above and below the rows, and the rows as a table. Pure."""
 
 from __future__ import annotations
 

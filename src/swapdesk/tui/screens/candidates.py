@@ -35,7 +35,10 @@ _MARKS = {
 
 
 class CandidatesScreen(Page):
-    """One intent. Nothing is posted here and nothing is paid."""
+    """Which order a create of unknown outcome became: compare them, take one, or give it up.
+
+    It is about one intent. Nothing is posted here and nothing is paid.
+    """
 
     NAME = "Which order"
     SPENDS = "read"

@@ -71,7 +71,7 @@ NOT_SENT = "Another order is being created. This one was not sent: press c again
 
 
 class CreateScreen(Page):
-    """The form of one chosen route."""
+    """Whom to pay, then exactly what is about to be confirmed; `c` acts on that alone."""
 
     NAME = "Create"
     SPENDS = "exchange"

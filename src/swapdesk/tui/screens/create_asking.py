@@ -1,4 +1,4 @@
-"""What must be agreed to, word by word, before an intent leaves."""
+"""Consent that is typed before an intent leaves."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The intent as it stands: what is sent, what comes back, to whom; pure, for the side panel.
-
-What exactly is about to be confirmed: frozen, with everything it depends on.
-
-The intent beside the form, with as much in it as there are rows for.
-"""
+"""The intent as facts, while it is written and when it is locked, and the panel that shows it."""
 
 from __future__ import annotations
 

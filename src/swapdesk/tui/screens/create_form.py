@@ -1,7 +1,6 @@
-"""Recipient, memo and refund address: checked while typing, without a call.
+"""The fields of a create: recipient, memo and refund address, checked while typing, offline.
 
-Names of the address book and of own accounts that fit a chain, as rows below the field that
-takes one.
+Names of the address book and own accounts that fit the chain stand below the field that takes one.
 """
 
 from __future__ import annotations

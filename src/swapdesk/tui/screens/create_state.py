@@ -1,9 +1,7 @@
-"""Where a create is, what may follow, and what the page says of it; pure.
+"""The state of a create: its step, the keys that work at it, and the account that pays.
 
-Which keys work where the form of a create is; pure.
-
-What the wallet says to a create: which account pays a swap on chains, and which ones a recipient
-can be. The wallet starts with the first question; the form is there meanwhile.
+``Payer`` asks the wallet, which is started by the first question; the form is there meanwhile.
+Everything else is pure.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""What to send, where and until when; it folds when the deposit is seen.
+"""The deposit card of an order and the screen of its code.
 
-What the card of a deposit and its code have in common: one order, its payment, its copies.
-
-A body that is read and has no cursor: the arrows scroll it where the screen is too low.
-
-The code of a deposit on a screen of its own, with what it holds and what it does not.
+Both are pages about one order with the same copy keys. Where the screen is too low for the card,
+the arrows scroll it.
 """
 
 from __future__ import annotations
@@ -178,7 +175,10 @@ ACCEPT = "accept"
 
 
 class DepositScreen(DepositPage):
-    """The card of one order this desk knows; the code to scan beside it where there is room."""
+    """What to send, where and until when; it folds when the deposit is seen.
+
+    The code to scan stands beside the card where there is room.
+    """
 
     NAME = "Deposit"
     VERBS = (
@@ -320,7 +320,10 @@ FACTS = 34
 
 
 class DepositCodeScreen(DepositPage):
-    """``v`` goes from the payment link to the plain address and back."""
+    """The code of a deposit on a screen of its own, with what it holds and what it does not.
+
+    ``v`` goes from the payment link to the plain address and back.
+    """
 
     NAME = "Deposit code"
     VERBS = (NextCode, CopyMemo, CopyAmount, CopyAddress)

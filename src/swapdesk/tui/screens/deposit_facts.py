@@ -1,4 +1,4 @@
-"""The deposit card of an order as it stands; pure. Nothing hidden is ever part of it."""
+"""The deposit card of an order as facts. Pure. Nothing hidden is ever part of it."""
 
 from __future__ import annotations
 

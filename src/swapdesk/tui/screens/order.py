@@ -1,7 +1,4 @@
-"""The keys of one order: its card, what is copied, asked, explained and shown in full.
-
-One order as it is drawn: how far it is, what happened when, every fact; and how it is read.
-"""
+"""The page of one order: its stages, what happened when, and every fact."""
 
 from __future__ import annotations
 
@@ -267,7 +264,7 @@ class OrderView(Page):
 
 
 class OrderScreen(OrderView):
-    """One order, its deposit card a key away."""
+    """One order: how far it is, what happened when, every fact; its deposit card is a key away."""
 
     VERBS = (
         GoOnSigning, DepositCard, Fund, Again, PutAway, OpenLink, Diagnose, History, CopyFact,

@@ -1,10 +1,7 @@
-"""The keys of an order that did not end as it should, alike in the tracker and on its page.
+"""Actions on orders that the tracker and the page of an order share.
 
-The key that pays a deposit, from the wallet or from the sandbox's faucet, alike everywhere.
-
-Where the orders shown are written: a path that can be changed.
-
-Taking the orders shown along: where to, as what, and what became of it.
+An order that failed is reviewed again or put away, a deposit is paid from the wallet or the
+sandbox's faucet, and the orders shown are exported to a file.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The facts of one order; pure. A deposit address that must not be paid is never part of it.
+"""The facts of one order and of its transactions. Pure.
 
-The transactions of an order as facts of its page; pure.
-
-Each has the page of its chain's explorer where the chains are real. Nothing opens it by itself.
-
-The chain's word for a memo, short enough for the labels of facts.
+A deposit address that must not be paid is never part of them. Where the chains are real, a
+transaction has a link to its chain's explorer; nothing opens it by itself.
 """
 
 from __future__ import annotations

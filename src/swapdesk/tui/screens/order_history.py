@@ -34,7 +34,10 @@ UNTOLD = "Answers that told nothing new are not listed. Times are UTC."
 
 
 class OrderHistoryScreen(Page):
-    """What changed stands under each update."""
+    """Every update of one order that the journal kept, newest first.
+
+    What changed stands under each update.
+    """
 
     NAME = "History"
     SPENDS = "read"

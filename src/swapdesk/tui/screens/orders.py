@@ -1,7 +1,4 @@
-"""The tracker: every order this desk knows, open ones first.
-
-The tracker as it is drawn: which orders, in place, and the pane of the one under the cursor.
-"""
+"""The tracker: every order this desk knows, and a pane about the one under the cursor."""
 
 from __future__ import annotations
 
@@ -293,7 +290,10 @@ def not_read(kept: FilterLine) -> str:
 
 
 class OrdersScreen(OrdersList):
-    """Rows keep their place while their cells change; the cursor stays on its order."""
+    """The tracker: every order this desk knows, open ones first.
+
+    Rows keep their place while their cells change; the cursor stays on its order.
+    """
 
     NAME = "Orders"
     SPENDS = "read"

@@ -1,9 +1,4 @@
-"""What stands above and below the table of routes; pure.
-
-One question for quotes, and the message that its answer becomes.
-
-Which verbs of the comparison work now, and what they cost; pure.
-"""
+"""Texts and key states of the comparison, and the request whose answer it shows. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""How quotes are asked for: rates, routes, markup, providers, legs, presets. Costs nothing.
-
-Verbs of the options quotes are asked with.
-"""
+"""The form of quote options: rates, routes, markup, providers, legs, presets."""
 
 from __future__ import annotations
 

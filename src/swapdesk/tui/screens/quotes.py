@@ -51,7 +51,10 @@ BESIDE = (Review, Explain, NextQuote, AllIn, Refresh)
 
 
 class QuotesScreen(QuotesView):
-    """``recipient`` is what the line already named; the form begins with it."""
+    """Every route for one amount in one table; nothing is asked again unless a key says so.
+
+    ``recipient`` is what the line already named; the form begins with it.
+    """
 
     NAME = "Quotes"
     SPENDS = "quote"

@@ -20,7 +20,10 @@ from swapdesk.wire.encoding.codec import encode_json
 
 
 class RawOrderScreen(Page):
-    """The newest answer of the service, or what the journal kept of it."""
+    """One order as the service wrote it.
+
+    Its newest answer, or what the journal kept of it.
+    """
 
     NAME = "Raw order"
     SPENDS = "read"

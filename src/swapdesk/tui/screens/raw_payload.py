@@ -15,7 +15,10 @@ from swapdesk.tui.widgets.raw_text import RawText
 
 
 class RawPayloadScreen(Page):
-    """Nothing is signed from here."""
+    """What is asked to be signed, field by field as it came.
+
+    Nothing is signed from here.
+    """
 
     NAME = "Raw fields"
     SPENDS = "exchange"

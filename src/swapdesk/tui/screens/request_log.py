@@ -52,7 +52,10 @@ _NOTICE = "notice"
 
 
 class RequestLogScreen(Page):
-    """Oldest first; the cursor follows the newest call as long as it stands on it."""
+    """Every call of this desk and its answer, and what the desk said in notices.
+
+    Oldest first; the cursor follows the newest call as long as it stands on it.
+    """
 
     NAME = "Requests"
     SPENDS = "read"

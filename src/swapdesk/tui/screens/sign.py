@@ -1,7 +1,4 @@
-"""What is about to be signed, beside what was promised; ``s`` signs it and nothing else does.
-
-What stands on the page that signs: the review, or what goes on while there is none.
-"""
+"""The page that signs: the payload beside what was promised, then what goes on."""
 
 from __future__ import annotations
 
@@ -88,7 +85,10 @@ READ_FIRST = "read to the end first"
 
 
 class SignScreen(Page):
-    """One swap on chains or one deposit, from the key that began it to the turn of the venue."""
+    """What is about to be signed, beside what was promised; `s` signs it and nothing else does.
+
+    One swap on chains or one deposit, from the key that began it to the turn of the venue.
+    """
 
     NAME = "Sign"
     SPENDS = "exchange"

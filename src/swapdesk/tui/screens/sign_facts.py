@@ -1,4 +1,4 @@
-"""What stands on the screen that signs, as lines; pure."""
+"""The review of a payload and the progress of a signing session, as lines. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The first screen: one line is enough to start; below it, what was done and what is open.
-
-The first screen as it is drawn: the line, how it is read, what is open, the money line.
-"""
+"""The first page: one line is enough to start a swap."""
 
 from __future__ import annotations
 
@@ -304,7 +301,10 @@ NOTHING_SENT = "Write an amount, a token and whom to pay, as 0.5 eth @bob."
 
 
 class SwapScreen(SwapView):
-    """``begin`` empties the line for a new swap or private send."""
+    """The first page: one line is enough to start; below it, what was done and what is open.
+
+    ``begin`` empties the line for a new swap or private send.
+    """
 
     NAME = "Swap"
     VERBS = (

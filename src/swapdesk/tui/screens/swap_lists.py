@@ -1,11 +1,4 @@
-"""What stands below the line of the first screen: what was asked, what is open, how to write.
-
-What was asked before, and the orders that are open: the two lists of the first screen.
-
-The third column of the first screen, from 160 cells: last events of orders, and markets.
-
-Four examples of an intent line and what they mean.
-"""
+"""The lists of the first page: recent lines, open orders, news, and examples of a line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Finding a token: the field and the list have the focus together.
-
-What the token search asks the service for, each by a key at its cost.
-"""
+"""The token search. The field and the list have the focus together."""
 
 from __future__ import annotations
 
@@ -173,8 +170,11 @@ NORMAL, WIDE = 100, 160
 
 
 class TokensScreen(TokenAsking):
-    """``choosing``: the chosen token goes into the line that is being written; ``beside`` is
-    the token that stands there already."""
+    """Finding a token by what is typed: symbol, name, chain or contract.
+
+    ``choosing``: the chosen token goes into the line that is being written; ``beside`` is the token
+    that stands there already.
+    """
 
     NAME = "Tokens"
     SPENDS = "quote"

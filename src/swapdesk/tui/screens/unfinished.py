@@ -37,7 +37,10 @@ COLUMNS = (
 
 
 class UnfinishedScreen(Page):
-    """Shown once after a start that found something; nothing is asked here."""
+    """Unfinished business: what the desk found out about creates that an earlier run left open.
+
+    Shown once after a start that found something; nothing is asked here.
+    """
 
     NAME = "Unfinished business"
     SPENDS = "read"

@@ -1,7 +1,5 @@
-"""What a wallet has and who may take of it, as rows of a table. Pure.
-
-Ending an allowance by keys: what is asked before it, and what is said once it ended. Pure.
-"""
+"""Balances and allowances of a wallet as rows of a table, and the revocation of an allowance.
+Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts of this profile: what they have on each chain, who may take of it, lock."""
+"""The accounts of this profile."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ LIVE_REVOKES = "live: swapdesk wallet revoke"
 
 
 class WalletsScreen(Page):
-    """The whole address of what the cursor stands on is below the table."""
+    """Accounts of this profile: what they have on each chain, who may take of it, lock.
+
+    The whole address of what the cursor stands on is below the table.
+    """
 
     NAME = "Wallets"
     SPENDS = "read"

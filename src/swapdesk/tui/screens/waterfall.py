@@ -1,6 +1,6 @@
-"""The waterfall of one route where the screen is too narrow for it beside the table.
+"""The waterfall of one route: in a side panel, or on a page where the screen is narrow.
 
-A waterfall as rows: four columns over the body, two rows a step in a side panel.
+Over the body it has four columns; in a side panel each step has two rows.
 """
 
 from __future__ import annotations
@@ -213,7 +213,10 @@ class Comparison(Protocol):
 
 
 class WaterfallScreen(Page):
-    """Follows the cursor of the comparison it was opened from."""
+    """The waterfall of one route where the screen is too narrow for it beside the table.
+
+    It follows the cursor of the comparison it was opened from.
+    """
 
     NAME = "Quotes"
     SPENDS = "quote"

@@ -1,7 +1,4 @@
-"""Facts: a muted label, a value, an optional note at the right. Addresses stand in full.
-
-A provider's record at this desk, below the waterfall of the side panel.
-"""
+"""Facts as rows: a muted label, a value, an optional note at the right. Addresses stand in full."""
 
 from __future__ import annotations
 

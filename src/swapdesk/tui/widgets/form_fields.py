@@ -1,12 +1,8 @@
-"""One checked thing in a sentence: ``✓ Ethereum address, checksum correct``.
+"""Fields of a form: a label, the row to type in, and what was checked.
 
-A field of a form: its label, the row to type in, what was checked.
-
-Typing an address: groups while typing, one sentence per check, a look-alike side by side.
-
-Memo, destination tag or comment: under the name its chain gives it.
-
-The line above a table that keeps only some of its rows; not there until it is asked for.
+An address is grouped while typing; every check is one sentence, and a look-alike stands side by
+side with what it resembles. A memo has the name that its chain gives it. ``FilterField`` is the
+line above a table that keeps only some of its rows.
 """
 
 from __future__ import annotations

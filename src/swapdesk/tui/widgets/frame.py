@@ -1,12 +1,8 @@
-"""Rows 0 and 1 of every screen: which world this is, where one stands, stream and budget.
+"""What frames every screen: the header, the notice, the money line and the keys.
 
-One sentence about what just happened, in the row above the money line.
-
-Where the funds are and who acts next: on every screen, never hidden, never scrolled.
-
-The bottom row: at most six keys that work now, and ``?``.
-
-What the desk said, kept for the request log: a notice is on the screen for seconds.
+The header says which world this is, where one is, and how stream and budget are. The money line
+says where the funds are and who acts next; it is never hidden and never scrolled. Notices are kept
+in ``NoticeLog`` for the request log.
 """
 
 from __future__ import annotations

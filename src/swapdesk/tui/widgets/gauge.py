@@ -1,7 +1,4 @@
-"""How much of a limit or of a time is used, as a line.
-
-Time that runs out: ``0:48``, bold under a minute, ``expired`` at the end.
-"""
+"""How much of a limit or of a time is used, as a line, and time that runs out."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Every key that works here, then those that work everywhere; generated, never written.
+"""Finding keys: the help with every key that works here, and the palette of verbs.
 
-The keys of the widget that has the focus, for the help: read from its bindings.
-
-Finding a verb by its name among those that work now.
+Both are generated from the verbs of the screen and from the bindings of the focused widget.
 """
 
 from __future__ import annotations

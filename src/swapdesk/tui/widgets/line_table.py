@@ -1,14 +1,8 @@
 """A table on Textual's line API: only visible rows are built, only changed cells are written.
 
-The cursor belongs to a row key. Rows that move, come or go never move it to another row unless
-its own row is gone.
-
-What a table tells of one of its rows.
-
-The rows of a table with one cursor that belongs to a key; pure.
-
-The rows of a table that were drawn lately: of a row that changes, only the cells that differ
-are laid out anew, and it is painted from the first of them on.
+The cursor belongs to a row key: rows that move, come or go never move it to another row, unless its
+own row is gone. ``KeyedRows`` (pure) keeps that rule, ``LaidRows`` keeps the cells of rows that
+were drawn lately.
 """
 
 from __future__ import annotations

@@ -1,11 +1,6 @@
-"""Orders as rows: open ones first, finished ones below, one line each.
+"""The tracker's table, its rows under their labels, and the pane about one order.
 
-Where nothing is: one sentence about what would be here and the key that fills it.
-
-The rows of the tracker: what needs you, what is open, what is not signed, what is over, each
-under its label.
-
-What is said of the order under the cursor, below the tracker or at its right.
+Rows are grouped: needs you, open, not signed, over.
 """
 
 from __future__ import annotations

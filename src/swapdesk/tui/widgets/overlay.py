@@ -1,14 +1,7 @@
-"""A panel from the bottom, at most two thirds high. The money line under it stays visible.
+"""Panels from the bottom, at most two thirds high; the money line below stays visible.
 
-An overlay that is only read: the arrows scroll what has no room on a low screen.
-
-One sentence about a row, whole and alone, for a screen reader.
-
-A value exactly as it is copied, to be selected with the mouse where there is no clipboard.
-
-A phrase typed by hand before something that cannot be undone.
-
-The diagnosis of one order, in fixed lines: cause, money, acts, by.
+Overlays to read a text, a row alone (for a screen reader), an exact value where there is no
+clipboard, a diagnosis; and one to type a phrase before something that cannot be undone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Routes of one answer, best first, then those that cannot be used and why.
 
-Same amount, three ways: one row for each kind of route, a missing one with its reason.
+``WaysView`` compares the best route of each kind, with the reason where a kind is missing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Columns, rows and their arrangement in cells; pure, so that goldens need no terminal.
+"""Columns, rows and their arrangement in cells, and which rows are in view. Pure.
 
 A column keeps its width while rows change. When the screen is too narrow the columns with the
 lowest priority go, whole; a number is never cut.
-
-Which rows of a table are on the screen, and on which of its lines.
 """
 
 from __future__ import annotations

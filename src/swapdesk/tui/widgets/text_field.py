@@ -1,14 +1,10 @@
 """One row to type in. The cursor does not blink, and a paste is never dropped silently.
 
-An address field shows its groups of four while typing; its value has no spaces.
+How a value is edited and how it is drawn (the window around the cursor, or groups of four) is pure.
+An address field shows its groups while typing; its value has no spaces.
 
-How the value of a field is drawn: the window around the cursor, or groups of four; pure.
-
-What keys and pastes do to a value: pure, so that every rule has a plain test.
-
-A row to type a pass phrase in. It is drawn as dots and is gone once it is handed over.
-
-No message carries it as text: whoever shows the field hears that it is complete and takes it.
+A pass phrase is drawn as dots and is gone once it is handed over. No message carries it as text:
+whoever shows the field hears that it is complete and takes it.
 """
 
 from __future__ import annotations
