@@ -26,7 +26,7 @@ from swapdesk.flows.orders.order_export import (
     form_of,
     write_export,
 )
-from swapdesk.flows.quotes.quote_wish import PLAIN, WishRefused, cost_in_words
+from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.spans import LineLike, Span
