@@ -19,6 +19,10 @@ from agent.gate_world import GENESIS, NOW, World, changes
 from agent.honest import Honest
 from swapdesk.agent.gate.case import Policy
 from swapdesk.chain.solana.instructions import (
+    SYSTEM,
+    TOKEN,
+    TOKEN_2022,
+    TOKEN_ACCOUNTS,
     AdvanceNonce,
     ComputeLimit,
     ComputePrice,
@@ -29,8 +33,8 @@ from swapdesk.chain.solana.instructions import (
     Revoke,
     Transfer,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.programs import SYSTEM, TOKEN, TOKEN_2022, TOKEN_ACCOUNTS, token_account
 from swapdesk.wallet.payload import SolanaPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 

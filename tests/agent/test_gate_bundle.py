@@ -34,12 +34,19 @@ from swapdesk.chain.deployments import (
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_VENUES,
 )
-from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.nonces import nonce_key
-from swapdesk.chain.user_operation.operation import EntryPointVersion, UserOperation
+from swapdesk.chain.user_operation.operation import (
+    EntryPointVersion,
+    UserOperation,
+    nonce_key,
+    user_operation_hash,
+)
 from swapdesk.chain.user_operation.rpc_form import operation_json
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.chain.user_operation.smart_account import (
+    CREATE_ACCOUNT,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
 from swapdesk.wallet.payload import OperationPayload
 from swapdesk.wallet.promise import BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.review import Match, Severity

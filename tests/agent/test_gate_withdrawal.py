@@ -33,9 +33,13 @@ from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.user_operation.batch import EXECUTE_BATCH, InnerCall, encode_batch
 from swapdesk.chain.user_operation.entry_point import DEPOSIT_TO, WITHDRAW_TO
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.user_operation.smart_account import (
+    EXECUTE_BATCH,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose, TakenOut, WithdrawalPromise
 from swapdesk.wallet.review import Match, Severity, Simulation

@@ -31,8 +31,7 @@ from hypothesis.stateful import (
 
 from service.orders_fixtures import START, caller
 from service.test_order_machine import EVERYTHING
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerRefused, LedgerUnreachable
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.market import Market
@@ -148,7 +147,7 @@ class DepositMachine(RuleBasedStateMachine):
         """Let time pass; the worker looks at what is due, as often as it likes."""
 
         async def do() -> None:
-            await self.ledger.call(Method.CLOCK_SET, advance=Decimal(seconds))
+            await self.ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(seconds))
             for _ in range(4):
                 if not await self.worker.step(self.clock.now()):
                     break
@@ -207,7 +206,7 @@ class DepositMachine(RuleBasedStateMachine):
         }
 
         async def do() -> None:
-            await self.ledger.call(Method.FAUCET_PAY, **params)
+            await self.ledger.call(LedgerMethod.FAUCET_PAY, **params)
             self.paid[order.service_id] = number
 
         with contextlib.suppress(LedgerUnreachable):  # the node of the chain is down
@@ -233,7 +232,7 @@ class DepositMachine(RuleBasedStateMachine):
     def _asked(self, **params: Any) -> None:
         async def do() -> None:
             try:
-                await self.ledger.call(Method.FAULT_ADD, **params)
+                await self.ledger.call(LedgerMethod.FAULT_ADD, **params)
             except LedgerRefused as refused:
                 if not str(refused):
                     raise
@@ -257,7 +256,7 @@ class DepositMachine(RuleBasedStateMachine):
     def _come_to_rest(self) -> None:
         """Without faults every order ends, and no deposit is lost without a word."""
         self.faults.clear()
-        self.runner.run(self.ledger.call(Method.FAULT_CLEAR))
+        self.runner.run(self.ledger.call(LedgerMethod.FAULT_CLEAR))
         for _ in range(24):
             self._pass(600)
         self.states_go_forward()
@@ -285,7 +284,7 @@ class DepositMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_unit_is_lost_or_made(self) -> None:
-        assert self.runner.run(self.ledger.call(Method.AUDIT)) == []
+        assert self.runner.run(self.ledger.call(LedgerMethod.AUDIT)) == []
 
     @invariant()
     def nobody_is_paid_twice(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node, OtherSeed
@@ -62,29 +62,29 @@ def open_leg(
         **more,
     }
     leg = OpenLeg(**values)
-    return leg, node.call(Method.VENUE_OPEN, leg)
+    return leg, node.call(LedgerMethod.VENUE_OPEN, leg)
 
 
 def report(node: Node, leg: Any) -> Any:
-    return node.call(Method.VENUE_REPORT, AccountOf(venue=leg.venue, key=leg.key))
+    return node.call(LedgerMethod.VENUE_REPORT, AccountOf(venue=leg.venue, key=leg.key))
 
 
 def pay(node: Node, token: WorldToken, to: Any, units: int, **more: Any) -> Any:
     values = {"key": f"pay{next(_numbers)}", "tag": to["tag"], **more}
     asked = FaucetPay(token=token.token_id, address=to["address"], units=str(units), **values)
-    return node.call(Method.FAUCET_PAY, asked)
+    return node.call(LedgerMethod.FAUCET_PAY, asked)
 
 
 def advance(node: Node, seconds: int) -> None:
-    node.call(Method.CLOCK_SET, ClockSet(advance=Decimal(seconds)))
+    node.call(LedgerMethod.CLOCK_SET, ClockSet(advance=Decimal(seconds)))
 
 
 def balance(node: Node, token: WorldToken, owner: str) -> int:
-    return int(node.call(Method.BALANCE, BalanceOf(token=token.token_id, address=owner)))
+    return int(node.call(LedgerMethod.BALANCE, BalanceOf(token=token.token_id, address=owner)))
 
 
 def audit(node: Node) -> Any:
-    return node.call(Method.AUDIT, NoParams())
+    return node.call(LedgerMethod.AUDIT, NoParams())
 
 
 def test_a_leg_from_deposit_to_payout(node: Node) -> None:
@@ -105,7 +105,7 @@ def test_a_leg_from_deposit_to_payout(node: Node) -> None:
     advance(node, 12)
     done = report(node, leg)
     assert done["status"] == LegStatus.FINISHED
-    payout = node.call(Method.TRANSFER_GET, TransferOf(hash=done["payoutHash"]))
+    payout = node.call(LedgerMethod.TRANSFER_GET, TransferOf(hash=done["payoutHash"]))
     assert payout["to"] == leg.payout_address
     assert payout["confirmations"] >= 1
     assert audit(node) == []
@@ -114,12 +114,12 @@ def test_a_leg_from_deposit_to_payout(node: Node) -> None:
 def test_the_same_key_opens_once(node: Node) -> None:
     leg, first = open_leg(node)
     again = leg.model_copy(update={"units_out": "13000000000000000000"})
-    assert node.call(Method.VENUE_OPEN, again) == first
-    assert node.call(Method.VENUE_FIND, AccountOf(venue="cb", key=leg.key)) == first
-    assert node.call(Method.VENUE_FIND, AccountOf(venue="hy", key=leg.key)) is None
+    assert node.call(LedgerMethod.VENUE_OPEN, again) == first
+    assert node.call(LedgerMethod.VENUE_FIND, AccountOf(venue="cb", key=leg.key)) == first
+    assert node.call(LedgerMethod.VENUE_FIND, AccountOf(venue="hy", key=leg.key)) is None
     other = leg.model_copy(update={"payout_address": address(ETH, "thief")})
     with pytest.raises(LedgerRefusal):
-        node.call(Method.VENUE_OPEN, other)
+        node.call(LedgerMethod.VENUE_OPEN, other)
 
 
 def test_the_faucet_pays_a_key_once(node: Node) -> None:
@@ -256,13 +256,13 @@ def test_fail_after_deposit(node: Node, when: str) -> None:
     leg, to = open_leg(node)
     fault = FaultAdd(fault="fail_after_deposit", service_id=leg.key.partition(":")[0])
     if when == "before the deposit":
-        node.call(Method.FAULT_ADD, fault)
+        node.call(LedgerMethod.FAULT_ADD, fault)
     pay(node, BTC, to, 50_000_000)
     if when == "while exchanging":
         advance(node, 201)
         assert report(node, leg)["status"] == LegStatus.EXCHANGING
     if when != "before the deposit":
-        node.call(Method.FAULT_ADD, fault)
+        node.call(LedgerMethod.FAULT_ADD, fault)
     advance(node, HOUR)
     seen = report(node, leg)
     assert (seen["status"], seen["depositArrived"]) == (LegStatus.FAILED, True)
@@ -272,12 +272,14 @@ def test_fail_after_deposit(node: Node, when: str) -> None:
 
 def test_expire_ends_the_wait_at_once(node: Node) -> None:
     leg, _ = open_leg(node)
-    node.call(Method.FAULT_ADD, FaultAdd(fault="expire", service_id=leg.key.partition(":")[0]))
+    node.call(
+        LedgerMethod.FAULT_ADD, FaultAdd(fault="expire", service_id=leg.key.partition(":")[0])
+    )
     assert report(node, leg)["status"] == LegStatus.EXPIRED
 
 
 def test_a_fault_of_a_venue_meets_the_next_legs_there(node: Node) -> None:
-    node.call(Method.FAULT_ADD, FaultAdd(fault="expire", venue="cb", leg="in", times=2))
+    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="expire", venue="cb", leg="in", times=2))
     untouched, _ = open_leg(node, venue="hy")
     out, _ = open_leg(node, key="x:out")
     hit = [open_leg(node)[0] for _ in range(3)]
@@ -285,14 +287,14 @@ def test_a_fault_of_a_venue_meets_the_next_legs_there(node: Node) -> None:
     states = [report(node, leg)["status"] for leg in (untouched, out, *hit)]
     waiting, expired = LegStatus.WAITING, LegStatus.EXPIRED
     assert states == [waiting, waiting, expired, expired, waiting]
-    assert node.call(Method.FAULT_LIST, NoParams()) == []
+    assert node.call(LedgerMethod.FAULT_LIST, NoParams()) == []
 
 
 def test_clearing_faults_saves_the_leg(node: Node) -> None:
     leg, to = open_leg(node)
     sid = leg.key.partition(":")[0]
-    node.call(Method.FAULT_ADD, FaultAdd(fault="fail_after_deposit", service_id=sid))
-    node.call(Method.FAULT_CLEAR, NoParams())
+    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="fail_after_deposit", service_id=sid))
+    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
     pay(node, BTC, to, 50_000_000)
     advance(node, HOUR)
     assert report(node, leg)["status"] == LegStatus.FINISHED
@@ -300,16 +302,16 @@ def test_clearing_faults_saves_the_leg(node: Node) -> None:
 
 def test_a_fault_selects_one_thing(node: Node) -> None:
     with pytest.raises(LedgerRefusal):
-        node.call(Method.FAULT_ADD, FaultAdd(fault="expire"))
+        node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="expire"))
     with pytest.raises(LedgerRefusal):
-        node.call(Method.FAULT_ADD, FaultAdd(fault="expire", service_id="a", venue="cb"))
+        node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="expire", service_id="a", venue="cb"))
 
 
 def test_heights_follow_the_world_and_slots_follow_the_clock(node: Node) -> None:
-    first = node.call(Method.CHAIN_HEIGHTS, NoParams())
-    node.call(Method.CLOCK_SET, ClockSet(speed=Decimal(10)))
+    first = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
+    node.call(LedgerMethod.CLOCK_SET, ClockSet(speed=Decimal(10)))
     advance(node, 1000)
-    then = node.call(Method.CHAIN_HEIGHTS, NoParams())
+    then = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
     assert then["bitcoin"] - first["bitcoin"] == 100
     assert then["monero"] - first["monero"] in (166, 167)
     assert then["solana"] - first["solana"] in (2500, 2501)
@@ -413,7 +415,7 @@ def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) ->
         service_id = rng.choice(legs)[0].key.partition(":")[0]
         with contextlib.suppress(LedgerRefusal):  # too late for this leg, or nothing is on hold
             fault = rng.choice(list(ORDER_FAULTS))
-            node.call(Method.FAULT_ADD, FaultAdd(fault=fault, service_id=service_id))
+            node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=fault, service_id=service_id))
     elif choice < 0.9:
         leg, to = rng.choice(legs)
         with contextlib.suppress(LedgerRefusal):  # nothing of it is held
@@ -422,7 +424,7 @@ def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) ->
                 [to["address"] for other, to in legs if other.token_in == leg.token_in]
             )
             asked = SendOn(venue=leg.venue, key=leg.key, address=place)
-            node.call(Method.VENUE_SEND_ON, asked)
+            node.call(LedgerMethod.VENUE_SEND_ON, asked)
     else:
         advance(node, rng.randrange(0, 900))
 
@@ -440,7 +442,7 @@ def test_money_is_conserved_under_random_activity(tmp_path: Path, seed: int) -> 
             node = reopened(node, path)
     advance(node, 10 * HOUR)
     assert audit(node) == []
-    node.call(Method.FAULT_CLEAR, NoParams())
+    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
     advance(node, HOUR)
     assert audit(node) == []
     ends = {report(node, leg)["status"] for leg, _ in legs}

@@ -25,10 +25,11 @@ from plain_http import PLAIN
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import (
     LedgerClient,
+    LedgerMethod,
     LedgerUncertain,
     LedgerUnreachable,
+    RpcCode,
 )
-from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.market import Market
@@ -153,7 +154,7 @@ async def test_the_whole_life_of_a_leg(node: NodeProcess) -> None:
         assert waiting is not None
         assert waiting.status is LegStatus.WAITING
         await ledger.call(
-            Method.FAUCET_PAY, key="1", token=BTC.id, address=place.address, units="50000000"
+            LedgerMethod.FAUCET_PAY, key="1", token=BTC.id, address=place.address, units="50000000"
         )
         report = await finished(venue, "a:in")
         assert (report.amount_in, report.amount_out) == (Decimal("0.5"), place.amount_out)
@@ -190,7 +191,7 @@ async def test_a_dead_node_is_transient_and_a_silent_one_ambiguous(node: NodePro
     node.listener.close()
     async with LedgerClient(url, "secret", deadline=1) as ledger:
         with pytest.raises(LedgerUnreachable):
-            await ledger.call(Method.CLOCK_GET)
+            await ledger.call(LedgerMethod.CLOCK_GET)
         with pytest.raises(Transient):
             await exchange(ledger).open(leg("a:in"))
 
@@ -198,7 +199,7 @@ async def test_a_dead_node_is_transient_and_a_silent_one_ambiguous(node: NodePro
 async def test_strangers_are_refused(node: NodeProcess) -> None:
     async with LedgerClient(node.url, "wrong") as ledger:
         with pytest.raises(LedgerUncertain, match="401"):
-            await ledger.call(Method.CLOCK_GET)
+            await ledger.call(LedgerMethod.CLOCK_GET)
     headers = {"sandbox-token": "secret"}
     async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as http:
         rebound = await http.post(node.url, headers={**headers, "host": "evil.example"})
@@ -268,12 +269,12 @@ async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
             node.start()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-            assert await ledger.call(Method.AUDIT) == []
+            assert await ledger.call(LedgerMethod.AUDIT) == []
         for key, (code, place) in opened.items():
             row = next(row for row in VENUE_ROWS if row.code == code)
             assert await exchange(ledger, row).find(key) == place, "an acknowledged leg is kept"
-        await ledger.call(Method.CLOCK_SET, advance=Decimal(4000))
-        assert await ledger.call(Method.AUDIT) == []
+        await ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(4000))
+        assert await ledger.call(LedgerMethod.AUDIT) == []
         reports = [
             await exchange(ledger, next(r for r in VENUE_ROWS if r.code == code)).report(key)
             for key, (code, _) in opened.items()
@@ -307,7 +308,7 @@ async def _work(
         opened[key] = (row.code, place)
         if rng.random() < 0.8:
             await ledger.call(
-                Method.FAUCET_PAY,
+                LedgerMethod.FAUCET_PAY,
                 key=key,
                 token=token_in.id,
                 address=place.address,

@@ -22,7 +22,7 @@ from sandbox.test_node import (
     pay,
     report,
 )
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.chain_faults import NodeDown
 from swapdesk.sandbox.node.database import OtherRelease
@@ -46,11 +46,11 @@ REFUND = address(BTC, "refund")
 
 def fault(node: Node, opened: Any, name: str, **more: Any) -> None:
     order = opened.key.partition(":")[0]
-    node.call(Method.FAULT_ADD, FaultAdd(fault=name, service_id=order, **more))
+    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=name, service_id=order, **more))
 
 
 def sender(node: Node, transaction_hash: str) -> str:
-    found = node.call(Method.TRANSFER_GET, TransferOf(hash=transaction_hash))
+    found = node.call(LedgerMethod.TRANSFER_GET, TransferOf(hash=transaction_hash))
     return str(found["from"])
 
 
@@ -123,7 +123,7 @@ def test_an_exchange_releases_what_it_holds_and_a_cleared_hold_holds_nothing(nod
         pay(node, BTC, to, PAID)
     advance(node, HOUR // 2)
     fault(node, legs[2][0], "release")
-    node.call(Method.FAULT_ADD, FaultAdd(fault="release", venue="cb"))
+    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="release", venue="cb"))
     assert [status(node, leg) for leg, _ in legs] == [
         LegStatus.EXCHANGING,
         LegStatus.EXCHANGING,
@@ -131,7 +131,7 @@ def test_an_exchange_releases_what_it_holds_and_a_cleared_hold_holds_nothing(nod
     ]
     fault(node, legs[0][0], "hold")
     assert status(node, legs[0][0]) is LegStatus.VERIFYING
-    node.call(Method.FAULT_CLEAR, NoParams())
+    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
     assert status(node, legs[0][0]) is LegStatus.EXCHANGING
 
 
@@ -180,10 +180,10 @@ def test_a_declined_deposit_is_sent_on_once(node: Node, when: str) -> None:
     )
     other, place = open_leg(node, venue="jn")
     asked = SendOn(venue="cb", key=leg.key, address=place["address"], tag=place["tag"])
-    sent = node.call(Method.VENUE_SEND_ON, asked)
-    assert node.call(Method.VENUE_SEND_ON, asked)["hash"] == sent["hash"]
+    sent = node.call(LedgerMethod.VENUE_SEND_ON, asked)
+    assert node.call(LedgerMethod.VENUE_SEND_ON, asked)["hash"] == sent["hash"]
     with pytest.raises(LedgerRefusal, match="sent elsewhere"):
-        node.call(Method.VENUE_SEND_ON, asked.model_copy(update={"address": REFUND}))
+        node.call(LedgerMethod.VENUE_SEND_ON, asked.model_copy(update={"address": REFUND}))
     advance(node, HOUR // 2 - 5)
     assert status(node, other) is LegStatus.FINISHED
     assert balance(node, ETH, other.payout_address) == OUT
@@ -197,7 +197,7 @@ def test_what_is_not_held_is_not_sent_on(node: Node) -> None:
         if units:
             exchanging(node, leg, to, units)
         with pytest.raises(LedgerRefusal):
-            node.call(Method.VENUE_SEND_ON, asked.model_copy(update={"key": key}))
+            node.call(LedgerMethod.VENUE_SEND_ON, asked.model_copy(update={"key": key}))
 
 
 def test_a_failed_leg_holds_its_deposit(node: Node) -> None:
@@ -230,7 +230,7 @@ def test_a_fault_that_comes_too_late_says_so(
         advance(node, HOUR)
     with pytest.raises(LedgerRefusal, match=reason):
         fault(node, leg, name)
-    assert node.call(Method.FAULT_LIST, NoParams()) == []
+    assert node.call(LedgerMethod.FAULT_LIST, NoParams()) == []
 
 
 def test_a_leg_that_an_order_does_not_have(node: Node) -> None:
@@ -262,7 +262,7 @@ def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) 
     assert balance(node, BTC, REFUND) == 4_000
     fault(node, leg, name)
     if name == "reroute":
-        node.call(Method.VENUE_SEND_ON, SendOn(venue="cb", key=leg.key, address=REFUND))
+        node.call(LedgerMethod.VENUE_SEND_ON, SendOn(venue="cb", key=leg.key, address=REFUND))
     advance(node, HOUR)
     seen = report(node, leg)
     assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, str(PAID + 4_000))
@@ -281,9 +281,9 @@ def test_a_fixed_leg_swaps_less_at_the_same_rate(node: Node) -> None:
 def test_every_fault_at_once_and_a_repeated_key(node: Node) -> None:
     order = "order-with-all:in"
     for name in ("hold", "fallback"):
-        node.call(Method.FAULT_ADD, FaultAdd(fault=name, service_id="order-with-all"))
+        node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=name, service_id="order-with-all"))
     leg, to = open_leg(node, key=order)
-    assert node.call(Method.FAULT_LIST, NoParams()) == []
+    assert node.call(LedgerMethod.FAULT_LIST, NoParams()) == []
     pay(node, BTC, to, PAID)
     advance(node, HOUR)
     assert status(node, leg) is LegStatus.VERIFYING
@@ -295,26 +295,26 @@ def test_every_fault_at_once_and_a_repeated_key(node: Node) -> None:
 def test_a_node_that_is_down_takes_its_chain_with_it(node: Node) -> None:
     leg, to = open_leg(node)
     other, _ = open_leg(node, ETH, XRP, units_in=str(10**18), units_out="1000000", minimum="1")
-    node.call(Method.FAULT_ADD, FaultAdd(fault="node_down", chain="bitcoin"))
+    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="node_down", chain="bitcoin"))
     for call in (
         lambda: report(node, leg),
         lambda: open_leg(node),
         lambda: open_leg(node, ETH, BTC, units_in=str(10**18), units_out="1", minimum="1"),
         lambda: pay(node, BTC, to, PAID),
-        lambda: node.call(Method.VENUE_FIND, AccountOf(venue="cb", key=leg.key)),
-        lambda: node.call(Method.BALANCE, BalanceOf(token=BTC.token_id, address=REFUND)),
+        lambda: node.call(LedgerMethod.VENUE_FIND, AccountOf(venue="cb", key=leg.key)),
+        lambda: node.call(LedgerMethod.BALANCE, BalanceOf(token=BTC.token_id, address=REFUND)),
     ):
         with pytest.raises(NodeDown, match="node of bitcoin"):
             call()
     assert status(node, other) is LegStatus.WAITING
-    assert "bitcoin" not in node.call(Method.CHAIN_HEIGHTS, NoParams())
-    node.call(Method.FAULT_CLEAR, NoParams())
+    assert "bitcoin" not in node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
+    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
     exchanging(node, leg, to)
 
 
 def test_an_outage_that_counts_calls(node: Node) -> None:
     leg, _ = open_leg(node)
-    node.call(Method.FAULT_ADD, FaultAdd(fault="node_down", chain="ethereum", times=2))
+    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="node_down", chain="ethereum", times=2))
     for _ in range(2):
         with pytest.raises(NodeDown):
             report(node, leg)
@@ -327,7 +327,7 @@ def test_an_outage_that_counts_calls(node: Node) -> None:
 )
 def test_what_a_node_that_is_down_is_selected_by(node: Node, selector: dict[str, str]) -> None:
     with pytest.raises(LedgerRefusal):
-        node.call(Method.FAULT_ADD, FaultAdd(fault="node_down", **selector))
+        node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="node_down", **selector))
 
 
 def test_the_world_of_another_release_is_refused(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from sampling import examples
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.ledger import LedgerClient
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.node import Node, NodeApp
@@ -444,7 +443,7 @@ async def test_static_addresses_are_two_per_chain_and_come_back(bench: Bench) ->
     assert isinstance(eth_btc, VenueQuote)
     other = await saxby.open(bench.leg(eth_btc, (BTC_ETH[1], BTC_ETH[0])))
     assert other.address not in (first.address, second.address)
-    await bench.ledger.call(Method.CLOCK_SET, advance=Decimal(7200))
+    await bench.ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(7200))
     assert (await saxby.open(third)).address == first.address
 
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.operation import EntryPointVersion, UserOperation
+from swapdesk.chain.user_operation.operation import (
+    EntryPointVersion,
+    UserOperation,
+    user_operation_hash,
+)
 from swapdesk.chain.user_operation.rpc_form import operation_json
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.user_operation.smart_account import InnerCall, account_address, encode_batch
 from swapdesk.service.bundling.bundler import (
     Build,
     BuiltOperation,

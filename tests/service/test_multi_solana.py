@@ -15,8 +15,7 @@ from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, CHAINS, INTERMEDIARIES, PARTNERS, SOL, TOKENS, USDC_SOL
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.solana_answers import Blockhash
-from swapdesk.chain.rpc.solana_errors import SolanaUnreachable
+from swapdesk.chain.rpc.solana_answers import Blockhash, SolanaUnreachable
 from swapdesk.chain.solana.instructions import (
     ComputeLimit,
     ComputePrice,
@@ -24,10 +23,14 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     Transfer,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.message import ReadMessage, read_message
-from swapdesk.chain.solana.programs import token_account
-from swapdesk.chain.solana.transaction import PACKET_BYTES, read_transaction
+from swapdesk.chain.solana.transaction import (
+    PACKET_BYTES,
+    ReadMessage,
+    read_message,
+    read_transaction,
+)
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering
 from swapdesk.service.app import assemble

@@ -19,8 +19,12 @@ from agent.test_gate_bundle import Scene as Bundle
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.operation import EntryPointVersion, Paymaster, UserOperation
+from swapdesk.chain.user_operation.operation import (
+    EntryPointVersion,
+    Paymaster,
+    UserOperation,
+    user_operation_hash,
+)
 from swapdesk.chain.user_operation.rpc_form import operation_json
 from swapdesk.wallet.own_digest import DIFFERS, held_against, own_digest
 from swapdesk.wallet.payload import (

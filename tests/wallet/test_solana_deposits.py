@@ -16,6 +16,7 @@ from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import USDC
 from swapdesk.chain.solana.instructions import (
+    TOKEN,
     AdvanceNonce,
     ComputeLimit,
     ComputePrice,
@@ -23,10 +24,9 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     Transfer,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.message import read_message
-from swapdesk.chain.solana.programs import TOKEN, token_account
-from swapdesk.chain.solana.transaction import read_transaction
+from swapdesk.chain.solana.transaction import read_message, read_transaction
 from swapdesk.sandbox.world import find_token
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload

@@ -19,6 +19,7 @@ from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import USDC
 from swapdesk.chain.solana.instructions import (
+    TOKEN,
     AdvanceNonce,
     ComputeLimit,
     ComputePrice,
@@ -26,8 +27,8 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     Transfer,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.programs import TOKEN, token_account
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload
 from swapdesk.wallet.promise import Promise, Purpose

@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerRefused
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerMethod, LedgerRefused
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFault, AnswerFaults, StreamFault
 from swapdesk.sandbox.bundle_faults import BundleFault, BundleFaults
@@ -141,10 +140,10 @@ class Control:
 
     async def _state(self, _: Request) -> dict[str, Any]:
         """Clock, speed, heights, prices and active faults."""
-        waiting = await self._ledger.call(Method.FAULT_LIST)
+        waiting = await self._ledger.call(LedgerMethod.FAULT_LIST)
         return {
             **await self._time(),
-            "heights": await self._ledger.call(Method.CHAIN_HEIGHTS),
+            "heights": await self._ledger.call(LedgerMethod.CHAIN_HEIGHTS),
             "prices": self._market.prices(self._clock.now()),
             "faults": [
                 *self._active(AnswerFault),
@@ -159,7 +158,7 @@ class Control:
         return [fault.as_json() for fault in self._rooms[kind].active]
 
     async def _time(self) -> dict[str, Any]:
-        told = await self._ledger.call(Method.CLOCK_GET)
+        told = await self._ledger.call(LedgerMethod.CLOCK_GET)
         self._pace.follow(told)
         return {
             "now": rfc3339(self._clock.now()),
@@ -175,7 +174,8 @@ class Control:
             raise _invalid("advance", "give advance in seconds, or speed")
         asked = {"advance": body.advance, "speed": body.speed}
         await self._ledger.call(
-            Method.CLOCK_SET, **{name: value for name, value in asked.items() if value is not None}
+            LedgerMethod.CLOCK_SET,
+            **{name: value for name, value in asked.items() if value is not None},
         )
         return await self._time()
 
@@ -221,7 +221,7 @@ class Control:
             self._room(chosen.kind).add(chosen)
             self._layer.drop_streams()
         elif isinstance(chosen, NodeFaultCall):
-            await self._ledger.call(Method.FAULT_ADD, **chosen.params)
+            await self._ledger.call(LedgerMethod.FAULT_ADD, **chosen.params)
         else:
             await self._delete(chosen.service_id)
         return {"fault": body.fault, "times": body.times}
@@ -239,7 +239,7 @@ class Control:
         for room in self._rooms.values():
             room.clear()
         self._layer.open_streams()
-        await self._ledger.call(Method.FAULT_CLEAR)
+        await self._ledger.call(LedgerMethod.FAULT_CLEAR)
         return {"faults": []}
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from swapdesk.chain.rpc.ledger import LedgerClient
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
@@ -79,7 +78,7 @@ class OrderFaucet:
         as_asked = amount is None and memo is None
         key = f"deposit:{order.service_id}" if as_asked else str(uuid.uuid4())
         paid = await self._ledger.call(
-            Method.FAUCET_PAY,
+            LedgerMethod.FAUCET_PAY,
             key=key,
             token=token.token_id,
             address=order.deposit_address,
@@ -98,7 +97,7 @@ _HONEST = frozenset(HONEST_ROWS)
 class Gift:
     """A call of the node that pays out; it is not to be repeated."""
 
-    method: Method
+    method: LedgerMethod
     params: dict[str, str]
 
 
@@ -117,9 +116,9 @@ def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> Gif
     params = {"address": address, "units": str(units)}
     if chain == SOLANA:
         mint = {} if found.address is None else {"mint": found.address}
-        return Gift(Method.SOLANA_FUND, {**params, **mint})
+        return Gift(LedgerMethod.SOLANA_FUND, {**params, **mint})
     contract = {} if found.address is None else {"token": found.address}
-    return Gift(Method.EVM_FUND, {"chain": chain, **params, **contract})
+    return Gift(LedgerMethod.EVM_FUND, {"chain": chain, **params, **contract})
 
 
 def _evm(address: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from swapdesk.chain.rpc.methods import TOKEN_HEADER
+from swapdesk.chain.rpc.ledger import TOKEN_HEADER
 
 
 def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:

@@ -26,8 +26,7 @@ import uvloop
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
@@ -216,7 +215,7 @@ async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:
-            told: dict[str, Any] = await ledger.call(Method.CLOCK_GET)
+            told: dict[str, Any] = await ledger.call(LedgerMethod.CLOCK_GET)
             return told
         except (LedgerUnreachable, LedgerUncertain):
             if clock.monotonic() >= until:

@@ -17,10 +17,14 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana.instructions import Known, Transfer, TransferChecked, Unknown
-from swapdesk.chain.solana.message import ReadMessage, read_message
-from swapdesk.chain.solana.programs import token_account
-from swapdesk.chain.solana.transaction import read_transaction
+from swapdesk.chain.solana.instructions import (
+    Known,
+    Transfer,
+    TransferChecked,
+    Unknown,
+    token_account,
+)
+from swapdesk.chain.solana.transaction import ReadMessage, read_message, read_transaction
 
 ATTACKER = Pubkey.from_bytes(hashlib.sha256(b"attacker").digest())
 """Nobody has the key of this address."""

@@ -9,7 +9,6 @@ from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
 from sampling import examples
-from swapdesk.chain.solana.bundle import MOST_ROWS, RowTooLarge, measure, pack
 from swapdesk.chain.solana.instructions import (
     ComputeLimit,
     ComputePrice,
@@ -17,9 +16,9 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     Transfer,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.programs import token_account
-from swapdesk.chain.solana.transaction import PACKET_BYTES
+from swapdesk.chain.solana.transaction import MOST_ROWS, PACKET_BYTES, RowTooLarge, measure, pack
 
 PAYER, MINT = Pubkey.from_bytes(b"p" * 32), Pubkey.from_bytes(b"m" * 32)
 BUDGET = [ComputeLimit(200_000).build(), ComputePrice(10_000).build()]

@@ -19,6 +19,8 @@ from solders.token.associated import get_associated_token_address
 
 from sampling import examples
 from swapdesk.chain.solana.instructions import (
+    TOKEN,
+    TOKEN_2022,
     AdvanceNonce,
     ComputeLimit,
     ComputePrice,
@@ -32,13 +34,13 @@ from swapdesk.chain.solana.instructions import (
     TransferChecked,
     Unknown,
     read_instruction,
+    token_account,
 )
-from swapdesk.chain.solana.message import read_message
-from swapdesk.chain.solana.programs import TOKEN, TOKEN_2022, token_account
 from swapdesk.chain.solana.transaction import (
     PACKET_BYTES,
     TransactionRefused,
     packet_size,
+    read_message,
     read_transaction,
     unsigned,
 )

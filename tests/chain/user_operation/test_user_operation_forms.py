@@ -16,15 +16,6 @@ from chain.user_operation.test_user_operation_hash import (
 )
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
-from swapdesk.chain.user_operation.batch import (
-    EXECUTE_BATCH,
-    EXECUTE_CALLS,
-    MAX_CALL_DATA,
-    MOST_CALLS,
-    InnerCall,
-    decode_batch,
-    encode_batch,
-)
 from swapdesk.chain.user_operation.entry_point import (
     FAILED_OP,
     HANDLE_OPS,
@@ -32,10 +23,18 @@ from swapdesk.chain.user_operation.entry_point import (
     read_failed_op,
     read_outcome,
 )
-from swapdesk.chain.user_operation.operation import EntryPointVersion, OperationError
-from swapdesk.chain.user_operation.packing import pack
+from swapdesk.chain.user_operation.operation import EntryPointVersion, OperationError, pack
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.user_operation.smart_account import (
+    EXECUTE_BATCH,
+    EXECUTE_CALLS,
+    MAX_CALL_DATA,
+    MOST_CALLS,
+    InnerCall,
+    account_address,
+    decode_batch,
+    encode_batch,
+)
 
 V07, V08 = EntryPointVersion
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

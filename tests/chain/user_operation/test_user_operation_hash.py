@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.user_operation.hashing import signed_digest, user_operation_hash
 from swapdesk.chain.user_operation.operation import (
     EntryPointVersion,
     OperationError,
     Paymaster,
     UserOperation,
+    pack,
+    signed_digest,
+    unpack,
+    user_operation_hash,
 )
-from swapdesk.chain.user_operation.packing import pack, unpack
 
 V07, V08 = EntryPointVersion
 SOMEBODY = "0x1234567890123456789012345678901234567890"

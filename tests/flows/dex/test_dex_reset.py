@@ -10,7 +10,7 @@ from flows.dex.swapping import Place, Swapper
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_errors import EvmRefused
+from swapdesk.chain.rpc.evm_answers import EvmRefused
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.tokens import Token

@@ -15,11 +15,13 @@ from eth_tester.exceptions import TransactionFailed
 from sandbox.contracts.contract_world import ALICE, Bench, place
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.operation import UserOperation
-from swapdesk.chain.user_operation.packing import pack
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.chain.user_operation.operation import UserOperation, pack, user_operation_hash
+from swapdesk.chain.user_operation.smart_account import (
+    CREATE_ACCOUNT,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
 from swapdesk.sandbox.evm_world.genesis import TokenAccounts, account_places
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 

@@ -26,7 +26,6 @@ from sandbox.contracts.smart_accounts import (
 )
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation.batch import EXECUTE_BATCH, InnerCall, encode_batch
 from swapdesk.chain.user_operation.entry_point import (
     FAILED_OP,
     FAILED_OP_WITH_REVERT,
@@ -35,9 +34,14 @@ from swapdesk.chain.user_operation.entry_point import (
     read_outcome,
     read_revert_reason,
 )
-from swapdesk.chain.user_operation.operation import Paymaster
-from swapdesk.chain.user_operation.packing import pack
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.chain.user_operation.operation import Paymaster, pack
+from swapdesk.chain.user_operation.smart_account import (
+    CREATE_ACCOUNT,
+    EXECUTE_BATCH,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
 from swapdesk.sandbox.contracts.artefact import artefact
 
 MINE = account_address(ALICE.address)

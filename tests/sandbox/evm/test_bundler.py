@@ -24,12 +24,11 @@ from sandbox.evm.bundling import (
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_errors import EvmRefused
-from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
+from swapdesk.chain.rpc.evm_answers import EvmRefused
 from swapdesk.chain.user_operation.entry_point import USER_OPERATION_EVENT
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.operation import Paymaster, UserOperation
+from swapdesk.chain.user_operation.operation import Paymaster, UserOperation, user_operation_hash
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
+from swapdesk.chain.user_operation.smart_account import InnerCall, encode_batch
 from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.rows import OperationNonceTaken, OperationRows, State
 from swapdesk.service.bundling.bundler import BundleRefused, OperationPayment

@@ -18,15 +18,20 @@ from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
     Override,
+    Request,
     balance_of,
     calling,
     code_at,
     nonce_of,
 )
-from swapdesk.chain.rpc.evm_answers import quantity
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
-from swapdesk.chain.rpc.evm_wire import Request
-from swapdesk.chain.rpc.reverts import revert_words
+from swapdesk.chain.rpc.evm_answers import (
+    EvmError,
+    EvmRefused,
+    EvmUncertain,
+    EvmUnreachable,
+    quantity,
+    revert_words,
+)
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.world import find_token

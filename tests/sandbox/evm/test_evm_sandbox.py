@@ -15,8 +15,7 @@ from plain_http import PLAIN
 from sandbox.evm.evm_world import stranger
 from sandbox.running import Running, until
 from sandbox.test_node_process import NodeProcess
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerRefused
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused
 from swapdesk.sandbox.run_file import read_run_file
 
 RECEIVER = stranger(21).address
@@ -48,7 +47,9 @@ async def test_the_node_pays_coins_and_its_chains_survive_it(
     process: NodeProcess, ledger: LedgerClient
 ) -> None:
     url = process.url + "evm/polygon"
-    paid = await ledger.call(Method.EVM_FUND, chain="polygon", address=RECEIVER, units="12345")
+    paid = await ledger.call(
+        LedgerMethod.EVM_FUND, chain="polygon", address=RECEIVER, units="12345"
+    )
 
     def mined() -> Any:
         return ask(url, "eth_getTransactionReceipt", paid["hash"])["result"]
@@ -64,7 +65,7 @@ async def test_the_node_pays_coins_and_its_chains_survive_it(
         {"chain": "polygon", "address": "0x12", "units": "1"},
     ):
         with pytest.raises(LedgerRefused):
-            await ledger.call(Method.EVM_FUND, **wrong)
+            await ledger.call(LedgerMethod.EVM_FUND, **wrong)
 
 
 async def test_faults_of_a_chain_reach_it_through_the_node(
@@ -79,19 +80,19 @@ async def test_faults_of_a_chain_reach_it_through_the_node(
         {"fault": "drop_transaction", "venue": "halyard"},
     ):
         with pytest.raises(LedgerRefused):
-            await ledger.call(Method.FAULT_ADD, **wrong)
+            await ledger.call(LedgerMethod.FAULT_ADD, **wrong)
     with pytest.raises(LedgerRefused, match="reorganisation"):
-        await ledger.call(Method.FAULT_ADD, fault="reorg", chain="base", depth=1)
-    await ledger.call(Method.FAULT_ADD, fault="drop_transaction", chain="base")
-    await ledger.call(Method.FAULT_ADD, fault="node_down", chain="base", times=1)
-    waiting = await ledger.call(Method.FAULT_LIST)
+        await ledger.call(LedgerMethod.FAULT_ADD, fault="reorg", chain="base", depth=1)
+    await ledger.call(LedgerMethod.FAULT_ADD, fault="drop_transaction", chain="base")
+    await ledger.call(LedgerMethod.FAULT_ADD, fault="node_down", chain="base", times=1)
+    waiting = await ledger.call(LedgerMethod.FAULT_LIST)
     assert [each["fault"] for each in waiting] == ["drop_transaction", "node_down"]
     with pytest.raises(NO_ANSWER):
         ask(url, "eth_blockNumber")
-    dropped = await ledger.call(Method.EVM_FUND, chain="base", address=RECEIVER, units="1")
+    dropped = await ledger.call(LedgerMethod.EVM_FUND, chain="base", address=RECEIVER, units="1")
     assert ask(url, "eth_getTransactionByHash", dropped["hash"])["result"] is None
-    assert await ledger.call(Method.FAULT_LIST) == []
-    kept = await ledger.call(Method.EVM_FUND, chain="base", address=RECEIVER, units="2")
+    assert await ledger.call(LedgerMethod.FAULT_LIST) == []
+    kept = await ledger.call(LedgerMethod.EVM_FUND, chain="base", address=RECEIVER, units="2")
 
     def found() -> Any:
         return ask(url, "eth_getTransactionReceipt", kept["hash"])["result"]
@@ -99,11 +100,11 @@ async def test_faults_of_a_chain_reach_it_through_the_node(
     until(found, what="the transfer")
     height = until(lambda: int(ask(url, "eth_blockNumber")["result"], 16) > 3, what="blocks")
     assert height
-    await ledger.call(Method.FAULT_ADD, fault="reorg", chain="base", depth=2)
-    await ledger.call(Method.FAULT_ADD, fault="node_down", chain="base")
+    await ledger.call(LedgerMethod.FAULT_ADD, fault="reorg", chain="base", depth=2)
+    await ledger.call(LedgerMethod.FAULT_ADD, fault="node_down", chain="base")
     with pytest.raises(NO_ANSWER):
         ask(url, "eth_blockNumber")
-    await ledger.call(Method.FAULT_CLEAR)
+    await ledger.call(LedgerMethod.FAULT_CLEAR)
     assert "result" in ask(url, "eth_blockNumber")
 
 

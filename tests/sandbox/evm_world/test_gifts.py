@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.sandbox.faucet import FaucetRefusal, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
 
@@ -16,7 +16,7 @@ USDC = find_token("ethereum", "USDC")
 
 def test_coins_and_tokens_of_embedded_chains() -> None:
     coins = gift_of("base", ADDRESS, None, Decimal("0.5"))
-    assert coins.method == Method.EVM_FUND
+    assert coins.method == LedgerMethod.EVM_FUND
     assert coins.params == {"chain": "base", "address": ADDRESS, "units": str(5 * 10**17)}
     for name in ("USDC", "usdc", USDC.address, str(USDC.address).lower(), USDC.token_id):
         gift = gift_of("ethereum", ADDRESS, name, Decimal("1.25"))
@@ -31,7 +31,7 @@ def test_coins_and_tokens_of_embedded_chains() -> None:
 def test_tokens_of_solana_go_by_their_mint() -> None:
     holder = "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96"
     coins = gift_of("solana", holder, None, Decimal(2))
-    assert coins.method == Method.SOLANA_FUND
+    assert coins.method == LedgerMethod.SOLANA_FUND
     assert coins.params == {"address": holder, "units": str(2 * 10**9)}
     gift = gift_of("solana", holder, "USDC", Decimal(3))
     assert gift.params["mint"] == find_token("solana", "USDC").address

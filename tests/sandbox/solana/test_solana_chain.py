@@ -32,6 +32,8 @@ from sandbox.solana.solana_world import (
 )
 from swapdesk.chain.rpc.solana import SolanaRefused, SolanaUncertain
 from swapdesk.chain.solana.instructions import (
+    LOADERS,
+    TOKEN,
     AdvanceNonce,
     ComputeLimit,
     ComputePrice,
@@ -39,8 +41,8 @@ from swapdesk.chain.solana.instructions import (
     InitializeMint,
     MintTo,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.programs import LOADERS, TOKEN, token_account
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.genesis import catalogue_mints

@@ -13,8 +13,7 @@ from solders.keypair import Keypair
 
 from sandbox.solana.solana_world import memo, signed, transfer
 from sandbox.test_node_process import NodeProcess
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerRefused
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError
 from swapdesk.sandbox.world import find_token
 
@@ -30,7 +29,9 @@ async def test_nothing_is_lost_and_nothing_happens_twice(
     sender, receiver = Keypair(), Keypair().pubkey()
     async with SolanaClient(f"{node.url}solana", commitment="processed") as client:
         async with LedgerClient(node.url, "secret") as ledger:
-            await ledger.call(Method.SOLANA_FUND, address=str(sender.pubkey()), units=str(10**12))
+            await ledger.call(
+                LedgerMethod.SOLANA_FUND, address=str(sender.pubkey()), units=str(10**12)
+            )
         sent: list[bytes] = []
         answered: set[str] = set()
         paid = 0
@@ -86,7 +87,7 @@ async def test_the_faucet_and_the_faults_of_the_node(tmp_path: Path) -> None:
             SolanaClient(f"{node.url}solana", commitment="processed") as client,
         ):
             paid = await ledger.call(
-                Method.SOLANA_FUND, address=str(owner), units="2500000", mint=mint
+                LedgerMethod.SOLANA_FUND, address=str(owner), units="2500000", mint=mint
             )
             status = await client.status(paid["signature"])
             assert status is not None
@@ -99,17 +100,21 @@ async def test_the_faucet_and_the_faults_of_the_node(tmp_path: Path) -> None:
                 {"address": str(owner), "units": str(1 << 64)},
             ):
                 with pytest.raises(LedgerRefused):
-                    await ledger.call(Method.SOLANA_FUND, **wrong)
+                    await ledger.call(LedgerMethod.SOLANA_FUND, **wrong)
             with pytest.raises(LedgerRefused, match="only an embedded chain does that"):
-                await ledger.call(Method.FAULT_ADD, fault="forged_receipt", chain="solana")
-            await ledger.call(Method.FAULT_ADD, fault="drop_transaction", chain="solana", times=1)
-            dropped = await ledger.call(Method.SOLANA_FUND, address=str(owner), units="1000000")
+                await ledger.call(LedgerMethod.FAULT_ADD, fault="forged_receipt", chain="solana")
+            await ledger.call(
+                LedgerMethod.FAULT_ADD, fault="drop_transaction", chain="solana", times=1
+            )
+            dropped = await ledger.call(
+                LedgerMethod.SOLANA_FUND, address=str(owner), units="1000000"
+            )
             # The faucet's own transactions are no client's.
             assert await client.status(dropped["signature"]) is not None
-            await ledger.call(Method.FAULT_ADD, fault="node_down", chain="solana")
+            await ledger.call(LedgerMethod.FAULT_ADD, fault="node_down", chain="solana")
             with pytest.raises(SolanaError):
                 await client.block_height()
-            await ledger.call(Method.FAULT_CLEAR)
+            await ledger.call(LedgerMethod.FAULT_CLEAR)
             assert await client.block_height() >= 379_000_000
     finally:
         node.kill()

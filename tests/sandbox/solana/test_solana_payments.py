@@ -17,9 +17,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import KEY, SOL, USDC, signed
-from swapdesk.chain.rpc.methods import Method
-from swapdesk.chain.solana.instructions import Transfer
-from swapdesk.chain.solana.programs import token_account
+from swapdesk.chain.rpc.ledger import LedgerMethod
+from swapdesk.chain.solana.instructions import Transfer, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.node import Node
 from swapdesk.sandbox.node.params import AccountOf, FaucetPay, NoParams, OpenLeg
@@ -58,16 +57,16 @@ class Books:
             "exchange_seconds": 0,
             **more,
         }
-        return self.node.call(Method.VENUE_OPEN, OpenLeg(**values))
+        return self.node.call(LedgerMethod.VENUE_OPEN, OpenLeg(**values))
 
     def pay(self, key: str, token: WorldToken, to: dict[str, Any], units: int = 50_000_000) -> Any:
         asked = FaucetPay(
             key=key, token=token.token_id, address=to["address"], tag=to["tag"], units=str(units)
         )
-        return self.node.call(Method.FAUCET_PAY, asked)
+        return self.node.call(LedgerMethod.FAUCET_PAY, asked)
 
     def report(self, key: str) -> Any:
-        return self.node.call(Method.VENUE_REPORT, AccountOf(venue=VENUE, key=f"{key}:in"))
+        return self.node.call(LedgerMethod.VENUE_REPORT, AccountOf(venue=VENUE, key=f"{key}:in"))
 
     def advance(self, milliseconds: int) -> None:
         self.node.clock.advance(milliseconds)
@@ -112,7 +111,7 @@ class Books:
 
     @property
     def sound(self) -> bool:
-        return self.node.call(Method.AUDIT, NoParams()) == []
+        return self.node.call(LedgerMethod.AUDIT, NoParams()) == []
 
 
 @asynccontextmanager

@@ -16,8 +16,12 @@ from solders.transaction import VersionedTransaction
 from solders.transaction_status import TransactionConfirmationStatus
 
 from sandbox.solana.solana_world import SOL, USDC, World, memo, running, transfer
-from swapdesk.chain.solana.instructions import CreateTokenAccount, TransferChecked
-from swapdesk.chain.solana.programs import TOKEN, token_account
+from swapdesk.chain.solana.instructions import (
+    TOKEN,
+    CreateTokenAccount,
+    TransferChecked,
+    token_account,
+)
 
 
 @pytest_asyncio.fixture

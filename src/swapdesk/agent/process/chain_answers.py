@@ -7,13 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from swapdesk.agent.process.refusal import Refusal
-from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.chain.rpc.evm_answers import digest, fields, octets, quantity
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
-from swapdesk.chain.rpc.evm_wire import Request
+from swapdesk.chain.rpc.evm import EvmClient, Request
+from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.rpc.solana_answers import require_value
-from swapdesk.chain.rpc.solana_errors import SolanaError
+from swapdesk.chain.rpc.solana_answers import SolanaError, require_value
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import RefusalCode as Code
 

@@ -26,10 +26,8 @@ from swapdesk.agent.process.refusal import Refusal
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import PERMIT2, VenueContract
-from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling
-from swapdesk.chain.rpc.evm_answers import Log, items, read_head, read_log
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
-from swapdesk.chain.rpc.evm_wire import Request
+from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling
+from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, Log, items, read_head, read_log
 from swapdesk.chain.rpc.solana_answers import read_delegations, read_holdings
 from swapdesk.wallet.holdings import Allowance, Allowances, Balance, Balances, CallData, SolanaDraft
 from swapdesk.wallet.place import ChainLink
@@ -275,8 +273,7 @@ async def solana_revocation(
     from solders.message import MessageV0
     from solders.pubkey import Pubkey
 
-    from swapdesk.chain.solana.instructions import Revoke
-    from swapdesk.chain.solana.programs import token_account
+    from swapdesk.chain.solana.instructions import Revoke, token_account
     from swapdesk.chain.solana.transaction import unsigned
 
     async with asking(link, genesis) as client:

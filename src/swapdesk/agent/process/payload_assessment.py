@@ -36,8 +36,11 @@ from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
 from swapdesk.agent.transactions.records import Given, Records
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at, nonce_of
+from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at, nonce_of
 from swapdesk.chain.rpc.evm_answers import (
+    EvmError,
+    EvmRefused,
+    EvmUncertain,
     Head,
     Log,
     SimulatedCall,
@@ -47,12 +50,9 @@ from swapdesk.chain.rpc.evm_answers import (
     quantity,
     read_head,
 )
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain
-from swapdesk.chain.rpc.evm_wire import Request
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.rpc.solana_answers import Blockhash, Moves
+from swapdesk.chain.rpc.solana_answers import Blockhash, Moves, SolanaError
 from swapdesk.chain.rpc.solana_answers import Simulation as Simulated
-from swapdesk.chain.rpc.solana_errors import SolanaError
 from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Account, Kind

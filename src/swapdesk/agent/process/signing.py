@@ -34,8 +34,7 @@ from swapdesk.agent.transactions.records import (
     Records,
     Unresolved,
 )
-from swapdesk.chain.user_operation.hashing import signed_digest
-from swapdesk.chain.user_operation.operation import EntryPointVersion
+from swapdesk.chain.user_operation.operation import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.encoding import MessageError, from_json, payload_from_json, payload_to_json

@@ -12,11 +12,15 @@ from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at
-from swapdesk.chain.rpc.evm_answers import octets
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
-from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
+from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, octets
 from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, NO_SALT, account_address
+from swapdesk.chain.user_operation.smart_account import (
+    CREATE_ACCOUNT,
+    NO_SALT,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
 from swapdesk.wallet.holdings import Balance, CallData, SmartAccount
 from swapdesk.wallet.place import ChainLink, WalletPlace, has_smart_accounts
 from swapdesk.wallet.promise import Asset, Promise, TakenOut

@@ -53,8 +53,12 @@ async def _paying(
 ) -> list[Instruction]:
     """The transfer; the token account of the deposit address is opened where there may be none,
     unless the address is a token account itself."""
-    from swapdesk.chain.solana.instructions import CreateTokenAccount, Transfer, TransferChecked
-    from swapdesk.chain.solana.programs import token_account
+    from swapdesk.chain.solana.instructions import (
+        CreateTokenAccount,
+        Transfer,
+        TransferChecked,
+        token_account,
+    )
 
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]

@@ -24,8 +24,7 @@ from swapdesk.agent.shapes.claim import (
     PayloadRefused,
     Target,
 )
-from swapdesk.chain.solana import message as messages
-from swapdesk.chain.solana.fees import fee_of
+from swapdesk.chain.solana import transaction as messages
 from swapdesk.chain.solana.instructions import (
     AdvanceNonce,
     ComputeLimit,
@@ -37,9 +36,14 @@ from swapdesk.chain.solana.instructions import (
     Transfer,
     TransferChecked,
     Unknown,
+    token_account,
 )
-from swapdesk.chain.solana.programs import token_account
-from swapdesk.chain.solana.transaction import PACKET_BYTES, TransactionRefused, read_transaction
+from swapdesk.chain.solana.transaction import (
+    PACKET_BYTES,
+    TransactionRefused,
+    fee_of,
+    read_transaction,
+)
 from swapdesk.wallet.promise import DepositPromise, Promise
 
 _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)

@@ -12,12 +12,20 @@ from __future__ import annotations
 
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.transactions.records import Records
-from swapdesk.chain.rpc.evm import EvmClient, balance_of
-from swapdesk.chain.rpc.evm_answers import Receipt, Transaction, digest, fields, quantity
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
-from swapdesk.chain.rpc.evm_wire import Request
+from swapdesk.chain.rpc.evm import EvmClient, Request, balance_of
+from swapdesk.chain.rpc.evm_answers import (
+    EvmError,
+    EvmRefused,
+    EvmUncertain,
+    EvmUnreachable,
+    Receipt,
+    Transaction,
+    digest,
+    fields,
+    quantity,
+)
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.rpc.solana_errors import (
+from swapdesk.chain.rpc.solana_answers import (
     SolanaError,
     SolanaRefused,
     SolanaUncertain,

@@ -1,6 +1,12 @@
 """What an EVM node answers, read strictly: another shape is no answer.
 
 Addresses are kept with their checksum, hashes as lower-case 0x-hex, amounts as whole wei.
+
+What a reverted call says: reason, panic, or the selector of an error of the contract's own.
+
+The words come from a contract, so they are data: cut, and printable ASCII.
+
+How a call to an EVM node fails, told apart by what is known of its effect.
 """
 
 from __future__ import annotations
@@ -8,10 +14,89 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.rpc.evm_errors import EvmUncertain
+
+WORDS_LIMIT = 200
+"""Characters of a reason that are kept."""
+
+_REASON: Final = bytes.fromhex("08c379a0")
+_PANIC: Final = bytes.fromhex("4e487b71")
+_PANICS = {
+    0x01: "an assertion failed",
+    0x11: "a number left its range",
+    0x12: "a division by zero",
+    0x21: "a value outside its enumeration",
+    0x31: "an empty array was shortened",
+    0x32: "an index beyond its array",
+    0x41: "too much memory was asked for",
+    0x51: "an unset function was called",
+}
+
+
+def revert_words(data: bytes) -> str:
+    """The reason in words; empty when the call said nothing."""
+    if not data:
+        return ""
+    head, rest = data[:4], data[4:]
+    if head == _PANIC and len(rest) == 32:
+        number = int.from_bytes(rest, "big")
+        return _PANICS.get(number, f"panic {number:#x}" if number < 256 else "panic")
+    if head == _REASON:
+        return _text(rest) or "reverted without a readable reason"
+    return f"error 0x{head.hex()} of the contract"
+
+
+def _text(data: bytes) -> str | None:
+    """An ABI-encoded text that stands alone; None for anything else."""
+    if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
+        return None
+    length = int.from_bytes(data[32:64], "big")
+    if length > len(data) - 64:
+        return None
+    text = data[64 : 64 + length].decode("utf-8", "replace")
+    kept = "".join(ch if ch.isascii() and ch.isprintable() else "?" for ch in text[:WORDS_LIMIT])
+    return kept.strip()
+
+
+REVERTED = 3
+"""Code of a call that was executed and reverted."""
+
+NO_METHOD = -32601
+
+
+class EvmError(Exception):
+    """A call to the node failed."""
+
+
+class EvmUnreachable(EvmError):
+    """No connection came about: nothing was sent, nothing happened."""
+
+
+class EvmUncertain(EvmError):
+    """The request left and no usable answer came back. A transaction may have been taken."""
+
+
+class EvmRefused(EvmError):
+    """The node answered with an error: nothing happened on the chain.
+
+    ``code`` and ``data`` are those of the answer; ``words`` is the message, or the decoded
+    reason of a revert. Words are data of others: cut, and printable ASCII.
+    """
+
+    def __init__(self, code: int, message: str, data: bytes = b"") -> None:
+        self.code = code
+        self.data = data
+        cut = "".join(c if c.isascii() and c.isprintable() else "?" for c in message[:WORDS_LIMIT])
+        self.words = revert_words(data) or cut
+        super().__init__(f"{self.words} ({code})")
+
+    @property
+    def reverted(self) -> bool:
+        """Whether the call itself failed, rather than the request."""
+        return self.code == REVERTED or bool(self.data)
+
 
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")

@@ -21,6 +21,10 @@ from swapdesk.chain.rpc.solana_answers import (
     Blockhash,
     Executed,
     Simulation,
+    SolanaError,
+    SolanaRefused,
+    SolanaUncertain,
+    SolanaUnreachable,
     Status,
     TokenHolding,
     read_blockhash,
@@ -32,12 +36,6 @@ from swapdesk.chain.rpc.solana_answers import (
     read_status,
     require_int,
     require_value,
-)
-from swapdesk.chain.rpc.solana_errors import (
-    SolanaError,
-    SolanaRefused,
-    SolanaUncertain,
-    SolanaUnreachable,
 )
 from swapdesk.wire.encoding.codec import refuse_deep
 

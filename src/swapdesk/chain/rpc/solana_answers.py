@@ -1,4 +1,7 @@
-"""What a Solana node answers, read strictly: another shape than expected is no answer."""
+"""What a Solana node answers, read strictly: another shape than expected is no answer.
+
+How a call to a Solana node fails, and what is known then.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from swapdesk.chain.rpc.solana_errors import SolanaError, SolanaRefused, SolanaUncertain
+
+class SolanaError(Exception):
+    """A call to the node failed."""
+
+
+class SolanaUnreachable(SolanaError):
+    """No connection: nothing happened."""
+
+
+class SolanaUncertain(SolanaError):
+    """The request left and no usable answer came back. A transaction may have been sent."""
+
+
+class SolanaRefused(SolanaError):
+    """The node answered with an error and did nothing. ``reason`` is Solana's JSON name of why a
+    transaction would fail, None for other errors; ``logs`` are its programs'."""
+
+    def __init__(self, code: int, message: str, reason: Any, logs: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.logs = logs
+
 
 Level = Literal["processed", "confirmed", "finalized"]
 _LEVELS: tuple[Level, ...] = ("processed", "confirmed", "finalized")

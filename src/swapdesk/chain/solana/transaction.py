@@ -1,10 +1,33 @@
-"""Serialized transactions: one packet, one plain form, legacy or version 0."""
+"""Serialized transactions: one packet, one plain form, legacy or version 0.
+
+Messages as they are read before they are signed or executed.
+
+What a transaction costs: lamports for each signature, and the price of its compute units.
+
+Many payments in few transactions: packed by measured size, in order, none too large.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from solders.hash import Hash
+from solders.instruction import Instruction
 from solders.message import Message, MessageV0, from_bytes_versioned, to_bytes_versioned
+from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
+
+from swapdesk.chain.solana.instructions import (
+    COMPUTE_BUDGET,
+    SYSTEM,
+    ComputeLimit,
+    ComputePrice,
+    Known,
+    Unknown,
+    read_instruction,
+)
 
 PACKET_BYTES = 1232
 """The most a serialized transaction may have, signatures included."""
@@ -59,3 +82,124 @@ def unsigned(message: AnyMessage) -> VersionedTransaction:
 def packet_size(message: AnyMessage) -> int:
     """Bytes of the signed transaction."""
     return len(bytes(unsigned(message)))
+
+
+@dataclass(frozen=True)
+class ReadMessage:
+    """``payer`` is the first of ``signers`` and pays the fee; ``written`` are all accounts that
+    may change."""
+
+    payer: Pubkey
+    signers: tuple[Pubkey, ...]
+    written: tuple[Pubkey, ...]
+    blockhash: bytes
+    instructions: tuple[Known | Unknown, ...]
+
+
+def read_message(message: AnyMessage) -> ReadMessage:
+    """What a message does. Raises TransactionRefused when it takes accounts from a lookup table
+    or names one that it does not have."""
+    if isinstance(message, MessageV0) and message.address_table_lookups:
+        raise TransactionRefused("it takes accounts from a lookup table")
+    keys, header = message.account_keys, message.header
+    signing = header.num_required_signatures
+    if not 0 < signing <= len(keys):
+        raise TransactionRefused("nobody signs it")
+    try:
+        instructions = tuple(
+            read_instruction(
+                keys[each.program_id_index],
+                bytes(each.data),
+                [keys[index] for index in bytes(each.accounts)],
+            )
+            for each in message.instructions
+        )
+    except IndexError:
+        raise TransactionRefused("it names an account that it does not have") from None
+    return ReadMessage(
+        payer=keys[0],
+        signers=tuple(keys[:signing]),
+        written=written_keys(message),
+        blockhash=bytes(message.recent_blockhash),
+        instructions=instructions,
+    )
+
+
+def written_keys(message: AnyMessage) -> tuple[Pubkey, ...]:
+    """The accounts that may change, in the order of the message."""
+    keys, header = message.account_keys, message.header
+    signing = header.num_required_signatures
+    last_signer = signing - header.num_readonly_signed_accounts
+    last_other = len(keys) - header.num_readonly_unsigned_accounts
+    return (*keys[:last_signer], *keys[signing:last_other])
+
+
+LAMPORTS_PER_SIGNATURE = 5_000
+_MOST_UNITS = 1_400_000
+_UNITS_OF_BUILTIN, _UNITS_OF_PROGRAM = 3_000, 200_000
+_BUILTINS = frozenset({SYSTEM, COMPUTE_BUDGET})
+
+
+def fee_of(message: ReadMessage) -> int:
+    """Lamports that the payer loses, also when the transaction fails. Without a stated limit
+    the price counts for what the network reserves for each instruction."""
+    price = limit = None
+    reserved = 0
+    for each in message.instructions:
+        if isinstance(each, ComputePrice):
+            price = each.micro_lamports
+        elif isinstance(each, ComputeLimit):
+            limit = each.units
+        reserved += _UNITS_OF_BUILTIN if _program(each) in _BUILTINS else _UNITS_OF_PROGRAM
+    units = min(_MOST_UNITS, reserved if limit is None else limit)
+    return LAMPORTS_PER_SIGNATURE * len(message.signers) + -(-(price or 0) * units // 1_000_000)
+
+
+def _program(instruction: Known | Unknown) -> Pubkey:
+    if isinstance(instruction, Unknown):
+        return instruction.program
+    return instruction.build().program_id
+
+
+MOST_ROWS = 10
+"""Of one transaction, however small they are: what a person can still review."""
+
+
+class RowTooLarge(ValueError):
+    """A payment that does not fit into a transaction by itself; ``row`` counts from 0."""
+
+    def __init__(self, row: int, size: int) -> None:
+        super().__init__(f"payment {row + 1} alone takes {size} of {PACKET_BYTES} bytes")
+        self.row = row
+
+
+def pack(
+    payer: Pubkey,
+    head: Sequence[Instruction],
+    rows: Sequence[Sequence[Instruction]],
+    *,
+    most: int = MOST_ROWS,
+) -> list[range]:
+    """Which rows go together: runs of neighbours, each as long as it fits beside ``head``
+    (compute budget, memo), which every transaction carries. Raises RowTooLarge."""
+    packed: list[range] = []
+    first = 0
+    for row in range(len(rows)):
+        size = measure(payer, head, rows[first : row + 1])
+        if size > PACKET_BYTES or row - first >= most:
+            if row > first:
+                packed.append(range(first, row))
+                first, size = row, measure(payer, head, rows[row : row + 1])
+            if size > PACKET_BYTES:
+                raise RowTooLarge(row, size)
+    if first < len(rows):
+        packed.append(range(first, len(rows)))
+    return packed
+
+
+def measure(
+    payer: Pubkey, head: Sequence[Instruction], rows: Sequence[Sequence[Instruction]]
+) -> int:
+    """Bytes of the signed transaction that carries these rows."""
+    instructions = [*head, *(each for row in rows for each in row)]
+    return packet_size(MessageV0.try_compile(payer, instructions, [], Hash.default()))

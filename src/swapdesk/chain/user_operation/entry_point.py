@@ -7,7 +7,7 @@ from typing import Any
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.method import method
-from swapdesk.chain.user_operation.packing import TUPLE
+from swapdesk.chain.user_operation.operation import TUPLE
 
 MOST_OPERATIONS = 4
 """In one ``handleOps`` of the sandbox's EntryPoint: more would make every bundle dear."""

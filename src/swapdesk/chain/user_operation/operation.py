@@ -1,11 +1,28 @@
-"""One UserOperation, unpacked, and which EntryPoint it is for."""
+"""One UserOperation, unpacked, and which EntryPoint it is for.
+
+The form of an operation that contracts take: two numbers of 128 bits in one word.
+
+In both packed words the high half stands first by name: ``verificationGasLimit | callGasLimit``
+and ``maxPriorityFeePerGas | maxFeePerGas``.
+
+What the owner of an account signs: the hash of an operation, as each EntryPoint computes it.
+
+It holds EntryPoint and chain id, so a signature is good at one place only. It leaves the
+signature out.
+
+Which nonces the operations of a group have: a sequence of their own for each of them.
+
+A bundle that is built again has the nonces of the one before, so that at most one of both is ever
+executed; bundles of different groups do not wait for each other. A wallet computes the same.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
-from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.addresses.evm import checksummed, keccak
 
 _UINT128, _UINT256 = 1 << 128, 1 << 256
 _DIGITS = frozenset("0123456789abcdefABCDEF")
@@ -115,3 +132,164 @@ def _address(field: str, text: str) -> None:
 def _bounded(field: str, value: int, limit: int = _UINT128) -> None:
     if type(value) is not int or not 0 <= value < limit:
         raise OperationError(field, "the number is out of bounds")
+
+
+TUPLE = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
+"""``PackedUserOperation`` in signatures."""
+_PAYMASTER_FIELDS = 20 + 16 + 16
+
+
+class PackedUserOperation(NamedTuple):
+    """The struct of EntryPoint v0.7 and v0.8, in its order."""
+
+    sender: str
+    nonce: int
+    init_code: bytes
+    call_data: bytes
+    account_gas_limits: bytes
+    pre_verification_gas: int
+    gas_fees: bytes
+    paymaster_and_data: bytes
+    signature: bytes
+
+
+def pack(operation: UserOperation) -> PackedUserOperation:
+    return PackedUserOperation(
+        sender=operation.sender,
+        nonce=operation.nonce,
+        init_code=_joined(operation.factory, operation.factory_data),
+        call_data=operation.call_data,
+        account_gas_limits=_halves(operation.verification_gas_limit, operation.call_gas_limit),
+        pre_verification_gas=operation.pre_verification_gas,
+        gas_fees=_halves(operation.max_priority_fee_per_gas, operation.max_fee_per_gas),
+        paymaster_and_data=_paymaster_and_data(operation.paymaster),
+        signature=operation.signature,
+    )
+
+
+def unpack(packed: PackedUserOperation) -> UserOperation:
+    """Raises OperationError for a word, an address or bytes that are too short."""
+    verification, call = _split("accountGasLimits", packed.account_gas_limits)
+    priority, fee = _split("gasFees", packed.gas_fees)
+    factory: str | None = None
+    if packed.init_code:
+        factory = _leading_address("initCode", packed.init_code)
+    return UserOperation(
+        sender=checksummed(packed.sender),
+        nonce=packed.nonce,
+        call_data=packed.call_data,
+        call_gas_limit=call,
+        verification_gas_limit=verification,
+        pre_verification_gas=packed.pre_verification_gas,
+        max_fee_per_gas=fee,
+        max_priority_fee_per_gas=priority,
+        factory=factory,
+        factory_data=packed.init_code[20:],
+        paymaster=_paymaster(packed.paymaster_and_data),
+        signature=packed.signature,
+    )
+
+
+def _paymaster_and_data(paymaster: Paymaster | None) -> bytes:
+    if paymaster is None:
+        return b""
+    limits = _halves(paymaster.verification_gas_limit, paymaster.post_op_gas_limit)
+    return _joined(paymaster.address, limits + paymaster.data)
+
+
+def _paymaster(data: bytes) -> Paymaster | None:
+    if not data:
+        return None
+    if len(data) < _PAYMASTER_FIELDS:
+        raise OperationError("paymasterAndData", "it is too short")
+    verification, post_op = _split("paymasterAndData", data[20:_PAYMASTER_FIELDS])
+    address = _leading_address("paymasterAndData", data)
+    return Paymaster(address, verification, post_op, data[_PAYMASTER_FIELDS:])
+
+
+def _joined(address: str | None, data: bytes) -> bytes:
+    return b"" if address is None else bytes.fromhex(address[2:]) + data
+
+
+def _leading_address(field: str, data: bytes) -> str:
+    if len(data) < 20:
+        raise OperationError(field, "it begins with no address")
+    return checksummed("0x" + data[:20].hex())
+
+
+def _halves(high: int, low: int) -> bytes:
+    return high.to_bytes(16, "big") + low.to_bytes(16, "big")
+
+
+def _split(field: str, word: bytes) -> tuple[int, int]:
+    if len(word) != 32:
+        raise OperationError(field, "it is no word of 32 bytes")
+    return int.from_bytes(word[:16], "big"), int.from_bytes(word[16:], "big")
+
+
+_DOMAIN_TYPE = keccak(
+    b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+)
+_OPERATION_TYPE = keccak(
+    b"PackedUserOperation(address sender,uint256 nonce,bytes initCode,bytes callData,"
+    b"bytes32 accountGasLimits,uint256 preVerificationGas,bytes32 gasFees,"
+    b"bytes paymasterAndData)"
+)
+
+
+def user_operation_hash(
+    operation: UserOperation,
+    entry_point: str,
+    chain_id: int,
+    version: EntryPointVersion = EntryPointVersion.V07,
+) -> bytes:
+    """``getUserOpHash`` of the EntryPoint at this address, 32 bytes."""
+    words = _words(pack(operation))
+    if version is EntryPointVersion.V07:
+        return keccak(keccak(words) + _padded_address(entry_point) + _number(chain_id))
+    domain = keccak(
+        _DOMAIN_TYPE
+        + keccak(b"ERC4337")
+        + keccak(b"1")
+        + _number(chain_id)
+        + _padded_address(entry_point)
+    )
+    return keccak(b"\x19\x01" + domain + keccak(_OPERATION_TYPE + words))
+
+
+def signed_digest(operation_hash: bytes, version: EntryPointVersion) -> bytes:
+    """The 32 bytes under the owner's signature: v0.7 signs by EIP-191, v0.8 the hash itself."""
+    if version is EntryPointVersion.V07:
+        return keccak(b"\x19Ethereum Signed Message:\n32" + operation_hash)
+    return operation_hash
+
+
+def _words(packed: PackedUserOperation) -> bytes:
+    """The eight words that both releases hash."""
+    return b"".join(
+        (
+            _padded_address(packed.sender),
+            _number(packed.nonce),
+            keccak(packed.init_code),
+            keccak(packed.call_data),
+            packed.account_gas_limits,
+            _number(packed.pre_verification_gas),
+            packed.gas_fees,
+            keccak(packed.paymaster_and_data),
+        )
+    )
+
+
+def _padded_address(text: str) -> bytes:
+    return bytes.fromhex(text[2:]).rjust(32, b"\0")
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(32, "big")
+
+
+def nonce_key(multi_id: str, token: str | None, part: int) -> int:
+    """192 bits for the operation that pays ``part`` (from 0) of a token's payments in a group;
+    ``token`` is the contract, None for the chain's coin."""
+    of = "coin" if token is None else token.lower()
+    return int.from_bytes(keccak(f"{multi_id}/{of}/{part}".encode())[:24], "big")

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from swapdesk.chain.rpc.methods import Method, RpcCode
+from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.node.chain_faults import (
@@ -125,7 +125,7 @@ class Node:
             with self.database.transaction():
                 self._keep_pace()
 
-    def call(self, method: Method, params: RequestModel) -> Any:
+    def call(self, method: LedgerMethod, params: RequestModel) -> Any:
         """The result of one method, or what is awaited for it; everything due is done before.
 
         Raises LedgerRefusal, or NodeDown.
@@ -144,25 +144,29 @@ class Node:
         self.database.store_pace(pace)
         self._kept = pace.latest
 
-    def _table(self) -> Mapping[Method, Handler]:
+    def _table(self) -> Mapping[LedgerMethod, Handler]:
         accounts, ledger = self.accounts, self.ledger
         return {
-            Method.CLOCK_GET: Handler(NoParams, lambda _: self._time()),
-            Method.CLOCK_SET: Handler(ClockSet, self._set_clock),
-            Method.CHAIN_HEIGHTS: Handler(NoParams, lambda _: self._heights()),
-            Method.BALANCE: Handler(BalanceOf, self._balance),
-            Method.TRANSFER_GET: Handler(TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
-            Method.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
-            Method.FAUCET_PAY: Handler(FaucetPay, self._pay),
-            Method.VENUE_OPEN: Handler(OpenLeg, lambda p: accounts.open(p).as_json()),
-            Method.VENUE_FIND: Handler(AccountOf, self._find),
-            Method.VENUE_REPORT: Handler(AccountOf, lambda p: accounts.report(p.venue, p.key)),
-            Method.VENUE_SEND_ON: Handler(SendOn, self._send_on),
-            Method.FAULT_ADD: Handler(FaultAdd, self._add_fault),
-            Method.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
-            Method.EVM_FUND: Handler(EvmFund, self._fund),
-            Method.SOLANA_FUND: Handler(SolanaFund, self._fund_solana),
-            Method.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
+            LedgerMethod.CLOCK_GET: Handler(NoParams, lambda _: self._time()),
+            LedgerMethod.CLOCK_SET: Handler(ClockSet, self._set_clock),
+            LedgerMethod.CHAIN_HEIGHTS: Handler(NoParams, lambda _: self._heights()),
+            LedgerMethod.BALANCE: Handler(BalanceOf, self._balance),
+            LedgerMethod.TRANSFER_GET: Handler(
+                TransferOf, lambda p: self._transfer(ledger.find(p.hash))
+            ),
+            LedgerMethod.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
+            LedgerMethod.FAUCET_PAY: Handler(FaucetPay, self._pay),
+            LedgerMethod.VENUE_OPEN: Handler(OpenLeg, lambda p: accounts.open(p).as_json()),
+            LedgerMethod.VENUE_FIND: Handler(AccountOf, self._find),
+            LedgerMethod.VENUE_REPORT: Handler(
+                AccountOf, lambda p: accounts.report(p.venue, p.key)
+            ),
+            LedgerMethod.VENUE_SEND_ON: Handler(SendOn, self._send_on),
+            LedgerMethod.FAULT_ADD: Handler(FaultAdd, self._add_fault),
+            LedgerMethod.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
+            LedgerMethod.EVM_FUND: Handler(EvmFund, self._fund),
+            LedgerMethod.SOLANA_FUND: Handler(SolanaFund, self._fund_solana),
+            LedgerMethod.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
         }
 
     def _time(self) -> dict[str, object]:
@@ -351,7 +355,7 @@ class NodeApp:
 
     async def _run(self, call: dict[str, Any]) -> Any:
         try:
-            method = Method(str(call.get("method")))
+            method = LedgerMethod(str(call.get("method")))
         except ValueError:
             raise _Problem(RpcCode.NO_METHOD, "no such method") from None
         try:

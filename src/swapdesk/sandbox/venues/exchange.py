@@ -24,11 +24,12 @@ from typing import Any
 from swapdesk.chain.rpc.ledger import (
     LedgerClient,
     LedgerError,
+    LedgerMethod,
     LedgerRefused,
     LedgerUncertain,
     LedgerUnreachable,
+    RpcCode,
 )
-from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.clock import Clock
 from swapdesk.sandbox.market import Market, noise
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
@@ -317,7 +318,7 @@ class SimulatedExchange:
             if found is None:
                 raise
             return found
-        return instruction_of(await self._call(Method.VENUE_OPEN, **params))
+        return instruction_of(await self._call(LedgerMethod.VENUE_OPEN, **params))
 
     def _opening(self, leg: LegOrder) -> dict[str, object]:
         """What the node is asked to open. Raises Rejected and Transient."""
@@ -395,18 +396,18 @@ class SimulatedExchange:
         return world_in, world_out
 
     async def find(self, key: str) -> DepositInstruction | None:
-        answer = await self._call(Method.VENUE_FIND, venue=self._row.code, key=key)
+        answer = await self._call(LedgerMethod.VENUE_FIND, venue=self._row.code, key=key)
         return None if answer is None else instruction_of(answer)
 
     async def report(self, key: str) -> LegReport | None:
-        answer = await self._call(Method.VENUE_REPORT, venue=self._row.code, key=key)
+        answer = await self._call(LedgerMethod.VENUE_REPORT, venue=self._row.code, key=key)
         return None if answer is None else report_of(answer)
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
         code = self._row.code
-        await self._call(Method.VENUE_SEND_ON, venue=code, key=key, address=address, tag=tag)
+        await self._call(LedgerMethod.VENUE_SEND_ON, venue=code, key=key, address=address, tag=tag)
 
-    async def _call(self, method: Method, **params: object) -> Any:
+    async def _call(self, method: LedgerMethod, **params: object) -> Any:
         try:
             return await self._ledger.call(method, **params)
         except LedgerUnreachable as error:
@@ -417,7 +418,7 @@ class SimulatedExchange:
             raise Rejected(str(error)) from error
         except LedgerUncertain as error:
             # Only opening changes something; the other calls may simply be asked again.
-            kind: type[VenueFailure] = Ambiguous if method is Method.VENUE_OPEN else Transient
+            kind: type[VenueFailure] = Ambiguous if method is LedgerMethod.VENUE_OPEN else Transient
             raise kind(str(error)) from error
         except LedgerError as error:
             raise Transient(str(error)) from error

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from swapdesk.chain.calldata.erc20 import TRANSFER
-from swapdesk.chain.user_operation.batch import MOST_CALLS, InnerCall
 from swapdesk.chain.user_operation.operation import EntryPointVersion, UserOperation
+from swapdesk.chain.user_operation.smart_account import MOST_CALLS, InnerCall
 
 
 class BundlerUnreachable(Exception):

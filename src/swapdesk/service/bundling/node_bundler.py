@@ -10,20 +10,35 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at
-from swapdesk.chain.rpc.evm_answers import digest, fields, octets, quantity, read_receipt
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
-from swapdesk.chain.rpc.reverts import revert_words
-from swapdesk.chain.user_operation.batch import encode_batch
+from swapdesk.chain.rpc.evm_answers import (
+    EvmError,
+    EvmRefused,
+    EvmUncertain,
+    EvmUnreachable,
+    digest,
+    fields,
+    octets,
+    quantity,
+    read_receipt,
+    revert_words,
+)
 from swapdesk.chain.user_operation.entry_point import (
     DEPOSIT_OF,
     GET_NONCE,
     read_outcome,
 )
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.nonces import nonce_key
-from swapdesk.chain.user_operation.operation import EntryPointVersion, UserOperation
+from swapdesk.chain.user_operation.operation import (
+    EntryPointVersion,
+    UserOperation,
+    nonce_key,
+    user_operation_hash,
+)
 from swapdesk.chain.user_operation.rpc_form import FEE_FIELDS, GAS_FIELDS, operation_json
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.chain.user_operation.smart_account import (
+    CREATE_ACCOUNT,
+    account_address,
+    encode_batch,
+)
 from swapdesk.service.bundling.bundler import (
     Build,
     BuiltOperation,

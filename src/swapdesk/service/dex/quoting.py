@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from swapdesk.chain.rpc.evm_errors import EvmUncertain
-from swapdesk.chain.rpc.solana_errors import SolanaUncertain
+from swapdesk.chain.rpc.evm_answers import EvmUncertain
+from swapdesk.chain.rpc.solana_answers import SolanaUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.quoting.asking import STEPS, Steps, gather

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from swapdesk.chain.user_operation.hashing import signed_digest
-from swapdesk.chain.user_operation.operation import EntryPointVersion
+from swapdesk.chain.user_operation.operation import EntryPointVersion, signed_digest
 from swapdesk.chain.user_operation.rpc_form import read_operation
 from swapdesk.clock import Clock
 from swapdesk.service.bundling.bundler import Bundler, BundleRefused, BundlerUnreachable, Landed

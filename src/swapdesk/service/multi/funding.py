@@ -18,9 +18,7 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.rpc.solana_answers import Blockhash
-from swapdesk.chain.rpc.solana_errors import SolanaError
-from swapdesk.chain.solana.bundle import pack
+from swapdesk.chain.rpc.solana_answers import Blockhash, SolanaError
 from swapdesk.chain.solana.instructions import (
     ComputeLimit,
     ComputePrice,
@@ -28,9 +26,9 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     Transfer,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.programs import token_account
-from swapdesk.chain.solana.transaction import unsigned
+from swapdesk.chain.solana.transaction import pack, unsigned
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid

@@ -22,10 +22,14 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
-from swapdesk.chain.user_operation.batch import MOST_CALLS, decode_batch
 from swapdesk.chain.user_operation.entry_point import HANDLE_OPS, read_outcome
-from swapdesk.chain.user_operation.operation import OperationError, UserOperation
-from swapdesk.chain.user_operation.packing import PackedUserOperation, unpack
+from swapdesk.chain.user_operation.operation import (
+    OperationError,
+    PackedUserOperation,
+    UserOperation,
+    unpack,
+)
+from swapdesk.chain.user_operation.smart_account import MOST_CALLS, decode_batch
 from swapdesk.sandbox.node.chain_wallets import (
     ChainClosed,
     Inclusion,

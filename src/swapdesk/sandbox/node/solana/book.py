@@ -12,7 +12,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.token.state import TokenAccount
 
-from swapdesk.chain.solana.programs import token_account
+from swapdesk.chain.solana.instructions import token_account
 from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.sandbox.node.chain_wallets import Inclusion, IncomingPayment
 from swapdesk.sandbox.node.solana.chain import SolanaChain

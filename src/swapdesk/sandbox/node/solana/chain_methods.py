@@ -8,10 +8,13 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana.fees import fee_of
-from swapdesk.chain.solana.message import read_message
-from swapdesk.chain.solana.programs import TOKEN_PROGRAMS
-from swapdesk.chain.solana.transaction import TransactionRefused, read_serialized_message
+from swapdesk.chain.solana.instructions import TOKEN_PROGRAMS
+from swapdesk.chain.solana.transaction import (
+    TransactionRefused,
+    fee_of,
+    read_message,
+    read_serialized_message,
+)
 from swapdesk.sandbox.node.solana.chain import SolanaChain
 from swapdesk.sandbox.node.solana.documents import (
     account_document,

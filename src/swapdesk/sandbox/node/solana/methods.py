@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from swapdesk.chain.solana.programs import MEMO
+from swapdesk.chain.solana.instructions import MEMO
 from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.sandbox.node.solana.chain import SolanaChain
 from swapdesk.sandbox.node.solana.chain_methods import (

@@ -16,8 +16,13 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana.instructions import CreateTokenAccount, Memo, MintTo, Transfer
-from swapdesk.chain.solana.programs import token_account
+from swapdesk.chain.solana.instructions import (
+    CreateTokenAccount,
+    Memo,
+    MintTo,
+    Transfer,
+    token_account,
+)
 from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.sandbox.node.evm.chain_threads import Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults

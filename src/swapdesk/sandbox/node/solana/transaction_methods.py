@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana.programs import LOADERS
+from swapdesk.chain.solana.instructions import LOADERS
 from swapdesk.chain.solana.transaction import TransactionRefused, read_transaction
 from swapdesk.sandbox.node.solana.chain import SolanaChain, TransactionRefusal, moved, status_of
 from swapdesk.sandbox.node.solana.chain_methods import behind, seen, show_account, with_context

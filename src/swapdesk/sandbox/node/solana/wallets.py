@@ -177,8 +177,13 @@ def _payment(
     none. A receiver that is itself a token account is paid as it is, or not at all by the chain."""
     from solders.pubkey import Pubkey
 
-    from swapdesk.chain.solana.instructions import CreateTokenAccount, Transfer, TransferChecked
-    from swapdesk.chain.solana.programs import TOKEN, token_account
+    from swapdesk.chain.solana.instructions import (
+        TOKEN,
+        CreateTokenAccount,
+        Transfer,
+        TransferChecked,
+        token_account,
+    )
 
     payee = Pubkey.from_string(receiver)
     if token.address is None:

@@ -24,7 +24,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.rpc.solana_errors import SolanaRefused
+from swapdesk.chain.rpc.solana_answers import SolanaRefused
 from swapdesk.chain.solana.instructions import (
     ComputeLimit,
     ComputePrice,
@@ -32,8 +32,8 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     Transfer,
     TransferChecked,
+    token_account,
 )
-from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import PACKET_BYTES, packet_size, read_transaction
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import Receipt
-from swapdesk.chain.rpc.evm_errors import EvmRefused
+from swapdesk.chain.rpc.evm_answers import EvmRefused, Receipt
 from swapdesk.service.venues.onchain.adapter import ApprovalCall, Deal, DexRefused
 from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement

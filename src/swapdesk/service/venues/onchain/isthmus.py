@@ -20,8 +20,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.venues import NONCE_USED, SETTLE, SETTLE_WITH_PERMIT2
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import Log, Receipt
-from swapdesk.chain.rpc.evm_errors import EvmRefused
+from swapdesk.chain.rpc.evm_answers import EvmRefused, Log, Receipt
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import method
-from swapdesk.chain.rpc.evm_errors import EvmUncertain
+from swapdesk.chain.rpc.evm_answers import EvmUncertain
 from swapdesk.service.venues.onchain.documents import Document, Domain, domain_separator
 from swapdesk.service.venues.onchain.documents import permit_document as written
 from swapdesk.service.venues.onchain.reader import OnchainReader

@@ -14,8 +14,7 @@ from typing import Any
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import Receipt
-from swapdesk.chain.rpc.evm_errors import EvmRefused
+from swapdesk.chain.rpc.evm_answers import EvmRefused, Receipt
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,

@@ -12,8 +12,7 @@ from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.calldata.venues import AGGREGATE, RESERVES
 from swapdesk.chain.deployments import MULTICALL3
 from swapdesk.chain.rpc.evm import Call, EvmClient
-from swapdesk.chain.rpc.evm_answers import Fees
-from swapdesk.chain.rpc.evm_errors import EvmUncertain
+from swapdesk.chain.rpc.evm_answers import EvmUncertain, Fees
 from swapdesk.clock import Clock
 from swapdesk.service.venues.onchain.formula import Hop
 

@@ -11,9 +11,12 @@ from typing import Any
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.user_operation.entry_point import VALIDATE_USER_OP
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.operation import OperationError, UserOperation
-from swapdesk.chain.user_operation.packing import pack
+from swapdesk.chain.user_operation.operation import (
+    OperationError,
+    UserOperation,
+    pack,
+    user_operation_hash,
+)
 from swapdesk.chain.user_operation.rpc_form import (
     FEE_FIELDS,
     GAS_FIELDS,

@@ -27,9 +27,13 @@ from swapdesk.chain.user_operation.entry_point import (
     read_outcome,
     read_revert_reason,
 )
-from swapdesk.chain.user_operation.hashing import user_operation_hash
-from swapdesk.chain.user_operation.operation import OperationError, UserOperation
-from swapdesk.chain.user_operation.packing import PackedUserOperation, unpack
+from swapdesk.chain.user_operation.operation import (
+    OperationError,
+    PackedUserOperation,
+    UserOperation,
+    unpack,
+    user_operation_hash,
+)
 from swapdesk.sandbox.node.evm.bundler.rows import (
     BundleRow,
     OperationNonceTaken,

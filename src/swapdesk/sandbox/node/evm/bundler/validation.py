@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.rpc.reverts import revert_words
+from swapdesk.chain.rpc.evm_answers import revert_words
 from swapdesk.chain.user_operation.entry_point import (
     HANDLE_OPS,
     REVERT_REASON_EVENT,
@@ -20,8 +20,7 @@ from swapdesk.chain.user_operation.entry_point import (
     read_outcome,
     read_revert_reason,
 )
-from swapdesk.chain.user_operation.operation import UserOperation
-from swapdesk.chain.user_operation.packing import pack
+from swapdesk.chain.user_operation.operation import UserOperation, pack
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.terms import GAS_LIMIT
