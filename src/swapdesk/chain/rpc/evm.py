@@ -102,7 +102,7 @@ class EvmWire:
 
     async def _batch(self, requests: Sequence[Request]) -> list[Any]:
         provider = await self._opened()
-        pairs: Any = [(each.method, list(each.params)) for each in requests]
+        pairs: Any = [(request.method, list(request.params)) for request in requests]
         answers = await self._within(provider.make_batch_request(pairs))
         if isinstance(answers, Mapping):
             _result(answers)
@@ -283,7 +283,7 @@ class EvmClient(EvmWire):
         A node without ``eth_simulateV1`` executes each by itself on the newest block and tells
         no logs; several calls are then refused, because none sees what the one before it did.
         """
-        block: dict[str, Any] = {"calls": [each.as_json() for each in calls]}
+        block: dict[str, Any] = {"calls": [call.as_json() for call in calls]}
         if overrides:
             block["stateOverrides"] = _pretended(overrides)
         options = {"blockStateCalls": [block], "traceTransfers": True, "validation": False}
@@ -298,7 +298,7 @@ class EvmClient(EvmWire):
         outcomes = items(fields(answer[0]).get("calls"))
         if len(outcomes) != len(calls):
             raise EvmUncertain("the node answered another number of calls")
-        return [_simulated(each) for each in outcomes]
+        return [_simulated(outcome) for outcome in outcomes]
 
     async def _simply(self, call: Call, overrides: Overrides | None) -> SimulatedCall:
         try:
@@ -341,7 +341,7 @@ class EvmClient(EvmWire):
             "fromBlock": hex(first),
             "toBlock": "latest" if last is None else hex(last),
         }
-        return [read_log(each) for each in items(await self.ask("eth_getLogs", wanted))]
+        return [read_log(log) for log in items(await self.ask("eth_getLogs", wanted))]
 
     # Sending
 
@@ -384,7 +384,7 @@ def _simulated(value: object) -> SimulatedCall:
     outcome = fields(value)
     succeeded = quantity(outcome.get("status")) == 1
     output = octets(outcome.get("returnData", "0x"))
-    logs = tuple(read_log(each) for each in items(outcome.get("logs", [])))
+    logs = tuple(read_log(log) for log in items(outcome.get("logs", [])))
     gas_used = quantity(outcome.get("gasUsed"))
     if succeeded:
         return SimulatedCall(True, output, gas_used, logs)

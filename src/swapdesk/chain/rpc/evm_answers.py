@@ -1,12 +1,8 @@
-"""What an EVM node answers, read strictly: another shape is no answer.
+"""What an EVM node answers, read strictly, and how a call to it fails.
 
-Addresses are kept with their checksum, hashes as lower-case 0x-hex, amounts as whole wei.
-
-What a reverted call says: reason, panic, or the selector of an error of the contract's own.
-
-The words come from a contract, so they are data: cut, and printable ASCII.
-
-How a call to an EVM node fails, told apart by what is known of its effect.
+Addresses are kept with their checksum, hashes as lower-case 0x-hex, amounts as whole wei; an answer
+of another shape raises EvmUncertain. Errors differ by what is known of the call's effect. The words
+of a revert come from a contract, so they are data: cut, and printable ASCII.
 """
 
 from __future__ import annotations
@@ -243,7 +239,7 @@ def read_log(value: object) -> Log:
     )
     return Log(
         address=address(log.get("address")),
-        topics=tuple(digest(each) for each in items(log.get("topics"))),
+        topics=tuple(digest(topic) for topic in items(log.get("topics"))),
         data=octets(log.get("data")),
         block=None if block is None else quantity(block),
         transaction=None if transaction is None else digest(transaction),
@@ -267,7 +263,7 @@ def read_receipt(value: object, wanted: str) -> Receipt:
         succeeded=status == 1,
         gas_used=quantity(receipt.get("gasUsed")),
         gas_price=quantity(receipt.get("effectiveGasPrice", "0x0")),
-        logs=tuple(read_log(each) for each in items(receipt.get("logs"))),
+        logs=tuple(read_log(log) for log in items(receipt.get("logs"))),
     )
 
 

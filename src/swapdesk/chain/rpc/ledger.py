@@ -1,12 +1,9 @@
-"""Client of a ledger node: chains without a virtual machine and the venues that use them.
+"""Ledger node of the sandbox, for chains without a virtual machine: its protocol and its client.
 
-One long-lived client; every call has a deadline. Failures say what is known: nothing was
-sent, the outcome is unknown, or the node refused.
-
-Methods of the ledger protocol: JSON-RPC 2.0 in HTTP POSTs, one request each.
-
-Amounts are base units as decimal digits in a text; times are RFC 3339 texts; ``chain`` is
-a chain's short name and ``token`` a token id. The header ``sandbox-token`` carries the key.
+JSON-RPC 2.0 in HTTP POSTs, one request each; the header ``sandbox-token`` carries the key. Amounts
+are base units as decimal digits in a text, times RFC 3339 texts; ``chain`` is a chain's short name
+and ``token`` a token id. Every call has a deadline. A failure says what is known: nothing was sent,
+the outcome is unknown, or the node refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a Solana node answers, read strictly: another shape than expected is no answer.
+"""What a Solana node answers, read strictly, and how a call to it fails.
 
-How a call to a Solana node fails, and what is known then.
+An answer of another shape raises SolanaUncertain. Amounts are integers of base units.
 """
 
 from __future__ import annotations
@@ -135,13 +135,13 @@ def read_blockhash(given: Any) -> Blockhash:
 
 def read_holdings(value: Any) -> list[TokenHolding]:
     found = []
-    for each in _array(value):
-        data = _object(_object(_object(each).get("account")).get("data"))
+    for account in _array(value):
+        data = _object(_object(_object(account).get("account")).get("data"))
         info = _object(_object(data.get("parsed")).get("info"))
         amount = _object(info.get("tokenAmount"))
         found.append(
             TokenHolding(
-                _text(each.get("pubkey")),
+                _text(account.get("pubkey")),
                 _text(info.get("mint")),
                 _units(amount.get("amount")),
                 require_int(amount.get("decimals")),
@@ -153,15 +153,15 @@ def read_holdings(value: Any) -> list[TokenHolding]:
 def read_delegations(value: Any) -> list[Delegation]:
     """Of the token accounts of an owner, those that somebody else may take from."""
     found = []
-    for each in _array(value):
-        data = _object(_object(_object(each).get("account")).get("data"))
+    for account in _array(value):
+        data = _object(_object(_object(account).get("account")).get("data"))
         info = _object(_object(data.get("parsed")).get("info"))
         if info.get("delegate") is None:
             continue
         amount = _object(info.get("delegatedAmount"))
         found.append(
             Delegation(
-                _text(each.get("pubkey")),
+                _text(account.get("pubkey")),
                 _text(info.get("mint")),
                 _text(info.get("delegate")),
                 _units(amount.get("amount")),
@@ -197,7 +197,7 @@ def read_status(value: Any) -> Status | None:
 
 def read_signatures(value: Any) -> list[str]:
     """Of an answer to ``getSignaturesForAddress``."""
-    return [_text(_object(each).get("signature")) for each in _array(value)]
+    return [_text(_object(entry).get("signature")) for entry in _array(value)]
 
 
 def read_executed(value: Any) -> Executed:
@@ -205,10 +205,10 @@ def read_executed(value: Any) -> Executed:
     meta = _object(value.get("meta"))
     message = _object(_object(value.get("transaction")).get("message"))
     loaded = meta.get("loadedAddresses")
-    keys = [_text(each) for each in _array(message.get("accountKeys"))]
+    keys = [_text(key) for key in _array(message.get("accountKeys"))]
     if isinstance(loaded, dict):
         for kind in ("writable", "readonly"):
-            keys += [_text(each) for each in _array(loaded.get(kind, []))]
+            keys += [_text(key) for key in _array(loaded.get(kind, []))]
     seconds = value.get("blockTime")
     return Executed(
         slot=require_int(value.get("slot")),
@@ -234,8 +234,8 @@ def require_int(value: Any) -> int:
 
 
 def _moves(meta: dict[str, Any], keys: Sequence[str]) -> Moves:
-    before = [require_int(each) for each in _array(meta.get("preBalances"))]
-    after = [require_int(each) for each in _array(meta.get("postBalances"))]
+    before = [require_int(lamports) for lamports in _array(meta.get("preBalances"))]
+    after = [require_int(lamports) for lamports in _array(meta.get("postBalances"))]
     if not len(before) == len(after) == len(keys):
         raise SolanaUncertain("the node answered with balances of other accounts")
     lamports = {

@@ -1,10 +1,8 @@
-"""The instructions we sign: each class is one shape, built and read in the same place.
+"""The programs and instructions we sign: each class is one shape, built and read in the same place.
 
 Amounts are integers of base units. A reader takes an instruction only in the exact form that
 ``build`` gives; another layout, a further account or unused bytes make it ``Unknown``. Which
-accounts sign or are written is a matter of the whole message (``message.py``).
-
-Programs that are known by their address.
+accounts sign or are written is a matter of the whole message (``transaction``).
 """
 
 from __future__ import annotations
@@ -308,7 +306,7 @@ def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -
         built = found.build()
     except (ValueError, IndexError, OverflowError):
         return unknown
-    same = built.data == data and [each.pubkey for each in built.accounts] == list(accounts)
+    same = built.data == data and [meta.pubkey for meta in built.accounts] == list(accounts)
     return found if same else unknown
 
 

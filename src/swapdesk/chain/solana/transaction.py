@@ -1,10 +1,7 @@
-"""Serialized transactions: one packet, one plain form, legacy or version 0.
+"""Serialized transactions, legacy or version 0: read, measured, priced, and packed with payments.
 
-Messages as they are read before they are signed or executed.
-
-What a transaction costs: lamports for each signature, and the price of its compute units.
-
-Many payments in few transactions: packed by measured size, in order, none too large.
+A transaction fits into one packet and has one plain form; any other bytes are refused. ``pack``
+puts neighbouring payments together by their measured size.
 """
 
 from __future__ import annotations
@@ -108,11 +105,11 @@ def read_message(message: AnyMessage) -> ReadMessage:
     try:
         instructions = tuple(
             read_instruction(
-                keys[each.program_id_index],
-                bytes(each.data),
-                [keys[index] for index in bytes(each.accounts)],
+                keys[instruction.program_id_index],
+                bytes(instruction.data),
+                [keys[index] for index in bytes(instruction.accounts)],
             )
-            for each in message.instructions
+            for instruction in message.instructions
         )
     except IndexError:
         raise TransactionRefused("it names an account that it does not have") from None
@@ -145,12 +142,12 @@ def fee_of(message: ReadMessage) -> int:
     the price counts for what the network reserves for each instruction."""
     price = limit = None
     reserved = 0
-    for each in message.instructions:
-        if isinstance(each, ComputePrice):
-            price = each.micro_lamports
-        elif isinstance(each, ComputeLimit):
-            limit = each.units
-        reserved += _UNITS_OF_BUILTIN if _program(each) in _BUILTINS else _UNITS_OF_PROGRAM
+    for instruction in message.instructions:
+        if isinstance(instruction, ComputePrice):
+            price = instruction.micro_lamports
+        elif isinstance(instruction, ComputeLimit):
+            limit = instruction.units
+        reserved += _UNITS_OF_BUILTIN if _program(instruction) in _BUILTINS else _UNITS_OF_PROGRAM
     units = min(_MOST_UNITS, reserved if limit is None else limit)
     return LAMPORTS_PER_SIGNATURE * len(message.signers) + -(-(price or 0) * units // 1_000_000)
 
@@ -201,5 +198,5 @@ def measure(
     payer: Pubkey, head: Sequence[Instruction], rows: Sequence[Sequence[Instruction]]
 ) -> int:
     """Bytes of the signed transaction that carries these rows."""
-    instructions = [*head, *(each for row in rows for each in row)]
+    instructions = [*head, *(instruction for row in rows for instruction in row)]
     return packet_size(MessageV0.try_compile(payer, instructions, [], Hash.default()))

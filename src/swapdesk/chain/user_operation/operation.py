@@ -1,19 +1,12 @@
-"""One UserOperation, unpacked, and which EntryPoint it is for.
+"""A UserOperation: its fields, the packed form that contracts take, its hash and its nonce.
 
-The form of an operation that contracts take: two numbers of 128 bits in one word.
+Packed words hold two numbers of 128 bits, the high half first by name: ``verificationGasLimit |
+callGasLimit`` and ``maxPriorityFeePerGas | maxFeePerGas``. The hash covers EntryPoint and chain
+id, but not the signature, so a signature is good at one place only.
 
-In both packed words the high half stands first by name: ``verificationGasLimit | callGasLimit``
-and ``maxPriorityFeePerGas | maxFeePerGas``.
-
-What the owner of an account signs: the hash of an operation, as each EntryPoint computes it.
-
-It holds EntryPoint and chain id, so a signature is good at one place only. It leaves the
-signature out.
-
-Which nonces the operations of a group have: a sequence of their own for each of them.
-
-A bundle that is built again has the nonces of the one before, so that at most one of both is ever
-executed; bundles of different groups do not wait for each other. A wallet computes the same.
+Each operation of a group has a nonce sequence of its own, which a wallet computes the same. A
+bundle that is built again reuses its nonces, so that at most one of both is ever executed; bundles
+of different groups do not wait for each other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Where the smart account of an owner stands, or will: computed, and asked of nobody.
-
-Several calls in one operation: ``executeBatch`` of the smart account, there and back.
-"""
+"""The smart account of an owner: its address, computed without a node, and its ``executeBatch``."""
 
 from __future__ import annotations
 
@@ -70,13 +67,15 @@ def encode_batch(
     """The account's calldata. Raises CalldataError for no calls, too many, or too large ones."""
     if not 1 <= len(calls) <= MOST_CALLS:
         raise CalldataError(f"an operation has 1 to {MOST_CALLS} calls, not {len(calls)}")
-    if any(len(one.data) > MAX_INNER_DATA for one in calls):
+    if any(len(call.data) > MAX_INNER_DATA for call in calls):
         raise CalldataError(f"a call in an operation has at most {MAX_INNER_DATA} bytes")
     if version is EntryPointVersion.V08:
-        data = EXECUTE_CALLS.call([(one.to, one.value, one.data) for one in calls])
+        data = EXECUTE_CALLS.call([(call.to, call.value, call.data) for call in calls])
     else:
-        values = [one.value for one in calls] if any(one.value for one in calls) else []
-        data = EXECUTE_BATCH.call([one.to for one in calls], values, [one.data for one in calls])
+        values = [call.value for call in calls] if any(call.value for call in calls) else []
+        data = EXECUTE_BATCH.call(
+            [call.to for call in calls], values, [call.data for call in calls]
+        )
     if len(data) > MAX_CALL_DATA:
         raise CalldataError(f"the calls of an operation have at most {MAX_CALL_DATA} bytes")
     return data
@@ -90,7 +89,7 @@ def decode_batch(
     if len(data) > MAX_CALL_DATA:
         raise CalldataError("the calls of an operation are too many bytes")
     if version is EntryPointVersion.V08:
-        calls = tuple(InnerCall(*one) for one in EXECUTE_CALLS.read(data)["calls"])
+        calls = tuple(InnerCall(*call) for call in EXECUTE_CALLS.read(data)["calls"])
     else:
         read = EXECUTE_BATCH.read(data)
         targets, values, payloads = read["targets"], read["values"], read["payloads"]
