@@ -11,8 +11,8 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import require_key
 from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error
-from swapdesk.flows.creation.dex_transaction import NotThisSwap
 from swapdesk.flows.dex.dex_dry_run import DryRun, DryStep, dry_run
+from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import TransactionPayload, TypedDataPayload
 from swapdesk.wallet.review import Review

@@ -15,10 +15,10 @@ from flows.dex.swapping import Swapper
 from service.faulty_loopback import serving_with_faults
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.creation.dex_transaction import told_by
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.orders.told_transaction import told_by
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.tampering import CREATE, SERVICE_FAULTS
 from swapdesk.wallet.review import Match

@@ -23,7 +23,6 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.api_connection import Receipt
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.dex_transaction import same_transaction
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, agreed_output, lower, lower_by
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.deposit_release import (
@@ -37,6 +36,7 @@ from swapdesk.flows.intents.deposit_release import (
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_merge import DOUBLE, display_of, ended
+from swapdesk.flows.orders.told_transaction import same_transaction
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
-from swapdesk.flows.creation.dex_transaction import NotThisSwap
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken
 from swapdesk.flows.dex.signed_steps import AGAIN_LATER
 from swapdesk.flows.failure_messages import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
@@ -17,6 +16,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
+from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet

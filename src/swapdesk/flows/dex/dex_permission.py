@@ -15,7 +15,7 @@ from typing import TypeVar
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.dex_transaction import NotThisSwap, approval_of
+from swapdesk.flows.creation.dex_transaction import approval_of
 from swapdesk.flows.dex.dex_plan import (
     MOST_APPROVALS,
     MOST_STEPS,
@@ -30,6 +30,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, RESET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Purpose

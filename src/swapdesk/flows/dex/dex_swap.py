@@ -24,13 +24,7 @@ from typing import Any
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.dex_transaction import (
-    NotThisSwap,
-    deadline_of,
-    settled_by_venue,
-    told_by,
-    transaction_of,
-)
+from swapdesk.flows.creation.dex_transaction import deadline_of, transaction_of
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_ending import DexEnding, Stopped, ended, goes_on, reverted
@@ -51,6 +45,7 @@ from swapdesk.flows.journal.intent_log import TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.same_nonce import decisive

@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from swapdesk.flows.creation.dex_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.intents.deposit_release import IN_BATCH_TEXT, DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.batch_log import BatchLog
@@ -34,6 +33,7 @@ from swapdesk.flows.orders.payment_progress import (
     SwapStage,
     swap_payment,
 )
+from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 
