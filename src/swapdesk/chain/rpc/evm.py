@@ -1,11 +1,8 @@
-"""What is asked of an EVM node: its state, calls that are pretended, what became of transactions.
+"""Client of an EVM node: reads, simulated calls and signed transactions, over web3's provider.
 
-No field is filled in, nothing is signed and nothing is sent twice: what a call needs is given.
-
-JSON-RPC to an EVM node over web3's provider, with nothing done behind one's back.
-
-web3's retries are off: every question is asked once, within a deadline. web3 is imported when the
-first one is, in a thread.
+Every request goes out once, within a deadline: web3's retries are off. The caller gives every
+field of a call; nothing is filled in or signed here. web3 is imported in a thread, with the
+first request.
 """
 
 from __future__ import annotations

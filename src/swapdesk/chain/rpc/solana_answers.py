@@ -254,8 +254,8 @@ def _moves(meta: dict[str, Any], keys: Sequence[str]) -> Moves:
 def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
     """Units by (account, owner, mint)."""
     found = {}
-    for entry in _array(value if value is not None else []):
-        entry = _object(entry)
+    for item in _array(value if value is not None else []):
+        entry = _object(item)
         index = require_int(entry.get("accountIndex"))
         if index >= len(keys):
             raise SolanaUncertain("the node answered with balances of other accounts")
