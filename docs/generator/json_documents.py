@@ -13,10 +13,10 @@ from swapdesk.flows.batch.results import ENDS, HEADS
 PRINTED: dict[str, str] = {
     "cli/quote_report.py:report_quotes": "quote",
     "cli/creation.py:_print": "swap, send",
-    "cli/create_dry_run.py:print_dry_run": "swap --dry-run, send --dry-run",
+    "cli/creation.py:print_dry_run": "swap --dry-run, send --dry-run",
     "cli/dex_creation.py:_tell": "swap --type dex",
-    "cli/dex_dry_run.py:run": "swap --type dex --dry-run, sign --dry-run",
-    "cli/withheld_order.py:print_withheld": "swap, send: an order that must not be paid yet",
+    "cli/dex_creation.py:run": "swap --type dex --dry-run, sign --dry-run",
+    "cli/creation.py:print_withheld": "swap, send: an order that must not be paid yet",
     "cli/funding.py:_tell": "fund",
     "cli/batch_plan.py:write_template": "batch template",
     "cli/batch_plan.py:tell_plan": "batch plan",
@@ -37,7 +37,7 @@ PRINTED: dict[str, str] = {
     "cli/wallet_chains.py:show_allowances": "wallet allowances",
     "cli/wallet_chains.py:_told": "wallet revoke",
     "cli/wallet_transactions.py:list_transactions": "wallet transactions",
-    "cli/wallet_replacing.py:replace_transaction": "wallet cancel, wallet bump",
+    "cli/wallet_transactions.py:replace_transaction": "wallet cancel, wallet bump",
     "cli/wallet_withdrawing.py:_told": "wallet withdraw",
     "cli/config_command.py:show": "config show",
 }

@@ -238,7 +238,7 @@ def _create(
     from swapdesk.cli.session import run_session
 
     if request.on_chain and request.dry_run:
-        from swapdesk.cli.dex_dry_run import DexDryRun
+        from swapdesk.cli.dex_creation import DexDryRun
 
         return run_session(call, lambda session: DexDryRun(session, request).run())
     if request.on_chain:
@@ -330,7 +330,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         on_chain=True,
         dry_run=True,
     )
-    from swapdesk.cli.dex_dry_run import DexDryRun
+    from swapdesk.cli.dex_creation import DexDryRun
     from swapdesk.cli.session import run_session
 
     return run_session(call, lambda session: DexDryRun(session, request).run())

@@ -1,40 +1,43 @@
-"""Creating an order from a command line: the checks of the desk, one POST, one document."""
+"""Creating an order from a command line: the checks of the desk, one POST, one document.
+
+``Creation`` freezes the intent, shows it as lines to read, asks, posts it once and prints the
+order. With ``--dry-run`` it prints what would be posted. An order without an address to pay at
+is printed by its id, and the command ends in an error that says whether that can change.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
-from swapdesk.cli.create_dry_run import print_dry_run
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
-from swapdesk.cli.order_document import (
-    deposit_facts,
-    deposit_json,
-    order_json,
-)
-from swapdesk.cli.output import Form
+from swapdesk.cli.order_document import deposit_facts, deposit_json, order_json, tracked_json
+from swapdesk.cli.output import Form, Output
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
-from swapdesk.cli.review import review_lines
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token, require_usable
-from swapdesk.cli.withheld_order import print_withheld, withheld_error
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
+from swapdesk.flows.creation.exchange import create_body
+from swapdesk.flows.creation.minimum_received import guaranteed_by
 from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.deposit_release import DepositRelease
-from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.order_merge import display_of
-from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
+from swapdesk.flows.orders.order_status import order_status, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.payees.recipients import challenge_for
+from swapdesk.flows.payees.recipients import challenge_for, without
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 
@@ -281,3 +284,114 @@ def _lost_from_journal(created: Created) -> CommandError:
         f"Order {name} was created but the journal does not hold it: {created.withheld}",
         next=f"you: write down {name} and do not pay it from here",
     )
+
+
+UNTOUCHED = "in your wallet; nothing was journaled, created or sent"
+
+
+def print_dry_run(
+    output: Output, intent: Intent, review: Sequence[str], checks: Iterable[CheckLine]
+) -> None:
+    """The body of the create and what the checks say. The service was asked for quotes alone."""
+    if output.json:
+        output.document(
+            {
+                "dryRun": True,
+                "quoteId": intent.quote_id,
+                "provider": intent.provider,
+                "body": create_body(intent),
+                "checks": [line.text for line in checks],
+                "money": UNTOUCHED,
+                "next": "you: leave out --dry-run to create the order",
+            }
+        )
+        return
+    output.say(*review)
+    output.talk(f"The money is {UNTOUCHED}.")
+
+
+def print_withheld(output: Output, tracked: TrackedOrder, now: datetime) -> None:
+    """The order without where to pay: its id must not be lost."""
+    if output.json:
+        output.document(tracked_json(tracked, now))
+    else:
+        output.say(f"Order {tracked.service_id}")
+
+
+def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
+    """Exit 9. One that the service has only to repeat differs in nothing, and can be paid then.
+    Exit 8 for one that is ``missing``: whether there is an order is not known."""
+    if missing:
+        return CommandError(
+            Exit.UNKNOWN,
+            "ORDER_NOT_KNOWN",
+            f"The service answered with order {tracked.service_id}. {reason}",
+            money="in your wallet; nothing was paid",
+            next=f"the desk: it asks again; swapdesk orders show {tracked.service_id} asks now",
+        )
+    if tracked.being_confirmed:
+        code, (actor, due) = "NOT_REPEATED", withheld_next(tracked)
+        next = f"{actor}: {due}; swapdesk orders show {tracked.service_id} asks again"
+    else:
+        code, next = "ORDER_DIFFERS", "you: do not pay this order; ask for new quotes"
+    message = f"Order {tracked.service_id}: {reason}"
+    return CommandError(
+        Exit.OWN_REFUSAL, code, message, money="in your wallet; nothing was paid", next=next
+    )
+
+
+_MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
+
+
+def review_lines(
+    intent: Intent,
+    checks: Iterable[CheckLine],
+    *,
+    live: bool,
+    profile: str,
+    now: datetime,
+    hidden: frozenset[int] = frozenset(),
+) -> list[str]:
+    """Everything that will be posted and what was compared, the address whole, in groups;
+    ``hidden`` places of it are asked for and drawn as dots."""
+    seconds = (intent.valid_until - now).total_seconds()
+    rows = [
+        ("Profile", f"LIVE {profile}: this is real money" if live else "SANDBOX"),
+        ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
+        ("You get", _gets(intent)),
+        ("At least", _least(intent)),
+        ("Rate", "fixed" if intent.fixed else "floating"),
+        ("Markup", f"{exact_amount(intent.markup)}%, in price" if intent.markup else ""),
+        ("Route", f"{intent.route} {intent.provider_name or ''}".strip()),
+        ("ETA", expected_minutes(intent.minutes)),
+        ("Recipient", grouped_address(without(intent.recipient, hidden))),
+        ("", intent.recipient_label or ""),
+        ("Memo", intent.memo or ("none, waived" if intent.memo_waived else "")),
+        ("Refund", grouped_address(intent.refund_address) if intent.refund_address else ""),
+        ("Refund memo", intent.refund_memo or ""),
+        ("Middle", grouped_address(intent.intermediate_refund or "")),
+        ("Quote", f"{intent.quote_id}, valid {countdown(seconds)}"),
+    ]
+    lines = [f"{label:<12}{value}" for label, value in rows if value]
+    return lines + [f"{_MARKS[check.level]}{check.text}" for check in checks]
+
+
+def _gets(intent: Intent) -> str:
+    about = "" if intent.fixed else "≈ "
+    return about + _side(exact_amount(intent.net_amount_out), intent.token_out)
+
+
+def _least(intent: Intent) -> str:
+    """The least that can arrive, and who stands for it."""
+    promise = guaranteed_by(intent)
+    if promise.least is None:
+        return "not promised: the rate floats until the deposit is exchanged"
+    amount = f"{exact_amount(promise.least)} {intent.token_out.symbol}"
+    if intent.dex is not None:
+        return f"{amount}, or nothing is swapped (slippage {intent.dex.slippage:f}%)"
+    return f"{amount}, by the fixed rate of the service"
+
+
+def _side(amount: str, token: TokenFacts) -> str:
+    contract = f", contract {token.contract}" if token.contract else ""
+    return f"{amount} {token.symbol} on {token.chain_name}{contract}"

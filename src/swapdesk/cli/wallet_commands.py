@@ -244,8 +244,8 @@ def cancel(call: CliContext, hash_: str, yes: bool, descriptor: int | None) -> i
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-    from swapdesk.cli.wallet_replacing import replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.cli.wallet_transactions import replace_transaction
     from swapdesk.flows.wallet.replacement import cancelling
 
     return run_on_chains(
@@ -277,8 +277,8 @@ def bump(call: CliContext, hash_: str, gas: int | None, yes: bool, descriptor: i
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-    from swapdesk.cli.wallet_replacing import replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.cli.wallet_transactions import replace_transaction
     from swapdesk.flows.wallet.replacement import GAS_UNITS, bumping
 
     units = GAS_UNITS if gas is None else gas
