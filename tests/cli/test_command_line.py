@@ -83,7 +83,9 @@ def test_the_command_starts_its_python_from_any_folder(tmp_path: Path, beside: b
 
 
 def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
-    help_text = here("-h").stdout
+    told = here("-h")
+    assert told.code == 0, told
+    help_text = told.stdout
     for name in COMMANDS:
         assert f"\n  {name} " in help_text
     words = " ".join(help_text.split())
