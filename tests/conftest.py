@@ -58,10 +58,16 @@ def _is_worker(config: pytest.Config) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--full"):
         return
-    skip = pytest.mark.skip(reason="a full-size run; choose it with --full")
-    for item in items:
-        if "long" in item.keywords:
-            item.add_marker(skip)
+    # Left out and not skipped: a test that is skipped is still set up and reported.
+    long = [item for item in items if "long" in item.keywords]
+    items[:] = [item for item in items if "long" not in item.keywords]
+    config.hook.pytest_deselected(items=long)
+
+
+def pytest_collection_finish() -> None:
+    """What stands once all tests are known stays to the end: no collection walks it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
