@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import reprlib
 import sys
+from asyncio import base_futures
 from typing import Any
 
 import pytest
@@ -29,6 +31,17 @@ forked_processes.install()
 # Half a million objects live as long as the run, and every full collection walks them: it comes
 # after some tests and not in each. A desk under test keeps to its own rounds meanwhile.
 gc.set_threshold(5_000, 10, 100)
+
+
+class _ShortRepr(reprlib.Repr):
+    def repr_instance(self, x: object, level: int) -> str:
+        return object.__repr__(x)
+
+
+# The runner of every coroutine writes out what the last one returned, and forgets it. What a
+# fixture returns is a whole service.
+futures: Any = base_futures
+futures.reprlib = _ShortRepr()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from swapdesk.flows.journal.journal_schema import SCHEMA_VERSION, STEPS
@@ -128,7 +130,8 @@ def _shape(db: sqlite3.Connection) -> dict[str, str]:
     return dict(rows)
 
 
-def _shape_of(version: int) -> dict[str, str]:
+@cache
+def _shape_of(version: int) -> Mapping[str, str]:
     """The same of a new file of a version."""
     with closing(sqlite3.connect(":memory:")) as db:
         for step in STEPS[:version]:
