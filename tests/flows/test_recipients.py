@@ -71,13 +71,13 @@ def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("other", KINDS)
-def test_an_address_of_another_kind_is_refused(kind: str, other: str, book: AddressBook) -> None:
-    found = check(address(other, "x"), token(kind), book=book)
-    assert found.ok is (kind == other)
-    assert (found.problem is None) is (kind == other)
-    if kind != other:
-        assert found.address == ""
+def test_an_address_of_another_kind_is_refused(kind: str, book: AddressBook) -> None:
+    for other in KINDS:
+        found = check(address(other, "x"), token(kind), book=book)
+        assert found.ok is (kind == other), other
+        assert (found.problem is None) is (kind == other), other
+        if kind != other:
+            assert found.address == "", other
 
 
 def test_the_words_of_the_screen(book: AddressBook) -> None:

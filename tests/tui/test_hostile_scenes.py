@@ -6,6 +6,7 @@ A sample runs always; ``--full`` runs all texts through all scenes.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -17,7 +18,7 @@ from swapdesk.settings import load_settings
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.wire.encoding.text import safe_text
-from tui.desk_run import DeskRun, Market
+from tui.desk_run import DeskRun, Market, open_market
 from tui.hostile_service import MARK, HostileTexts, text_fields, unsafe_characters
 from tui.picture import faults_of, take
 from tui.scenes import Scene, all_scenes
@@ -94,9 +95,8 @@ async def test_a_sample_in_every_scene(market: Market, at: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("start", range(len(TEXTS) // IN_A_RUN + 1))
-@pytest.mark.parametrize("at", range(len(SCENES)), ids=lambda at: SCENES[at].name)
-async def test_every_text_in_every_scene(market: Market, at: int, start: int) -> None:
-    texts = TEXTS[start * IN_A_RUN : (start + 1) * IN_A_RUN]
-    if texts:
-        await run_of(market, SCENES[at], texts)
+@pytest.mark.parametrize("one", SCENES, ids=lambda one: one.name)
+async def test_every_text_in_every_scene(tmp_path: Path, one: Scene) -> None:
+    for start in range(0, len(TEXTS), IN_A_RUN):
+        async with open_market(tmp_path / str(start)) as market:
+            await run_of(market, one, TEXTS[start : start + IN_A_RUN])

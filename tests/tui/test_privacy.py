@@ -40,18 +40,18 @@ def known(word: str) -> bool:
     return word.upper() in SYMBOLS
 
 
-@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
-def test_no_screen_keeps_a_digit_of_an_amount(path: Path) -> None:
-    rows = path.read_text(encoding="utf-8").splitlines()
-    width = max(map(cell_len, rows))
-    for row in rows:
-        free = width - cell_len(row)
-        hidden = masked_text(row, known, free)
-        assert cell_len(row) <= cell_len(hidden) <= width, row
-        # A field of a pass phrase has its own dots.
-        assert "•" in row or not MASK_OF_OTHER_WIDTH.search(hidden), hidden
-        for amount in AMOUNTS:
-            assert not amount.search(hidden), (amount.pattern, row, hidden)
+def test_no_screen_keeps_a_digit_of_an_amount() -> None:
+    for path in GOLDENS:
+        rows = path.read_text(encoding="utf-8").splitlines()
+        width = max(map(cell_len, rows))
+        for row in rows:
+            free = width - cell_len(row)
+            hidden = masked_text(row, known, free)
+            assert cell_len(row) <= cell_len(hidden) <= width, (path.stem, row)
+            # A field of a pass phrase has its own dots.
+            assert "•" in row or not MASK_OF_OTHER_WIDTH.search(hidden), (path.stem, hidden)
+            for amount in AMOUNTS:
+                assert not amount.search(hidden), (path.stem, amount.pattern, row, hidden)
 
 
 def test_there_are_amounts_to_hide() -> None:
