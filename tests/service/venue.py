@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import sqlite3
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_DOWN, Decimal
+from decimal import Decimal
 from pathlib import Path
 
 from swapdesk.chain.addresses.kinds import derive_address
@@ -31,6 +31,7 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
+from swapdesk.wire.encoding.numbers import quantize
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -117,8 +118,7 @@ class PlainVenue:
         if not self.supports(token_in, token_out) or token_in.price is None:
             return None
         low, high = (
-            (usd / token_in.price).quantize(Decimal(1).scaleb(-token_in.decimals))
-            for usd in self._bounds_usd
+            quantize(usd / token_in.price, token_in.decimals, up=False) for usd in self._bounds_usd
         )
         return VenueLimits(low, high)
 
@@ -133,9 +133,8 @@ class PlainVenue:
         if not limits.minimum <= amount <= limits.maximum:
             return Unavailable("amount out of bounds", limits)
         kept = (1 - self._spread) * (1 - terms.markup / 100)
-        amount_out = (amount * token_in.price / token_out.price * kept).quantize(
-            Decimal(1).scaleb(-token_out.decimals), ROUND_DOWN
-        )
+        given = amount * token_in.price / token_out.price * kept
+        amount_out = quantize(given, token_out.decimals, up=False)
         return VenueQuote(amount, amount_out, self._minutes, limits)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
