@@ -10,7 +10,7 @@ from typing import Any
 
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
-from swapdesk.service.store.writer import StoreFile, Writer
+from swapdesk.service.store.database import StoreFile, Writer
 
 _THREADS: frozenset[CodeType] = frozenset(
     {asyncio.to_thread.__code__, StoreFile.read.__code__, Writer.submit.__code__}

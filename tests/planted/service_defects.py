@@ -8,7 +8,7 @@ SERVING = (
     Defect(
         "answer-before-the-commit",
         "An order that was confirmed to the partner is gone after a crash or on a full disk.",
-        "swapdesk/service/store/writer.py",
+        "swapdesk/service/store/database.py",
         '            connection.execute("COMMIT")\n',
         '            self._resolve(batch)\n            connection.execute("COMMIT")\n',
         ("tests/service/test_store_writer.py::test_an_answer_follows_the_commit",),
@@ -64,7 +64,7 @@ SERVING = (
     Defect(
         "expired-floating-quote-used",
         "The service opens an exchange on a quote that ended, at another rate.",
-        "swapdesk/service/orders/quote_use.py",
+        "swapdesk/service/orders/draft.py",
         "    if quote.expires <= now:\n",
         "    if quote.expires <= now and quote.fixed:\n",
         ("tests/service/test_creation.py::test_quotes_that_cannot_be_used_are_refused_alike",),

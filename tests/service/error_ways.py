@@ -27,13 +27,13 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.orders.draft import draft
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.service.store.records import (
     BundleState,
     StoredBatch,
     StoredBundle,
     StoredGroup,
     StoredQuote,
+    StoreUnavailable,
 )
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode

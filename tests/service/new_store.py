@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from swapdesk.service.store.schema import configure, prepare
+from swapdesk.service.store.database import configure, prepare
 from swapdesk.service.store.sqlite import SqliteStore
 
 Kind = TypeVar("Kind", bound=SqliteStore)

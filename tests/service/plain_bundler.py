@@ -21,7 +21,7 @@ from swapdesk.chain.user_operation.operation import (
 )
 from swapdesk.chain.user_operation.rpc_form import operation_json
 from swapdesk.chain.user_operation.smart_account import InnerCall, account_address, encode_batch
-from swapdesk.service.bundling.bundler import (
+from swapdesk.service.bundling import (
     Build,
     BuiltOperation,
     BundleRefused,

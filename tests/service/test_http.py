@@ -21,7 +21,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.protocol import StoreUnavailable
+from swapdesk.service.store.records import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import OPERATIONS

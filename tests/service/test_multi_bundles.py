@@ -27,9 +27,9 @@ from swapdesk.chain.user_operation.rpc_form import read_operation
 from swapdesk.chain.user_operation.smart_account import account_address, decode_batch
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble
-from swapdesk.service.bundling.bundler import BundleRefused
+from swapdesk.service.bundling import BundleRefused
 from swapdesk.service.dex.onchain import Onchain
-from swapdesk.service.multi.bundle_watch import BundleWatch, Intervention, nobody_intervenes
+from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore

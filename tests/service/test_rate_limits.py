@@ -14,7 +14,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.rate_limits import RequestCounter
-from swapdesk.service.store.protocol import StoreUnavailable
+from swapdesk.service.store.records import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
 
 

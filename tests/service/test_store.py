@@ -18,10 +18,17 @@ from hypothesis import strategies as st
 
 from patience import PATIENCE
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, START
-from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, StoreUnavailable
-from swapdesk.service.store.records import OrderFilter, RouteChoice, StoredOrder, StoredQuote
+from swapdesk.service.store.database import VERSION, SchemaError
+from swapdesk.service.store.records import (
+    OrderFilter,
+    QuoteConsumed,
+    QuoteGone,
+    RouteChoice,
+    StoredOrder,
+    StoredQuote,
+    StoreUnavailable,
+)
 from swapdesk.service.store.rows import amount_key, micros, moment_of
-from swapdesk.service.store.schema import VERSION, SchemaError
 from swapdesk.service.store.sqlite import SqliteStore
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from patience import PATIENCE
-from swapdesk.service.store.protocol import StoreUnavailable
-from swapdesk.service.store.writer import Writer
+from swapdesk.service.store.database import Writer
+from swapdesk.service.store.records import StoreUnavailable
 
 
 class HeldCommit(sqlite3.Connection):

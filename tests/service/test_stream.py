@@ -22,8 +22,8 @@ from service.test_orders_api import created
 from service.venue import PlainVenue
 from service.world import AS_FIRST, AS_READER, AS_SECOND, AS_SUSPENDED, BY_PARTNER_ID
 from swapdesk.clock import ManualClock
+from swapdesk.service import events as rules
 from swapdesk.service.app import build_service
-from swapdesk.service.events import connection as rules
 from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.events import MAX_WATCHED
 from swapdesk.wire.orders import LegStatus

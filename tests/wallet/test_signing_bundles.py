@@ -26,7 +26,7 @@ from swapdesk.chain.user_operation.smart_account import (
     encode_batch,
 )
 from swapdesk.sandbox.tampering import TamperedPart, tampered_operations
-from swapdesk.service.bundling.bundler import BuiltOperation, OperationPayment
+from swapdesk.service.bundling import BuiltOperation, OperationPayment
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import OperationPayload, TransactionPayload

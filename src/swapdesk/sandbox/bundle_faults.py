@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from swapdesk.sandbox.faults import ActiveFaults, FaultKind
-from swapdesk.service.multi.bundle_watch import Intervention
+from swapdesk.service.multi.bundles import Intervention
 
 
 @dataclass(frozen=True, eq=False)

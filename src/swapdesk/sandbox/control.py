@@ -27,7 +27,7 @@ from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.venue_faults import VenueFault, VenueFaults
 from swapdesk.service.orders.presentation import delete_order
-from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import Store
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.model import RequestModel

@@ -13,8 +13,7 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
-from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.records import Store, StoredOrder
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 
 

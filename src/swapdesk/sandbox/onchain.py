@@ -32,18 +32,18 @@ from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.sandbox.token_rows import quoted_by_maker
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
 from swapdesk.sandbox.world import object_id, rows_by_id
-from swapdesk.service.bundling.node_bundler import NodeBundler
+from swapdesk.service.bundling import NodeBundler
+from swapdesk.service.dex.desk import EvmSightings, Sightings, SolanaSightings
 from swapdesk.service.dex.onchain import Onchain
-from swapdesk.service.dex.transaction_check import EvmSightings, Sightings, SolanaSightings
 from swapdesk.service.multi.funding import BlockhashNode
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken
 from swapdesk.service.venues.onchain.basalt import Basalt
+from swapdesk.service.venues.onchain.documents import Permits
 from swapdesk.service.venues.onchain.fathom import Fathom
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.isthmus import Isthmus
 from swapdesk.service.venues.onchain.meridian import Meridian
-from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import Pools
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader, PoolPlace
 from swapdesk.wire.chains import Chain

@@ -20,13 +20,10 @@ from swapdesk.service.access import Directory, Partner
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.onchain import Onchain
-from swapdesk.service.events.hub import Hub
-from swapdesk.service.events.websocket import stream_endpoint
-from swapdesk.service.multi.bundle_watch import BundleWatch, Intervene, nobody_intervenes
-from swapdesk.service.multi.bundles import Bundles
+from swapdesk.service.events import Hub, stream_endpoint
+from swapdesk.service.multi.bundles import Bundles, BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import FundingDesk
-from swapdesk.service.multi.groups import GroupDesk
-from swapdesk.service.multi.payable import PayableOrders
+from swapdesk.service.multi.groups import GroupDesk, PayableOrders
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
@@ -35,7 +32,7 @@ from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
-from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain

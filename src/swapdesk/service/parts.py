@@ -13,8 +13,8 @@ from swapdesk.clock import Clock
 from swapdesk.service.access import Directory
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
-from swapdesk.service.events.hub import Hub
-from swapdesk.service.multi.bundle_watch import BundleWatch
+from swapdesk.service.events import Hub
+from swapdesk.service.multi.bundles import BundleWatch
 from swapdesk.service.multi.funding import FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.creation import OrderDesk
@@ -23,7 +23,7 @@ from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
-from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import Store
 from swapdesk.service.venues.registry import Venues
 
 

@@ -19,8 +19,7 @@ from datetime import datetime, timedelta
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.store.protocol import Store, StoreUnavailable
-from swapdesk.service.store.records import Usage
+from swapdesk.service.store.records import Store, StoreUnavailable, Usage
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import RateClass

@@ -18,8 +18,7 @@ from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.service.bundling.bundler import Build, Landed, OperationPayment
-from swapdesk.service.bundling.node_bundler import NodeBundler
+from swapdesk.service.bundling import Build, Landed, NodeBundler, OperationPayment
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 from wallet.chains import Chains, served
 from wallet.signing import CHAIN, CHAIN_ID, USDC

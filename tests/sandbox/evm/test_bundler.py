@@ -31,7 +31,7 @@ from swapdesk.chain.user_operation.rpc_form import operation_json, read_operatio
 from swapdesk.chain.user_operation.smart_account import InnerCall, encode_batch
 from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.rows import OperationNonceTaken, OperationRows, State
-from swapdesk.service.bundling.bundler import BundleRefused, OperationPayment
+from swapdesk.service.bundling import BundleRefused, OperationPayment
 from wallet.signing import CHAIN_ID
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.user_operation.operation import nonce_key
 from swapdesk.chain.user_operation.smart_account import MOST_CALLS, encode_batch
-from swapdesk.service.bundling.bundler import OperationPayment, parts_of
+from swapdesk.service.bundling import OperationPayment, parts_of
 
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 TOKENS = (

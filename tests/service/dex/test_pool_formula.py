@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from swapdesk.chain.rpc.evm_answers import Fees
 from swapdesk.sandbox.evm_world.sync_plan import amount_out
-from swapdesk.service.venues.onchain.formula import Hop, less, pays_along, price_impact
 from swapdesk.service.venues.onchain.pool_venue import Paths
-from swapdesk.service.venues.onchain.reader import ChainView, PoolPlace
+from swapdesk.service.venues.onchain.reader import (
+    ChainView,
+    Hop,
+    PoolPlace,
+    less,
+    pays_along,
+    price_impact,
+)
 
 UNITS = st.integers(1, 10**30)
 FEES = st.integers(0, 1_000)

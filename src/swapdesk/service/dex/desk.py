@@ -1,30 +1,46 @@
 """The DEX half of the order desk: permissions, signature chains, creates, confirmations.
 
-Everything a venue says no to is refused before the quote is consumed. Which transaction counts
-for an order is decided in ``confirmations``.
+Everything a venue says no to is refused before the quote is consumed. A transaction counts for an
+order only if the chain knows it and it is the order's to the last byte: from its owner, with its
+call or its message (contract 10.12). The partner tells of it, or it is found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.rpc.evm_answers import Transaction
+from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.dex.confirmations import Confirmations
-from swapdesk.service.dex.dex_mapping import Detail, deal_of_quote, detail_of, execution_of
-from swapdesk.service.dex.transaction_check import Sightings, asked
-from swapdesk.service.errors import invalid
-from swapdesk.service.orders.quote_use import unusable, usable
-from swapdesk.service.orders.recipients import is_address
-from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.dex.dex_mapping import (
+    BY_VENUE,
+    CONFIRMED,
+    CONFIRMED_HASH,
+    OWNER,
+    SOUGHT,
+    SOURCE_CHAIN,
+    Detail,
+    deal_of_quote,
+    detail_of,
+    execution_of,
+    metadata_of,
+)
+from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.orders.draft import is_address, unusable, usable
+from swapdesk.service.orders.presentation import visible
+from swapdesk.service.store.records import Store, StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import Transient
 from swapdesk.service.venues.onchain.adapter import (
     CHAIN_ERRORS,
     Deal,
+    DexRefused,
     DexVenue,
     Progress,
 )
@@ -37,8 +53,287 @@ from swapdesk.wire.dex import (
     ConfirmTransactionRequest,
     SignatureRequirement,
 )
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.service.venues.onchain.reader import OnchainReader
+
+
+_TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
+_EVM_HASH = re.compile(r"0x[0-9a-f]{64}")
+_SOLANA_SIGNATURE = re.compile(r"[1-9A-HJ-NP-Za-km-z]{64,88}")
+
+
+class Foreign(Exception):
+    """The chain may know it, but it is not the order's transaction."""
+
+
+class Sightings(Protocol):
+    """One chain, as orders on it are confirmed."""
+
+    def spelled(self, text: str) -> str | None:
+        """A transaction's hash in its one spelling; None for what is none of this chain."""
+        ...
+
+    async def knows(self, order: StoredOrder, sent: str) -> bool:
+        """Whether the chain knows it yet. Raises Foreign, and one of CHAIN_ERRORS."""
+        ...
+
+    async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
+        """Transactions that may be the order's, oldest first, of a client that told nobody: empty
+        where the chain has no list to look in. Raises one of CHAIN_ERRORS."""
+        ...
+
+    async def warm(self) -> None:
+        """Ask the chain once. Raises one of CHAIN_ERRORS."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class EvmSightings:
+    """By what the node tells of the transaction."""
+
+    def __init__(self, reader: OnchainReader) -> None:
+        self._reader = reader
+
+    def spelled(self, text: str) -> str | None:
+        return text.lower() if _EVM_HASH.fullmatch(text.lower()) else None
+
+    async def knows(self, order: StoredOrder, sent: str) -> bool:
+        transaction = await self._reader.client.transaction(sent)
+        if transaction is None:
+            return False
+        if not _is_of(transaction, order):
+            raise Foreign
+        return True
+
+    async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
+        """By the events of the token that left the owner, or that reached the receiver."""
+        topics: list[str | None]
+        if sold.address is not None:
+            token, topics = sold.address, [_TRANSFER, _topic(str(order.detail[OWNER]))]
+        elif bought.address is not None:
+            token, topics = bought.address, [_TRANSFER, None, _topic(order.receiver_address)]
+        else:
+            return []
+        logs = await self._reader.client.logs(token, topics)
+        return list(dict.fromkeys(one.transaction for one in logs if one.transaction is not None))
+
+    async def warm(self) -> None:
+        await self._reader.view()
+
+    async def close(self) -> None:
+        await self._reader.close()
+
+
+class SolanaSightings:
+    """By the name of the transaction itself: its payer's signature over the order's message."""
+
+    def __init__(self, client: SolanaClient) -> None:
+        self._client = client
+
+    def spelled(self, text: str) -> str | None:
+        return text if _SOLANA_SIGNATURE.fullmatch(text) else None
+
+    async def knows(self, order: StoredOrder, sent: str) -> bool:
+        from swapdesk.service.venues.onchain.atoll import signed_by_payer
+
+        if not signed_by_payer(bytes.fromhex(str(metadata_of(order)["data"])), sent):
+            raise Foreign
+        return await self._client.status(sent) is not None
+
+    async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
+        """By the payer, whose signature names the transaction: the order's is told apart by it."""
+        from swapdesk.service.venues.onchain.atoll import signed_by_payer
+
+        message = bytes.fromhex(str(metadata_of(order)["data"]))
+        found = await self._client.signatures(str(order.detail[OWNER]))
+        return [one for one in reversed(found) if signed_by_payer(message, one)]
+
+    async def warm(self) -> None:
+        await self._client.block_height()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _topic(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")
+
+
+def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
+    """Whether it is the order's transaction to the last byte."""
+    metadata = metadata_of(order)
+    return (
+        transaction.to == metadata["to"]
+        and transaction.sender == order.detail[OWNER]
+        and transaction.data == bytes.fromhex(str(metadata["data"])[2:])
+        and transaction.value == int(str(metadata["value"]))
+    )
+
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+async def asked(answer: Awaitable[T]) -> T:
+    """The answer. Raises ServiceError: VALIDATION_ERROR or INVALID_SWAP where it is a refusal,
+    SERVICE_UNAVAILABLE where there is none."""
+    try:
+        return await answer
+    except DexRefused as refused:
+        if refused.field is not None:
+            raise invalid(refused.field, refused.reason) from refused
+        reason = refused.reason[0].upper() + refused.reason[1:]
+        raise ServiceError(ErrorCode.INVALID_SWAP, f"{reason}.") from refused
+    except CHAIN_ERRORS as error:
+        log.warning("a chain does not answer: %s", error)
+        raise ServiceError(
+            ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer at present. Try again."
+        ) from error
+
+
+_TRIES = 5
+
+
+class Confirmations:
+    """``sightings`` are the chains by short name."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: ServiceCatalog,
+        sightings: Mapping[str, Sightings],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._sightings = sightings
+        self._clock = clock
+
+    async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
+        """Take note that the order's transaction was sent, or that its venue may settle it.
+
+        False: the chain does not know the transaction (yet). Raises NOT_FOUND, BAD_REQUEST
+        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction
+        that is not the order's, INVALID_SWAP for an order that has ended.
+        """
+        for _ in range(_TRIES):
+            order = await self._found(caller, request.id)
+            if order.detail.get(BY_VENUE) is True:
+                noted = _confirmed_without_hash(order, request)
+            else:
+                noted = await self._confirmed_by_hash(order, request)
+            if isinstance(noted, bool):
+                return noted
+            now = self._clock.now()
+            changed = replace(order, detail=order.detail | noted, modified=now, due_at=now)
+            if await self._store.advance_order(changed, expected_version=order.version):
+                return True
+        raise ServiceError(
+            ErrorCode.SERVICE_UNAVAILABLE, "The order changes at this moment. Try again."
+        )
+
+    async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
+        order = await self._store.get_order(caller.partner.partner_id, service_id)
+        if order is None or not visible(order.created, self._clock.now()):
+            raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
+        if order.route != "dex":
+            raise invalid("id", "is no DEX order: its deposit is seen without this", service_id)
+        return order
+
+    async def _confirmed_by_hash(
+        self, order: StoredOrder, request: ConfirmTransactionRequest
+    ) -> Detail | bool:
+        """What to note; True when it is noted already, False when the chain knows nothing."""
+        if request.tx_hash is None:
+            raise ServiceError(
+                ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
+            )
+        chain = str(order.detail[SOURCE_CHAIN])
+        sightings = self._sightings[chain]
+        sent = sightings.spelled(request.tx_hash)
+        if sent is None:
+            raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
+        known = order.detail.get(CONFIRMED_HASH)
+        if known is not None:
+            return _same(known == sent)
+        _require_open(order)
+        try:
+            if not await asked(sightings.knows(order, sent)):
+                return False
+        except Foreign:
+            reason = "is not the transaction of this order"
+            raise invalid("txHash", reason, request.tx_hash) from None
+        other = await self._store.order_of_transaction(chain, sent)
+        if other is not None and other != order.service_id:
+            raise invalid("txHash", "was confirmed for another order", request.tx_hash)
+        return {CONFIRMED: True, CONFIRMED_HASH: sent}
+
+    async def sought(self, order: StoredOrder) -> dict[str, str]:
+        """What is to be noted of a transaction that nobody told of: executed is executed.
+
+        It is looked for when the call cannot be executed any more, and once more before the
+        order expires."""
+        if CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
+            return {}
+        execution = execution_of(order, self._catalog, self._clock.now())
+        if order.status != OrderStatusCode.WAITING or execution.now < execution.deadline:
+            return {}
+        moment = "expiry" if execution.now >= order.expires else "deadline"
+        if order.detail.get(SOUGHT) == moment:
+            return {}
+        chain = str(order.detail[SOURCE_CHAIN])
+        sightings, deal = self._sightings[chain], execution.deal
+        for sent in await sightings.sought(order, deal.token_in, deal.token_out):
+            if await self._belongs(order, chain, sent):
+                return {CONFIRMED_HASH: sent}
+        return {SOUGHT: moment}
+
+    async def _belongs(self, order: StoredOrder, chain: str, sent: str) -> bool:
+        try:
+            known = await self._sightings[chain].knows(order, sent)
+        except Foreign:
+            return False
+        return known and await self._store.order_of_transaction(chain, sent) in (
+            None,
+            order.service_id,
+        )
+
+
+def _confirmed_without_hash(
+    order: StoredOrder, request: ConfirmTransactionRequest
+) -> Detail | bool:
+    if request.tx_hash is not None:
+        raise invalid("txHash", "belongs to no order that its venue settles", request.tx_hash)
+    if order.detail.get(CONFIRMED) is True:
+        return True
+    if order.status != OrderStatusCode.WAITING:
+        raise _ended()
+    return {CONFIRMED: True}
+
+
+def _same(is_known: bool) -> bool:
+    if not is_known:
+        raise ServiceError(
+            ErrorCode.ALREADY_SUBMITTED, "This order was confirmed with another transaction."
+        )
+    return True
+
+
+def _require_open(order: StoredOrder) -> None:
+    """One that expired unconfirmed may still have been paid in time: it gets its hash."""
+    if order.status not in (OrderStatusCode.WAITING, OrderStatusCode.EXPIRED):
+        raise _ended()
+
+
+def _ended() -> ServiceError:
+    return ServiceError(ErrorCode.INVALID_SWAP, "This order can no longer be confirmed.")
 
 
 class DexDesk:

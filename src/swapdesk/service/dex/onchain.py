@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock
-from swapdesk.service.bundling.bundler import Bundler
-from swapdesk.service.dex.transaction_check import Sightings
+from swapdesk.service.bundling import Bundler
+from swapdesk.service.dex.desk import Sightings
 from swapdesk.service.multi.funding import BlockhashNode
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 

@@ -1,36 +1,47 @@
 """The bundles of groups on EVM chains: built, signed by their owner, submitted exactly once.
 
-A bundle waits as ``pending`` for its signatures. Submitting is a compare-and-set of its state
-with the signatures beside it, before the bundler hears of it: whoever comes second is told so,
-and what a crash leaves is handed in again from the row. Handing in is harmless to repeat, since
-an operation is known by its hash and its nonce counts once (contract 17.2).
+A bundle waits as ``pending`` for its signatures (EIP-191 or EIP-712). Submitting is a
+compare-and-set of its state with the signatures beside it, before the bundler hears of it: whoever
+comes second is told so, and what a crash leaves is handed in again from the row. Handing in is
+harmless to repeat, since an operation is known by its hash and its nonce counts once (contract
+17.2).
+
+``BundleWatch`` hands in, looks for and settles. The outcome is what the EntryPoint's event says of
+the calls inside, never the transaction's own status. A bundle whose account is not funded yet is
+tried again until its orders expire.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from typing import Literal
 
-from swapdesk.chain.user_operation.rpc_form import operation_json
+from swapdesk.chain.user_operation.operation import EntryPointVersion, signed_digest
+from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.clock import Clock
-from swapdesk.service.bundling.bundler import (
+from swapdesk.service.bundling import (
     BuiltOperation,
     Bundler,
     BundleRefused,
     BundlerUnreachable,
+    Landed,
     OperationPayment,
 )
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.multi.bundle_watch import signed_by
-from swapdesk.service.multi.payable import PayableOrders, already_submitted
-from swapdesk.service.store.protocol import Store
+from swapdesk.service.multi.groups import PayableOrders, already_submitted
 from swapdesk.service.store.records import (
+    BundleState,
     BundleUnderWay,
+    Store,
     StoredBatch,
     StoredBundle,
     StoredGroup,
     StoredOrder,
+    StoreUnavailable,
 )
 from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.errors import ErrorCode
@@ -43,12 +54,193 @@ from swapdesk.wire.multi import (
 
 log = logging.getLogger(__name__)
 
+_LOOK_SECONDS = 0.3
+_EXECUTION = -32521
+_FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
+"""Codes by which a bundler rejects an operation itself; another one speaks of its own state."""
+_NO_GAS = "AA21"
+"""The account cannot pay for gas yet."""
+
+Intervention = Literal["fail", "withdraw", "hold"]
+Intervene = Callable[[str], Intervention | None]
+"""What the operator of the service does with the bundle of a group, by its id."""
+
+_INTERVENED = "The operator of the bundler gave this bundle up before it was sent."
+_EXPIRED = "The orders expired before the smart account could pay"
+
+
+def nobody_intervenes(_: str) -> Intervention | None:
+    return None
+
+
+class BundleWatch:
+    """One per process; ``run`` until cancelled, or ``step`` by hand."""
+
+    def __init__(
+        self, store: Store, bundler: Bundler | None, clock: Clock, intervene: Intervene
+    ) -> None:
+        self._store = store
+        self._bundler = bundler
+        self._clock = clock
+        self._intervene = intervene
+        self._submitted = asyncio.Event()
+
+    def wake(self) -> None:
+        """A bundle was submitted."""
+        self._submitted.set()
+
+    async def run(self) -> None:
+        """Work while bundles are under way; a store that does not answer is asked again."""
+        while True:
+            try:
+                left = await self.step()
+            except StoreUnavailable as unavailable:
+                log.error("bundles: the store does not answer: %s", unavailable)
+                left = 1
+            if left:
+                await self._clock.sleep(_LOOK_SECONDS)
+            else:
+                await self._submitted.wait()
+                self._submitted.clear()
+
+    async def step(self) -> int:
+        """Look at every bundle that is under way; how many are left."""
+        if self._bundler is None:
+            return 0
+        left = 0
+        for bundle in await self._store.bundles_under_way():
+            try:
+                settled = await self.follow(bundle)
+            except StoreUnavailable:
+                raise
+            except Exception:
+                # One bundle that cannot be worked on must not hold up the others.
+                log.exception("group %s: its bundle could not be worked on", bundle.multi_id)
+                settled = False
+            left += not settled
+        return left
+
+    async def follow(self, bundle: StoredBundle) -> bool:
+        """Whether the bundle has an outcome now."""
+        try:
+            landed = [await self._landed(bundle, batch) for batch in bundle.batches]
+            if not any(landed):
+                match self._intervene(bundle.multi_id):
+                    case "hold":
+                        return False
+                    case "fail":
+                        return await self._settle(bundle, "failed", _INTERVENED)
+                    case "withdraw":
+                        return await self._settle(bundle, "withdrawn", None)
+                    case None:
+                        pass
+            outcomes = [
+                one or await self._handed_in(bundle, batch)
+                for one, batch in zip(landed, bundle.batches, strict=True)
+            ]
+        except BundlerUnreachable as silence:
+            log.info("group %s: the bundler does not answer: %s", bundle.multi_id, silence)
+            return False
+        if any(one is None for one in outcomes):
+            return False
+        paid = [isinstance(one, Landed) and one.success for one in outcomes]
+        bundle = replace(
+            bundle,
+            batches=tuple(
+                replace(batch, paid=one) for batch, one in zip(bundle.batches, paid, strict=True)
+            ),
+        )
+        wrong = [reason for one in outcomes if (reason := _wrong(one)) is not None]
+        hashes = [one.transaction_hash for one in outcomes if isinstance(one, Landed)]
+        if wrong:
+            return await self._settle(bundle, "failed", wrong[0])
+        return await self._settle(bundle, "confirmed", None, hashes[-1])
+
+    async def _landed(self, bundle: StoredBundle, batch: StoredBatch) -> Landed | None:
+        if self._bundler is None:
+            raise BundlerUnreachable("none is configured")
+        return await self._bundler.landed(bundle.chain, batch.hash)
+
+    async def _handed_in(self, bundle: StoredBundle, batch: StoredBatch) -> Landed | str | None:
+        """Hand a batch in, again as well: as it landed, or why it never will, None while it may."""
+        if self._bundler is None:
+            raise BundlerUnreachable("none is configured")
+        operation = read_operation({**batch.operation, "signature": batch.signature})
+        try:
+            await self._bundler.submit(bundle.chain, operation)
+        except BundleRefused as refused:
+            # It may have landed between the two questions.
+            return await self._landed(bundle, batch) or self._given_up(bundle, refused)
+        return await self._landed(bundle, batch)
+
+    def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
+        """Why an operation that was refused will never be taken; None while it may be."""
+        if refused.code == _EXECUTION or _NO_GAS in refused.words:
+            if self._clock.now() >= bundle.expires:
+                return f"{_EXPIRED}: {refused.words}"
+            return None
+        if refused.code in _FOR_GOOD:
+            return f"The bundler refused the operation: {refused.words}"
+        log.warning("group %s: not handed in: %s", bundle.multi_id, refused.words)
+        return None
+
+    async def _settle(
+        self,
+        bundle: StoredBundle,
+        state: BundleState,
+        reason: str | None,
+        tx_hash: str | None = None,
+    ) -> bool:
+        settled = replace(
+            bundle,
+            state=state,
+            modified=self._clock.now(),
+            failure_reason=reason,
+            tx_hash=tx_hash,
+        )
+        await self._store.move_bundle(settled, expected="submitted")
+        return True
+
+
+def _wrong(outcome: Landed | str | None) -> str | None:
+    """What a batch failed for."""
+    if isinstance(outcome, Landed):
+        if outcome.success:
+            return None
+        return f"The calls inside reverted: {outcome.reason or 'no reason was given'}"
+    return outcome
+
+
+_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+
+
+def signed_by(owner: str, signature: str, operation_hash: str, version: str) -> bool:
+    """``owner`` with its checksum, both texts 0x-hex. Only the one form that contracts take."""
+    from eth_keys.datatypes import Signature
+    from eth_keys.exceptions import BadSignature
+    from eth_utils.exceptions import ValidationError
+
+    raw = bytes.fromhex(signature[2:])
+    if len(raw) != 65 or raw[64] not in (27, 28):
+        return False
+    if int.from_bytes(raw[32:64], "big") > _HALF_ORDER:
+        return False
+    digest = signed_digest(bytes.fromhex(operation_hash[2:]), EntryPointVersion(version))
+    try:
+        signer = Signature(raw[:64] + bytes([raw[64] - 27])).recover_public_key_from_msg_hash(
+            digest
+        )
+    except (BadSignature, ValidationError):
+        return False
+    return signer.to_checksum_address() == owner
+
+
 EVM = "evm"
 _TRIES = 5
 
 
 class Bundles:
-    """Builds bundles and takes their signatures; what follows is ``bundle_watch``'s."""
+    """Builds bundles and takes their signatures; what follows is :class:`BundleWatch`'s."""
 
     def __init__(
         self, store: Store, payable: PayableOrders, bundler: Bundler | None, clock: Clock

@@ -32,11 +32,9 @@ from swapdesk.chain.solana.transaction import pack, unsigned
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.multi.bundle_watch import BundleWatch
-from swapdesk.service.multi.bundles import Bundles
-from swapdesk.service.multi.groups import GroupDesk
-from swapdesk.service.multi.payable import PayableOrders
-from swapdesk.service.orders.recipients import is_address
+from swapdesk.service.multi.bundles import Bundles, BundleWatch
+from swapdesk.service.multi.groups import GroupDesk, PayableOrders
+from swapdesk.service.orders.draft import is_address
 from swapdesk.service.store.records import StoredGroup, StoredOrder
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (

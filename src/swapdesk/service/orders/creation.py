@@ -20,22 +20,21 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.dex_mapping import Detail
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.orders.draft import draft
-from swapdesk.service.orders.order_routes import Repricing, RouteFinder
-from swapdesk.service.orders.presentation import Presentation, list_orders, visible
-from swapdesk.service.orders.quote_use import (
+from swapdesk.service.orders.draft import (
     RATE_ENDED,
     Purpose,
+    check_destinations,
     check_refund,
     digest_of,
+    draft,
     unusable,
     usable,
 )
-from swapdesk.service.orders.recipients import check_destinations
+from swapdesk.service.orders.order_routes import Repricing, RouteFinder
+from swapdesk.service.orders.presentation import Presentation, list_orders, visible
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.private_bounds import PayoutRotation
-from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, Store
-from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.service.store.records import QuoteConsumed, QuoteGone, Store, StoredOrder, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.errors import ErrorCode

@@ -1,16 +1,146 @@
-"""The order a quote becomes, as it is first written down (contract 7.6)."""
+"""What a create request is checked for, and the order its quote becomes (contract 7.3 to 7.9).
+
+Whether the quote may still become an order, what the order has to bring for it, and its addresses
+and memos: the local decoder decides, narrowed by the chain's own pattern; a kind of chain without
+a decoder is left to the pattern alone (``addressValidation``, contract 5.1).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Literal
 
+from swapdesk.chain.addresses.checking import ServerPattern, check_recipient
+from swapdesk.chain.addresses.kinds import KINDS
+from swapdesk.chain.addresses.memos import check_memo, memo_label
+from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.store.records import StoredOrder, StoredQuote
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
+from swapdesk.wire.encoding.numbers import short
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
+from swapdesk.wire.tokens import Token
+
+
+def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
+    """Raise VALIDATION_ERROR naming the field that no payout or refund could reach.
+
+    A chain that needs a memo does not force one here: an own wallet may have none.
+    """
+    _check_address("addressTo", request.address_to, token_out)
+    if request.refund_address is not None:
+        _check_address("refundAddress", request.refund_address, token_in)
+    _check_memo("destinationTag", request.destination_tag, token_out)
+    _check_memo("refundExtraId", request.refund_extra_id, token_in)
+
+
+def is_address(text: str, token: Token) -> bool:
+    """Whether a wallet on the token's chain could have this address."""
+    return _problem(text, token) is None
+
+
+def _check_address(field: str, text: str, token: Token) -> None:
+    problem = _problem(text, token)
+    if problem is not None:
+        raise _refusal(field, problem, text)
+
+
+def _problem(text: str, token: Token) -> str | None:
+    chain = token.chain_data
+    if chain.kind not in KINDS:
+        if ServerPattern(chain.address_validation).matches(text) is False:
+            return f"Not an address of {chain.name}."
+        return None
+    verdict = check_recipient(
+        chain.kind,
+        text,
+        chain.address_validation,
+        chain_name=chain.name,
+        symbol=token.symbol,
+        contracts=() if token.address is None else (token.address,),
+    )
+    return None if verdict.ok else verdict.reason
+
+
+def _check_memo(field: str, text: str | None, token: Token) -> None:
+    if not text:
+        return
+    chain = token.chain_data
+    verdict = check_memo(chain.kind, text, False, chain_name=chain.name, symbol=token.symbol)
+    if not verdict.ok:
+        raise _refusal(field, verdict.reason or "Not a memo of this chain.", text)
+    if verdict.normalized != text:
+        # The words that waive a memo are a desk's; what stands here would be sent.
+        other = f"Write it as {verdict.normalized}." if verdict.normalized else "Leave it out."
+        raise _refusal(field, f"Not a {memo_label(chain.kind)} as it is sent. {other}", text)
+
+
+def _refusal(field: str, reason: str, text: str) -> ServiceError:
+    return invalid(field, reason, text)
+
+
+Purpose = Literal["exchange", "private_send"]
+
+RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
+"""Said by the quote's own end and by a venue that no longer keeps the rate."""
+
+
+def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
+    """The quote, when it can be executed now by this kind of create.
+
+    Raises INVALID_SWAP for one that is unknown, foreign, filtered, of the other kind of create
+    or a floating one that expired, FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
+    """
+    if quote is None or quote.purpose != purpose or quote.filtered:
+        raise unusable()
+    if quote.expires <= now:
+        if quote.fixed:
+            raise ServiceError(ErrorCode.FIXED_RATE_QUOTE_EXPIRED, RATE_ENDED)
+        raise unusable()
+    return quote
+
+
+def unusable() -> ServiceError:
+    return ServiceError(ErrorCode.INVALID_SWAP, "This quote cannot be used. Ask for a new one.")
+
+
+def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
+    """Raise VALIDATION_ERROR when money that has to come back would have no way back."""
+    if request.refund_address is None:
+        if quote.fixed:
+            raise invalid("refundAddress", "is required for a fixed rate")
+        if quote.requires_refund_address:
+            raise invalid("refundAddress", "is required by this route")
+        if request.refund_extra_id:
+            raise invalid("refundExtraId", "belongs to a refundAddress", request.refund_extra_id)
+    if request.intermediate_refund_address is not None and quote.route != "private":
+        raise invalid(
+            "intermediateRefundAddress",
+            "only a private route has an intermediary",
+            request.intermediate_refund_address,
+        )
+
+
+def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
+    """The same for two requests that ask for the same order.
+
+    The digits of a number and the order of filters are a matter of who wrote the JSON.
+    """
+    body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
+    for name, value in body.items():
+        if isinstance(value, Decimal):
+            body[name] = short(value)
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            body[name] = sorted(set(value))
+    return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()
+
 
 DEPOSIT_TIME = timedelta(minutes=30)
 """From creation to ``expires``, the deposit deadline."""

@@ -21,8 +21,7 @@ from swapdesk.service.orders.presentation import WINDOW
 from swapdesk.service.orders.progress import next_rows, rows_of_return
 from swapdesk.service.orders.recovery import Recovery, given_up, moving
 from swapdesk.service.orders.route_opening import OpeningUnknown
-from swapdesk.service.store.protocol import Store, StoreUnavailable
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.orders.recipients import is_address
+from swapdesk.service.orders.draft import is_address
 from swapdesk.service.orders.states import centralized
 from swapdesk.service.quoting.routes import PricedRoute, in_usd, leg_filters
 from swapdesk.service.store.records import RouteChoice, StoredOrder, StoredQuote

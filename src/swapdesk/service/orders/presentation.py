@@ -16,8 +16,7 @@ from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, display, non_refundable, rank
-from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import OrderFilter, StoredOrder
+from swapdesk.service.store.records import OrderFilter, Store, StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json

@@ -25,8 +25,7 @@ from swapdesk.service.orders.order_routes import (
 )
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.quoting.routes import in_usd
-from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.records import Store, StoredOrder
 from swapdesk.service.venues.adapter import (
     Ambiguous,
     DepositAddressesInUse,

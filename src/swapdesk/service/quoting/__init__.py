@@ -6,7 +6,7 @@ priced first. ``fanout`` is how long the venues are waited for. Markup is taken 
 that pays the receiver.
 
 ``private_bounds`` finds the amounts a private route takes, which ``GET /minMax`` states and quotes
-keep (``amount_rule``). ``rotation`` draws the payout wallet of a private route from those that
+keep (``AmountRule``). ``rotation`` draws the payout wallet of a private route from those that
 did not pay the partner's recent orders. ``reach`` tries the figure of a refusal on whole routes
 before it is told.
 """

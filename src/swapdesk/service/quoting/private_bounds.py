@@ -37,8 +37,7 @@ from swapdesk.service.quoting.routes import (
     swap_cap,
     whole_minutes,
 )
-from swapdesk.service.store.protocol import Store
-from swapdesk.service.store.records import RouteChoice, StoredQuote
+from swapdesk.service.store.records import RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import GuardedVenue

@@ -1,4 +1,5 @@
-"""What is kept: one protocol (``protocol``), and SQLite behind it with one writer (``writer``).
+"""What is kept: one protocol (``Store`` in ``records``), and SQLite behind it (``sqlite``) with one
+writer (``database``).
 
 Work that is queued shares one flush to disk, each piece under a savepoint of its own, and is
 answered after the commit. ``outbox`` is what the order stream reads.

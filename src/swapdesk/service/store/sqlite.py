@@ -14,14 +14,16 @@ from datetime import datetime
 from pathlib import Path
 
 from swapdesk.paths import make_directories
-from swapdesk.service.store import protocol, records
+from swapdesk.service.store import records
 from swapdesk.service.store import rows as bundle_rows
-from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone
+from swapdesk.service.store.database import StoreFile, prepare
 from swapdesk.service.store.records import (
     BundleState,
     OrderFilter,
     OrderVersion,
     OutboxRow,
+    QuoteConsumed,
+    QuoteGone,
     StoredBundle,
     StoredGroup,
     StoredOrder,
@@ -48,8 +50,6 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
-from swapdesk.service.store.schema import prepare
-from swapdesk.service.store.writer import StoreFile
 
 
 def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
@@ -311,10 +311,10 @@ class SqliteStore:
     # Verdicts
 
     async def save_scan(self, token_id: str, verdict: bytes) -> None:
-        await self._file.write(lambda db: protocol.save_scan(db, token_id, verdict))
+        await self._file.write(lambda db: records.save_scan(db, token_id, verdict))
 
     async def load_scans(self) -> list[tuple[str, bytes]]:
-        return await self._file.read(protocol.load_scans)
+        return await self._file.read(records.load_scans)
 
     # Below the surface
 

@@ -24,10 +24,10 @@ from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
     Document,
     DocumentSignature,
+    Permits,
     signed_by,
 )
 from swapdesk.service.venues.onchain.hot_wallet import Spender
-from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import (
     Pools,
     planned,

@@ -39,17 +39,16 @@ from swapdesk.service.venues.onchain.documents import (
     DocumentSignature,
     Domain,
     IntentOrder,
+    Permits,
     digest_of,
     order_document,
     permit2_order_document,
     read_signature,
     signed_by,
 )
-from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, looked_up
-from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import Pools, planned
-from swapdesk.service.venues.onchain.reader import OnchainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader, less
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus

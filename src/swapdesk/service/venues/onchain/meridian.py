@@ -28,10 +28,9 @@ from swapdesk.service.venues.onchain.adapter import (
     Progress,
     RouteExecution,
 )
-from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, Unsigned, looked_up
 from swapdesk.service.venues.onchain.pool_venue import tried, watched
-from swapdesk.service.venues.onchain.reader import OnchainReader
+from swapdesk.service.venues.onchain.reader import OnchainReader, less
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
 from swapdesk.wire.orders import LegStatus

@@ -24,8 +24,16 @@ from swapdesk.service.venues.onchain.adapter import (
     Progress,
     RouteExecution,
 )
-from swapdesk.service.venues.onchain.formula import Hop, less, pays_along, price_impact
-from swapdesk.service.venues.onchain.reader import ChainPlace, ChainView, OnchainReader, PoolPlace
+from swapdesk.service.venues.onchain.reader import (
+    ChainPlace,
+    ChainView,
+    Hop,
+    OnchainReader,
+    PoolPlace,
+    less,
+    pays_along,
+    price_impact,
+)
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token

@@ -1,7 +1,12 @@
-"""One WebSocket connection: what it watches, what waits to be sent, and its rules.
+"""The order stream ``WS /ws``: the handshake, one connection, and the hub behind them all.
 
-A reader and a writer run side by side; when one ends, so does the other. At most one update
-per order waits, the latest wins (contract 11.7). Frames: contract 11.3 to 11.5.
+``Hub`` reads the outbox in commit order and passes on ids only. Each connection reads the order
+when it sends, so that a slow reader gets the latest state, and at most one update per order waits
+(contract 11.7). Frames: contract 11.3 to 11.5.
+
+The handshake refuses before the upgrade: no credentials (401), malformed ones (400),
+``partner-id`` alone (401). Wrong credentials are told after it: ``error`` AUTH_FAILED, then close
+4401 (contract 11.1, 11.2).
 """
 
 from __future__ import annotations
@@ -9,14 +14,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
+from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from swapdesk.clock import Clock
-from swapdesk.service.events.hub import Hub
-from swapdesk.service.store.protocol import StoreUnavailable
+from swapdesk.service.access import AccessRefused, Directory
+from swapdesk.service.errors import ServiceError
+from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.events import (
     LAST_WORD_SECONDS,
     MAX_FRAME_BYTES,
@@ -28,6 +39,97 @@ from swapdesk.wire.events import (
     CloseCode,
     StreamError,
 )
+from swapdesk.wire.operation import Access
+
+log = logging.getLogger(__name__)
+
+_ROWS_AT_ONCE = 500
+_RETRY_SECONDS = 0.5
+
+
+class Subscriber(Protocol):
+    """One connection, as the hub sees it."""
+
+    @property
+    def partner_id(self) -> str: ...
+
+    def offer(self, service_id: str) -> None:
+        """An order of the partner changed; ignored unless it is watched."""
+        ...
+
+    def end(self) -> None:
+        """The service shuts down."""
+        ...
+
+
+class Hub:
+    """One per process. ``run`` until cancelled, which ends every connection with 1001."""
+
+    def __init__(self, store: Store, desk: OrderDesk, clock: Clock) -> None:
+        self._store = store
+        self._desk = desk
+        self._clock = clock
+        self._subscribers: dict[str, set[Subscriber]] = {}
+        self.delivered: int | None = None
+        """The newest sequence every subscriber was told of; None before the first look."""
+
+    async def run(self) -> None:
+        """Deliver what is committed from now on; a store that does not answer is asked again."""
+        self.delivered = None
+        try:
+            while True:
+                try:
+                    if self.delivered is None:
+                        self.delivered = await self._store.last_outbox()
+                    await self._store.outbox_beyond(self.delivered)
+                    self.delivered = await self.deliver(self.delivered)
+                except StoreUnavailable as unavailable:
+                    log.error("hub: the store does not answer: %s", unavailable)
+                    await self._clock.sleep(_RETRY_SECONDS)
+        finally:
+            # Whoever is left would wait for updates that nobody delivers any more.
+            self.close()
+
+    async def deliver(self, after: int) -> int:
+        """Tell the subscribers every change after a sequence; returns the newest sequence."""
+        while rows := await self._store.read_outbox(after, _ROWS_AT_ONCE):
+            for row in rows:
+                for subscriber in self._subscribers.get(row.partner_id, ()):
+                    subscriber.offer(row.service_id)
+            after = rows[-1].sequence
+        return after
+
+    def join(self, subscriber: Subscriber) -> None:
+        self._subscribers.setdefault(subscriber.partner_id, set()).add(subscriber)
+
+    def leave(self, subscriber: Subscriber) -> None:
+        group = self._subscribers.get(subscriber.partner_id, set())
+        group.discard(subscriber)
+        if not group:
+            self._subscribers.pop(subscriber.partner_id, None)
+
+    @property
+    def connections(self) -> int:
+        return sum(map(len, self._subscribers.values()))
+
+    def close(self) -> None:
+        """Ask every connection to end with 1001."""
+        for group in tuple(self._subscribers.values()):
+            for subscriber in tuple(group):
+                subscriber.end()
+
+    async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        """The order, if the partner may see it now."""
+        return await self._desk.find(partner_id, service_id)
+
+    def frame(self, order: StoredOrder) -> str:
+        """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
+
+        Only the owner may ever ask for it.
+        """
+        data = self._desk.presentation.encoded(order).decode()
+        return f'{{"type":"order_update","data":{data}}}'
+
 
 _TYPES = ("subscribe", "unsubscribe", "ping")
 _ID_NAMES = ("serviceIds", *VENDOR_NAMES["serviceIds"])
@@ -72,8 +174,6 @@ def client_frame(message: object) -> ClientFrame:
     except CodecError as error:
         raise FrameProblem(StreamError.INVALID_MESSAGE, str(error)) from None
 
-
-log = logging.getLogger(__name__)
 
 FLOOD_SECONDS = 10.0
 FLOOD_FRAMES = 100
@@ -349,3 +449,73 @@ class StreamConnection:
             for service_id in ids:
                 self._watched.pop(service_id, None)
         self._reply({"type": "unsubscribed"})
+
+
+def stream_endpoint(
+    hub: Hub, directory: Directory, clock: Clock
+) -> Callable[[WebSocket], Awaitable[None]]:
+    """What answers ``WS /ws``: authenticates a connection and serves it until it ends."""
+
+    async def serve(websocket: WebSocket) -> None:
+        await _serve(websocket, hub, directory, clock)
+
+    return serve
+
+
+async def _serve(websocket: WebSocket, hub: Hub, directory: Directory, clock: Clock) -> None:
+    headers: dict[str, str] = {}
+    for name, value in websocket.headers.items():
+        # Two credentials are none: joined, they have no valid form.
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    try:
+        _require_form(headers)
+        caller = directory.authenticate(headers, Access.KEY)
+    except ServiceError as refusal:
+        await _deny(websocket, refusal)
+        return
+    except AccessRefused as refusal:
+        if "authorization" not in headers:
+            denial = ServiceError(refusal.code, refusal.message)
+            await _deny(websocket, denial)
+            return
+        await websocket.accept()
+        await websocket.send_text(
+            encode_json(
+                {
+                    "type": "error",
+                    "code": StreamError.AUTH_FAILED.value,
+                    "message": refusal.message,
+                }
+            ).decode()
+        )
+        await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
+        return
+    await websocket.accept()
+    connection = StreamConnection(websocket, hub, clock, caller.partner.partner_id)
+    connection.welcome()
+    await connection.run()
+
+
+def _require_form(headers: dict[str, str]) -> None:
+    """``Authorization`` is ``<key>:<secret>``, both printable ASCII and neither empty."""
+    authorization = headers.get("authorization")
+    if authorization is None:
+        return
+    key, colon, secret = authorization.partition(":")
+    plain = authorization.isascii() and authorization.isprintable() and " " not in authorization
+    if not (colon and key and secret and plain):
+        raise ServiceError(
+            ErrorCode.BAD_REQUEST, "Authorization must be <ApiKey>:<ApiSecret>, sent as it is."
+        )
+
+
+async def _deny(websocket: WebSocket, refusal: ServiceError) -> None:
+    """The plain HTTP error answer instead of the upgrade, with the id the surface gave it."""
+    await websocket.send_denial_response(
+        Response(
+            encode_json(refusal.body(websocket.state.request_id)),
+            status_code=refusal.status,
+            headers=refusal.headers,
+            media_type="application/json",
+        )
+    )
