@@ -14,10 +14,10 @@ from pathlib import Path
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.processes import listen
 
 KEY = b"the key of a sandbox of figures."
 

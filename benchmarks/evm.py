@@ -27,13 +27,13 @@ from eth_account.signers.local import LocalAccount
 
 from benchmarks.report import Case, Figures
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
 from swapdesk.sandbox.node.evm.node import chain_file
 from swapdesk.sandbox.node.evm.storage import ChainStore
-from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.partner_keys import load_key
 
 SENDERS, BASELINE_TRANSFERS = 16, 100

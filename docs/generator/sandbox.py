@@ -15,10 +15,10 @@ from generator.markdown import code, codes, page, plain, section, sentence, tabl
 from generator.source import class_of
 from swapdesk.sandbox import control_bodies
 from swapdesk.sandbox.answer_faults import STREAM
+from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.fault_choice import FAULTS
 from swapdesk.sandbox.faults import WIRE_NAMES, FaultKind
 from swapdesk.sandbox.node.chain_faults import CHAIN_FAULTS, EMBEDDED
-from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.run_file import TOKEN_HEADER, ReadyLine
 from swapdesk.sandbox.tampering import SERVICE_FAULTS, TamperedPart
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS

@@ -23,7 +23,7 @@ from swapdesk.flows.desk import Desk
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.paths import Home
 from swapdesk.sandbox.http_server import build_server, started
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.processes import listen
 from swapdesk.service.app import build_service
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus, LegStatus

@@ -30,7 +30,7 @@ from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.http_server import build_server, started
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.tampering import SERVICE_FAULTS
 from swapdesk.service.app import build_service
 from swapdesk.wire.orders import DisplayStatus, LegStatus

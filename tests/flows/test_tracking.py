@@ -31,7 +31,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.sandbox.http_server import build_server, started
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.processes import listen
 from swapdesk.service.app import build_service
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import DisplayStatus, LegStatus

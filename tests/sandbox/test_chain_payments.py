@@ -21,7 +21,7 @@ from sandbox.running import Running, create_order, ended, until
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
+from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, find_token
 

@@ -24,7 +24,7 @@ from swapdesk.sandbox.http_server import (
     serve_until,
     started,
 )
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.processes import listen
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 STREAM = (

@@ -31,9 +31,9 @@ from swapdesk.chain.rpc.ledger import (
     RpcCode,
 )
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import (

@@ -17,8 +17,8 @@ from sandbox.chain_money import chain_of, paid_once, sums
 from sandbox.chain_money import wallet as wallet_of
 from sandbox.running import Running, asked, status_of, until
 from sandbox.test_node import address
+from swapdesk.sandbox.node.issued_world import hot_wallet_name
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
-from swapdesk.sandbox.reserves import hot_wallet_name
 from swapdesk.sandbox.world import find_token
 
 BTC_TOKEN, ETH_TOKEN = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")

@@ -16,7 +16,7 @@ from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.processes import listen
 
 
 @pytest.mark.parametrize("told", [True, False])

@@ -17,7 +17,7 @@ from corpus.requests import FIELDS_LIMIT, UNREADABLE
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running
-from swapdesk.sandbox.loopback import misled
+from swapdesk.sandbox.http_server import misled
 
 HANDSHAKE = {
     "Connection": "Upgrade",

@@ -6,7 +6,7 @@ import pytest
 
 from swapdesk.chain.addresses.checking import ServerPattern, check_address
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.token_rows import ASSETS, HONEST_ROWS, HOSTILE_ROWS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (

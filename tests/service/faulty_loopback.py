@@ -10,7 +10,7 @@ from swapdesk.clock import Clock
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.processes import listen
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
 

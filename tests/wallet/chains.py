@@ -12,14 +12,14 @@ from pathlib import Path
 from starlette.types import ASGIApp
 
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.terms import ChainIds
 from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.processes import listen
 
 KEY = b"the key of a sandbox of a wallet"
 FAST = Decimal(10_000)

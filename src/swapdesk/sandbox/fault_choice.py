@@ -11,13 +11,12 @@ from swapdesk.sandbox.answer_faults import (
     UnknownOperation,
     operation_name,
 )
-from swapdesk.sandbox.bundle_faults import BUNDLE_FAULTS
 from swapdesk.sandbox.control_bodies import FaultBody
 from swapdesk.sandbox.faults import WIRE_NAMES, ActiveFault, FaultKind
 from swapdesk.sandbox.node.chain_faults import CHAIN_FAULTS, ChainFault
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS, OrderFault
 from swapdesk.sandbox.tampering import SERVICE_FAULTS
-from swapdesk.sandbox.venue_faults import VENUE_FAULTS, VenueFault
+from swapdesk.sandbox.venue_faults import BUNDLE_FAULTS, VENUE_FAULTS, VenueFault
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import chains_by_name
 

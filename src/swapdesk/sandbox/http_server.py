@@ -3,7 +3,7 @@
 Whatever never reaches the application (a malformed request, too long a head, a request that does
 not come to its end) is answered with the error body and an ``x-request-id`` of its own, as the
 application answers (contract 1.20). Ages are the clock's: the server looks at every
-connection once a second.
+connection once a second. Node and control answer this machine alone, and only with their token.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import hmac
 import logging
 import socket
 import uuid
@@ -19,7 +20,9 @@ from collections.abc import Callable, Iterator, Mapping
 from email.utils import format_datetime
 from enum import Enum
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -28,11 +31,52 @@ from websockets.datastructures import Headers
 from websockets.http11 import Response
 from websockets.server import ServerProtocol
 
+from swapdesk.chain.rpc.ledger import TOKEN_HEADER
 from swapdesk.clock import Clock
 from swapdesk.keepalive import SERVER_SECONDS
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.events import MAX_FRAME_BYTES
+
+
+def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
+    """Status and reason to refuse a request that another site sent here, or None.
+
+    A browser led here by another site's name carries that name in ``Host`` and its own
+    origin in ``Origin``; neither passes. ``hosts`` are names served besides the loopback ones.
+    """
+    if not _served(f"//{headers.get('host', '')}", hosts):
+        return 421, "This host name is not served here."
+    origin = headers.get("origin")
+    if origin is not None and not _served(origin, hosts):
+        return 403, "Requests of other origins are not served."
+    return None
+
+
+def refusal(
+    headers: Mapping[str, str], token: str, hosts: frozenset[str]
+) -> tuple[int, str] | None:
+    """Status and reason to refuse a request with that is misled or lacks the token, or None."""
+    refused = misled(headers, hosts)
+    if refused is not None:
+        return refused
+    given = headers.get(TOKEN_HEADER, "").encode()
+    if not hmac.compare_digest(given, token.encode()):
+        return 401, f"The header {TOKEN_HEADER} is missing or wrong."
+    return None
+
+
+def _served(url: str, hosts: frozenset[str]) -> bool:
+    try:
+        name = urlsplit(url).hostname or ""
+        if name == "localhost" or name in hosts:
+            return True
+        address = ip_address(name)
+    except ValueError:
+        return False
+    # Who listens on every address has none to be named by; an address is no name to rebind.
+    return address.is_loopback or bool({"0.0.0.0", "::"} & hosts)
+
 
 CUT = "swapdesk.cut"
 """Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""

@@ -12,20 +12,20 @@ from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
+    RELAYER,
+    SOLVER,
     address_of,
     asset_of,
     pools_of,
     pools_on,
     wrapped_native,
 )
-from swapdesk.sandbox.evm_world.sandbox_accounts import RELAYER, SOLVER
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH

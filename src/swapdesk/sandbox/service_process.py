@@ -30,18 +30,15 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertai
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.bundle_faults import BundleFaults
-from swapdesk.sandbox.control import Control, WorldPace
-from swapdesk.sandbox.faucet import OrderFaucet
+from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.loopback import misled
+from swapdesk.sandbox.http_server import build_server, misled, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.parent_watch import announce, read_orders, stop_on_end
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
+from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
-from swapdesk.sandbox.venue_faults import FaultyVenue, VenueFaults
+from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import (

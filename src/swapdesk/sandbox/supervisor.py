@@ -27,12 +27,11 @@ from typing import Any
 
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
-from swapdesk.sandbox.listening import listen
-from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines, chain_terms
+from swapdesk.sandbox.chain_rows import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN, chain_line
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key, partner_keys
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
 START_SECONDS = 20.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.tables import read_table
 

@@ -10,8 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS, ChainRow
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA_CHAIN
 from swapdesk.sandbox.scans import scan_before
 from swapdesk.sandbox.token_rows import (

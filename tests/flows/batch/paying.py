@@ -38,11 +38,11 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.answer_faults import AnswerFaults
-from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
+from swapdesk.sandbox.venue_faults import BundleFaults
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.parts import ServiceParts

@@ -18,9 +18,9 @@ from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import BundleState, RowState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.outgoing_writes import PaidBefore
-from swapdesk.sandbox.bundle_faults import BUNDLE_FAULTS
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.tampering import SERVICE_FAULTS, TamperedPart
+from swapdesk.sandbox.venue_faults import BUNDLE_FAULTS
 from swapdesk.wire.multi import MultiSubmitRequest
 from swapdesk.wire.orders import LegStatus
 

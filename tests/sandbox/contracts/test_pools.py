@@ -27,8 +27,8 @@ from swapdesk.sandbox.evm_world.genesis import (
     pool_storage,
     router_storage,
 )
+from swapdesk.sandbox.evm_world.keeper import MOST_STEPS, amount_out, amount_to
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
-from swapdesk.sandbox.evm_world.sync_plan import MOST_STEPS, amount_out, amount_to
 
 UNLIMITED = (1 << 256) - 1
 COIN, DOLLAR, TETHER, LINK = (place(number) for number in range(4))

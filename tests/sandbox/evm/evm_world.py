@@ -15,8 +15,8 @@ from eth_account.signers.local import LocalAccount
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.genesis import (
@@ -31,8 +31,8 @@ from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.methods import Methods
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
 from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.processes import listen
 
 KEY = b"a key of a sandbox that is tried"
 FAST = Decimal(10_000)

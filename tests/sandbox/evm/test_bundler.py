@@ -29,8 +29,8 @@ from swapdesk.chain.user_operation.entry_point import USER_OPERATION_EVENT
 from swapdesk.chain.user_operation.operation import Paymaster, UserOperation, user_operation_hash
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.chain.user_operation.smart_account import InnerCall, encode_batch
-from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
-from swapdesk.sandbox.node.evm.bundler.rows import OperationNonceTaken, OperationRows, State
+from swapdesk.sandbox.evm_world.pools import BUNDLER
+from swapdesk.sandbox.node.evm.bundler.operations import OperationNonceTaken, OperationRows, State
 from swapdesk.service.bundling import BundleRefused, OperationPayment
 from wallet.signing import CHAIN_ID
 
@@ -338,7 +338,7 @@ async def test_a_bundle_that_was_signed_and_never_sent_is_sent_as_it_was(tmp_pat
         built = await here.funded(by, dollars(1, first=2100))
         (one,) = built.operations
         operation = signed(one.operation, one.hash, by)
-        from swapdesk.sandbox.node.evm.bundler.validation import bundle_data, bundle_gas
+        from swapdesk.sandbox.node.evm.bundler.operations import bundle_data, bundle_gas
 
         account = here.world.node.account(CHAIN, BUNDLER)
         written = await account.sign(

@@ -20,7 +20,7 @@ from web3 import Web3
 
 from patience import PATIENCE
 from sandbox.evm.evm_world import faucet, running, stranger
-from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.processes import listen
 
 CHAIN_ID = 1_337_008_453
 GWEI = 10**9

@@ -17,12 +17,12 @@ from web3 import Web3
 
 from sandbox.evm.evm_world import stranger
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.node.evm.chain import Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
-from swapdesk.sandbox.node.evm.index import Index
 from swapdesk.sandbox.node.evm.mempool import read_candidate
 from swapdesk.sandbox.node.evm.state_trie import read_account, read_code, read_storage
-from swapdesk.sandbox.node.evm.terms import chain_terms
+from swapdesk.sandbox.node.evm.storage import Index
 
 ETH_TESTER_CHAIN = 131277322940537
 GWEI = 10**9

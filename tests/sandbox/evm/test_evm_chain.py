@@ -15,19 +15,17 @@ from eth.db.atomic import AtomicDB
 
 from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.sandbox.chain_rows import ChainIds, chain_terms
 from swapdesk.sandbox.node.evm import chain as chain_module
-from swapdesk.sandbox.node.evm.call_request import CallRequest
 from swapdesk.sandbox.node.evm.calls import CallExecutor
 from swapdesk.sandbox.node.evm.chain import AHEAD_SECONDS, Beat, EvmChain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
-from swapdesk.sandbox.node.evm.index import Index
+from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.machine import EvmMachine
 from swapdesk.sandbox.node.evm.mempool import Candidate, read_candidate
-from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.evm.state_trie import read_account
-from swapdesk.sandbox.node.evm.storage import unpacked
-from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
+from swapdesk.sandbox.node.evm.storage import Index, unpacked
 
 NOW = 1_700_000_000
 ENDLESS = b"\x11" * 20

@@ -13,8 +13,8 @@ import pytest_asyncio
 from plain_http import PLAIN
 from sandbox.evm.evm_world import World, bare_genesis, faucet, running, stranger
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.node import mined_receipt
-from swapdesk.sandbox.node.evm.problem import Problem
 
 
 @pytest_asyncio.fixture

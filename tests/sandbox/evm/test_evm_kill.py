@@ -20,9 +20,9 @@ from eth_account import Account
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.evm.evm_world import stranger
-from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.genesis import FAUCET, sandbox_key
 from swapdesk.sandbox.partner_keys import load_key
+from swapdesk.sandbox.processes import listen
 
 CHAIN_ID = 1_337_042_161
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from sampling import examples
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.mempool import MOST_BY_SENDER, Candidate, Mempool
-from swapdesk.sandbox.node.evm.problem import Problem
 
 GAS = 21_000
 BALANCE = 10**9

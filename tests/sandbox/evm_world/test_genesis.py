@@ -11,25 +11,25 @@ from typing import Any
 import pytest
 
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
-from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.contracts.slots import entry
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.contracts.artefact import artefact, entry
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, funded_tokens, world_contracts
+from swapdesk.sandbox.evm_world.keeper import deviation, market_ratio
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
+    COINS,
     FATHOM,
     WRAPPED_NATIVE,
     TokenContractKind,
     address_of,
     asset_of,
     contract_of,
+    parties_of,
     pools_of,
     pools_on,
 )
-from swapdesk.sandbox.evm_world.sandbox_accounts import COINS, parties_of
-from swapdesk.sandbox.evm_world.sync_plan import deviation, market_ratio
 from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
-from swapdesk.sandbox.reserves import reserves_of
+from swapdesk.sandbox.node.issued_world import reserves_of
 from swapdesk.sandbox.token_rows import ASSETS, quoted_by_maker
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, world_tokens
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from swapdesk.chain.rpc.ledger import LedgerMethod
-from swapdesk.sandbox.faucet import FaucetRefusal, gift_of
+from swapdesk.sandbox.control import FaucetRefusal, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
 
 ADDRESS = "0x" + "5a" * 20

@@ -21,15 +21,21 @@ from swapdesk.chain.calldata.venues import AMOUNTS_OUT, SWAP_TOKENS
 from swapdesk.chain.deployments import SANDBOX_VENUES, Role
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.evm_world.keeper import IDLE_SECONDS, Keeper
-from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of, wrapped_native
-from swapdesk.sandbox.evm_world.sandbox_accounts import KEEPER, TREASURY
-from swapdesk.sandbox.evm_world.sync_plan import BAND, deviation, market_ratio
+from swapdesk.sandbox.evm_world.keeper import BAND, IDLE_SECONDS, Keeper, deviation, market_ratio
+from swapdesk.sandbox.evm_world.pools import (
+    KEEPER,
+    TREASURY,
+    Pool,
+    address_of,
+    asset_of,
+    pools_of,
+    wrapped_native,
+)
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.evm.call_request import CallRequest
 from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.json_rpc import CallRequest
 from swapdesk.sandbox.node.evm.node import EvmNode
 from swapdesk.sandbox.node.evm.state_trie import read_storage
 from swapdesk.sandbox.node.ledger import LedgerRefusal

@@ -8,8 +8,8 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of
-from swapdesk.sandbox.evm_world.sync_plan import (
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.evm_world.keeper import (
     BAND,
     MOST_STEPS,
     PoolState,
@@ -19,7 +19,7 @@ from swapdesk.sandbox.evm_world.sync_plan import (
     market_ratio,
     plan,
 )
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of
 from swapdesk.sandbox.token_rows import ASSETS
 
 PRICES = {code: asset.price for code, asset in ASSETS.items()}

@@ -21,12 +21,12 @@ from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.solana.instructions import Memo, Transfer
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS
+from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.world import find_token
 
 KEY = b"a key of a sandbox that is tried"

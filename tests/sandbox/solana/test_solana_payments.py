@@ -20,13 +20,13 @@ from sandbox.solana.solana_world import KEY, SOL, USDC, signed
 from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.chain.solana.instructions import Transfer, token_account
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name
 from swapdesk.sandbox.node.node import Node
 from swapdesk.sandbox.node.params import AccountOf, FaucetPay, NoParams, OpenLeg
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.node import SolanaNode
 from swapdesk.sandbox.node.solana.terms import SLOT_MS, WINDOW
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
-from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
 from swapdesk.sandbox.world import WorldToken, find_token, world_tokens
 from swapdesk.wire.orders import LegStatus
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swapdesk.chain.rpc.evm_answers import Fees
-from swapdesk.sandbox.evm_world.sync_plan import amount_out
+from swapdesk.sandbox.evm_world.keeper import amount_out
 from swapdesk.service.venues.onchain.pool_venue import Paths
 from swapdesk.service.venues.onchain.reader import (
     ChainView,

@@ -23,11 +23,11 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
+from swapdesk.sandbox.chain_rows import chain_terms
 from swapdesk.sandbox.evm_world import keeper
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.embedding import first_state
-from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service

@@ -18,23 +18,24 @@ from swapdesk.chain.deployments import (
     SANDBOX_VENUES,
     Role,
 )
-from swapdesk.sandbox.contracts.artefact import artefact
-from swapdesk.sandbox.contracts.slots import Storage, entry, number, text
+from swapdesk.sandbox.contracts.artefact import Storage, artefact, entry, number, text
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
+    COINS,
     FATHOM,
+    Parties,
     TokenContract,
     TokenContractKind,
     address_of,
     contract_of,
+    parties_of,
     pools_of,
     pools_on,
     units_for,
     wrapped_native,
 )
-from swapdesk.sandbox.evm_world.sandbox_accounts import COINS, Parties, parties_of
 from swapdesk.sandbox.node.evm.genesis import Allocation, sandbox_key
-from swapdesk.sandbox.reserves import reserves_of
+from swapdesk.sandbox.node.issued_world import reserves_of
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.world import WorldToken, seed_bytes, world_tokens
 

@@ -18,6 +18,7 @@ import uvloop
 
 from swapdesk.chain.unused_curve import postpone_precompiles
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.database import OtherRelease
@@ -25,14 +26,13 @@ from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.issued_world import OtherWorld
 from swapdesk.sandbox.node.node import Node, NodeApp, OtherSeed
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.wallets import SolanaWallets
-from swapdesk.sandbox.parent_watch import announce, read_orders, stop_on_end
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
+from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 
 TICK_SECONDS = 0.1
 DATABASE = "node.db"

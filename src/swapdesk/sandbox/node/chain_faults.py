@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.faults import FaultKind
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
 from swapdesk.sandbox.node.params import (
     AccountOf,

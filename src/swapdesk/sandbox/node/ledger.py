@@ -28,9 +28,8 @@ from swapdesk.sandbox.node.chain_wallets import (
     SignedPayment,
 )
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.issued_world import issue_world
+from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name, issue_world
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
-from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, world_tokens
 
 

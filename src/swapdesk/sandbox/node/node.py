@@ -18,7 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.loopback import refusal
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.node.chain_faults import (
     CHAIN_FAULTS,
     EmbeddedChains,
@@ -29,7 +30,6 @@ from swapdesk.sandbox.node.chain_faults import (
 from swapdesk.sandbox.node.chain_wallets import ChainClosed, ChainWallets
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.issued_world import OtherWorld
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS

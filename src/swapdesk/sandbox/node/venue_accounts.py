@@ -16,12 +16,12 @@ from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows, due_of
 from swapdesk.sandbox.node.chain_books import ChainBooks, Crediting
 from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.issued_world import deposit_name, static_deposit_name
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
 from swapdesk.sandbox.node.order_faults import OrderFaults
 from swapdesk.sandbox.node.params import OpenLeg
 from swapdesk.sandbox.node.settlement import Settlement
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
-from swapdesk.sandbox.reserves import deposit_name, static_deposit_name
 from swapdesk.sandbox.venue_rows import STATIC_ADDRESSES, VENUE_ROWS, VenueRow
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, trades, world_tokens
 from swapdesk.wire.orders import LegStatus

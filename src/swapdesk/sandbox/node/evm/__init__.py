@@ -1,6 +1,6 @@
 """The embedded EVM chains: what the rest of the sandbox may ask of them.
 
-Five chains (``terms.EVM_CHAINS``) run side by side in the node's process. Clients speak
+Five chains (``chain_rows.EVM_CHAINS``) run side by side in the node's process. Clients speak
 JSON-RPC to ``POST /evm/{shortName}`` and need no token. Inside the process the sandbox uses
 ``EvmNode`` (``node.py``), reached by ``await embedding.node()`` (``embedding.py``):
 

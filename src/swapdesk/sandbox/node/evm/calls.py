@@ -21,8 +21,10 @@ from eth_hash.auto import keccak
 from eth_typing import Address
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.call_request import (
+from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
+    Code,
+    Problem,
     bad,
     read_address,
     read_bytes,
@@ -32,7 +34,6 @@ from swapdesk.sandbox.node.evm.call_request import (
 )
 from swapdesk.sandbox.node.evm.machine import BlockHeader, CallState, EvmMachine, TooLong
 from swapdesk.sandbox.node.evm.mempool import floor_gas
-from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.serialize import (
     Document,
     block_document,

@@ -23,6 +23,7 @@ from eth_typing import BlockNumber
 from eth_utils.exceptions import ValidationError
 
 from swapdesk.clock import Clock
+from swapdesk.sandbox.chain_rows import ChainTerms
 from swapdesk.sandbox.node.evm.genesis import Genesis
 from swapdesk.sandbox.node.evm.machine import BlockHeader, EvmMachine, TooLong
 from swapdesk.sandbox.node.evm.mempool import Candidate
@@ -43,7 +44,6 @@ from swapdesk.sandbox.node.evm.storage import (
     StateKeys,
     TransactionRecord,
 )
-from swapdesk.sandbox.node.evm.terms import ChainTerms
 from swapdesk.sandbox.node.world_clock import Due, WorldClock
 
 

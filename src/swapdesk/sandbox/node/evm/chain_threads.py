@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from swapdesk.sandbox.node.evm.problem import Code, Problem
+from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 
 T = TypeVar("T")
 

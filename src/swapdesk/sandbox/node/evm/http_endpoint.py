@@ -19,11 +19,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from swapdesk.sandbox.http_server import CUT
-from swapdesk.sandbox.loopback import misled
+from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.http_server import CUT, misled
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.problem import Code, Problem
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.wire.encoding.codec import decode_json
 
 

@@ -17,14 +17,13 @@ from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
 from swapdesk.sandbox.node.evm.chain_threads import Lanes
 from swapdesk.sandbox.node.evm.faults import ChainFaults
-from swapdesk.sandbox.node.evm.index import Index
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.machine import next_base_fee
 from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
-from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.reading import EvmReader
 from swapdesk.sandbox.node.evm.serialize import data, quantity
 from swapdesk.sandbox.node.evm.state_trie import read_account
-from swapdesk.sandbox.node.evm.storage import ChainHead, StateKeys
+from swapdesk.sandbox.node.evm.storage import ChainHead, Index, StateKeys
 
 RETRY_SECONDS = 1.0
 """Until a block is tried again that could not be stored."""

@@ -29,7 +29,7 @@ from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
 from eth_hash.auto import keccak
 from eth_typing import Address, Hash32
 
-from swapdesk.sandbox.node.evm.terms import ChainTerms
+from swapdesk.sandbox.chain_rows import ChainTerms
 
 _LOOK_EVERY = 1_024
 _JUMPS, _CALLS = (0x56, 0x57), (0xF0, 0xF1, 0xF2, 0xF4, 0xF5, 0xFA)

@@ -22,8 +22,8 @@ from eth_hash.auto import keccak
 from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 
-from swapdesk.sandbox.node.evm.problem import Problem
-from swapdesk.sandbox.node.evm.terms import ChainTerms
+from swapdesk.sandbox.chain_rows import ChainTerms
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 
 MOST_BYTES = 128 * 1024
 """Of one transaction, as geth's pool has it."""

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk import __version__
-from swapdesk.sandbox.node.evm.call_request import (
+from swapdesk.sandbox.node.evm.http_endpoint import Written
+from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
+    Code,
+    Problem,
     bad,
     read_address,
     read_bytes,
@@ -21,12 +24,9 @@ from swapdesk.sandbox.node.evm.call_request import (
     read_quantity,
     read_word,
 )
-from swapdesk.sandbox.node.evm.http_endpoint import Written
-from swapdesk.sandbox.node.evm.index import LogFilter
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.machine import BlockHeader
 from swapdesk.sandbox.node.evm.mempool import Candidate
-from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.serialize import (
     data,
     quantity,
@@ -34,6 +34,7 @@ from swapdesk.sandbox.node.evm.serialize import (
     transaction_document,
 )
 from swapdesk.sandbox.node.evm.state_trie import read_account, read_code, read_storage
+from swapdesk.sandbox.node.evm.storage import LogFilter
 
 
 def forged_receipt(

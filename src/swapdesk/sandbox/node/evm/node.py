@@ -20,15 +20,14 @@ from eth_typing import Address
 
 from swapdesk.clock import Clock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.node.evm.call_request import CallRequest
+from swapdesk.sandbox.chain_rows import ChainTerms
 from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
 from swapdesk.sandbox.node.evm.chain_threads import Lanes
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.genesis import FAUCET, Genesis, SandboxKey, sandbox_key
+from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.mempool import read_candidate
-from swapdesk.sandbox.node.evm.problem import Problem
-from swapdesk.sandbox.node.evm.terms import ChainTerms
 from swapdesk.sandbox.node.world_clock import WorldClock
 
 TRANSFER_GAS = 21_000

@@ -12,15 +12,14 @@ from eth.db.atomic import AtomicDB
 from trie.exceptions import MissingTrieNode
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.node.evm.call_request import CallRequest
+from swapdesk.sandbox.chain_rows import ChainTerms
 from swapdesk.sandbox.node.evm.calls import CallExecutor, CallSimulation, override_block
 from swapdesk.sandbox.node.evm.chain import Beats, EvmChain
 from swapdesk.sandbox.node.evm.chain_threads import Lane
-from swapdesk.sandbox.node.evm.index import MOST_LOGS, Index, LogFilter, TooManyLogs
+from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Code, Problem
 from swapdesk.sandbox.node.evm.machine import BlockHeader, EvmMachine, next_base_fee
-from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.serialize import quantity
-from swapdesk.sandbox.node.evm.terms import ChainTerms
+from swapdesk.sandbox.node.evm.storage import MOST_LOGS, Index, LogFilter, TooManyLogs
 
 MOST_BLOCKS = 1_024
 LEAST_TIP = 1

@@ -17,20 +17,19 @@ from pathlib import Path
 
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
+from swapdesk.sandbox.chain_rows import ChainIds, chain_lines
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
-from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
 
 OK, BAD_INPUT = 0, 2
 

@@ -22,7 +22,7 @@ from eth_hash.auto import keccak as hashed
 
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.sandbox.node.evm.genesis import Allocation
-from swapdesk.sandbox.node.evm.problem import Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.storage import StateKeys
 
 Item: TypeAlias = Any

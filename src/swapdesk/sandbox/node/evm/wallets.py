@@ -37,7 +37,7 @@ from swapdesk.sandbox.node.chain_wallets import (
     SignedPayment,
 )
 from swapdesk.sandbox.node.evm.genesis import SandboxKey, sandbox_key
-from swapdesk.sandbox.node.evm.problem import Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.world import WorldToken
@@ -227,8 +227,7 @@ class EvmWallets:
         chain = self._live()
         if token.address is None:
             return int(chain.account(bytes.fromhex(address[2:])).balance)
-        from swapdesk.sandbox.contracts.artefact import artefact
-        from swapdesk.sandbox.contracts.slots import entry
+        from swapdesk.sandbox.contracts.artefact import artefact, entry
 
         slot = artefact(contract_of(token).kind).variables["ledger.balanceOf"].slot
         root = bytes(chain.head.header.state_root)

@@ -27,13 +27,15 @@ from swapdesk.sandbox.node.solana.params import (
     BEHIND,
     Commitment,
     Params,
+    Problem,
+    SolanaCode,
     as_hash,
     as_pubkey,
+    bad_params,
     commitment_of,
     encoding_of,
     packet,
 )
-from swapdesk.sandbox.node.solana.problem import Problem, SolanaCode, bad_params
 
 VERSION = "3.0.0+swapdesk"
 """Of the field's node whose answers these are; the rest says that it is ours."""

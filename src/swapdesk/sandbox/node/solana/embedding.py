@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.sandbox.node.evm.chain_threads import MOST_WAITING, Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.http_endpoint import Door
-from swapdesk.sandbox.node.evm.problem import Code, Problem
+from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.solana.genesis import genesis_hash, shown_hash
 from swapdesk.sandbox.node.solana.store import chain_path, require_same

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from swapdesk.chain.addresses import base58
+from swapdesk.sandbox.node.issued_world import reserves_of
 from swapdesk.sandbox.node.solana.terms import CHAIN
-from swapdesk.sandbox.reserves import reserves_of
 from swapdesk.sandbox.token_rows import quoted_by_maker
 from swapdesk.sandbox.world import WorldToken, world_tokens
 

@@ -1,10 +1,15 @@
-"""Parameters of a call: a list of values, the last of which may be an object of options."""
+"""Parameters of a call to the Solana chain, and the codes and words with which one is refused.
+
+Parameters are a list of values, the last of which may be an object of options.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any, Literal
 
 from solders.hash import Hash
@@ -13,8 +18,69 @@ from solders.signature import Signature
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.solana.transaction import PACKET_BYTES
-from swapdesk.sandbox.node.solana.problem import bad_params
+from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.solana.terms import CONFIRMED_AFTER, FINALIZED_AFTER
+
+__all__ = ["Code", "Problem", "SolanaCode", "bad_params"]
+
+
+class SolanaCode(IntEnum):
+    PREFLIGHT_FAILED = -32002
+    """The transaction would fail; ``data`` is the whole simulation."""
+    BAD_SIGNATURE = -32003
+    OTHER_VERSION = -32015
+    SLOT_NOT_REACHED = -32016
+
+
+def bad_params(message: str) -> Problem:
+    return Problem(message, Code.BAD_PARAMS)
+
+
+_TRANSACTION = {
+    "AccountNotFound": "Attempt to debit an account but found no record of a prior credit.",
+    "AlreadyProcessed": "This transaction has already been processed",
+    "BlockhashNotFound": "Blockhash not found",
+    "InsufficientFundsForFee": "Insufficient funds for fee",
+    "InvalidAccountForFee": "This account may not be used to pay transaction fees",
+    "InvalidProgramForExecution": "This program may not be used for executing instructions",
+    "ProgramAccountNotFound": "Attempt to load a program that does not exist",
+    "SanitizeFailure": "Transaction failed to sanitize accounts offsets correctly",
+    "SignatureFailure": "Transaction did not pass signature verification",
+}
+_INSTRUCTION = {
+    "InsufficientFunds": "insufficient funds for instruction",
+    "InvalidAccountData": "invalid account data for instruction",
+    "InvalidInstructionData": "invalid instruction data",
+    "MissingRequiredSignature": "missing required signature for instruction",
+    "ProgramFailedToComplete": "Program failed to complete",
+}
+
+
+def words_of(error: Any) -> str:
+    """Of the JSON of an error."""
+    if isinstance(error, str):
+        return _TRANSACTION.get(error, _spelled(error))
+    ((name, value),) = error.items()
+    if name == "InstructionError":
+        index, reason = value
+        return f"Error processing Instruction {index}: {_instruction(reason)}"
+    if name == "InsufficientFundsForRent":
+        index = value["account_index"]
+        return f"Transaction results in an account ({index}) with insufficient funds for rent"
+    return f"{_spelled(name)} ({value})"
+
+
+def _instruction(reason: Any) -> str:
+    if isinstance(reason, str):
+        return _INSTRUCTION.get(reason, _spelled(reason))
+    ((name, value),) = reason.items()
+    return f"custom program error: {value:#x}" if name == "Custom" else f"{_spelled(name)}: {value}"
+
+
+def _spelled(name: str) -> str:
+    """``CallDepth`` as ``call depth``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
+
 
 Commitment = Literal["processed", "confirmed", "finalized"]
 

@@ -19,7 +19,7 @@ from swapdesk.sandbox.node.chain_wallets import (
     IncomingPayment,
     SignedPayment,
 )
-from swapdesk.sandbox.node.evm.problem import Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.solana.terms import CHAIN
 from swapdesk.sandbox.world import WorldToken, chains_by_name
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
     from solders.signature import Signature
 
-    from swapdesk.sandbox.node.solana.book import SolanaBook
     from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
-    from swapdesk.sandbox.node.solana.node import SolanaNode
+    from swapdesk.sandbox.node.solana.node import SolanaBook, SolanaNode
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +109,7 @@ class SolanaWallets:
 
     async def _executed(self, node: SolanaNode, name: str, raw: bytes) -> None:
         from swapdesk.sandbox.node.solana.chain import EXPIRED, REPEATED, TransactionRefusal
-        from swapdesk.sandbox.node.solana.problem import words_of
+        from swapdesk.sandbox.node.solana.params import words_of
 
         try:
             outcome = await node.execute(raw)

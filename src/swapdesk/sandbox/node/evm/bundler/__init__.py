@@ -1,9 +1,9 @@
 """The bundler of the embedded EVM chains (ERC-4337): takes signed UserOperations and puts them
 into blocks through the EntryPoint.
 
-It answers the bundler's JSON-RPC beside the chain's own, at the same address. ``rows`` is its
-database, in which an operation is taken once and sent once; ``validation`` executes an operation
-before it is taken; ``submission`` sends bundles and reads from the chain what became of them;
+It answers the bundler's JSON-RPC beside the chain's own, at the same address. ``operations``
+executes an operation before it is taken, and is the database in which one is taken once and sent
+once; ``submission`` sends bundles and reads from the chain what became of them;
 ``methods`` is the JSON-RPC and says what gas an operation needs.
 
 What became of an operation is always read from the chain, by the EntryPoint's event: the

@@ -24,18 +24,17 @@ from swapdesk.chain.user_operation.rpc_form import (
     read_operation,
 )
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
-from swapdesk.sandbox.evm_world.sandbox_accounts import BUNDLER
-from swapdesk.sandbox.node.evm.bundler.rows import OperationRows
-from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, operation_of, sighted
-from swapdesk.sandbox.node.evm.bundler.validation import (
+from swapdesk.sandbox.evm_world.pools import BUNDLER
+from swapdesk.sandbox.node.evm.bundler.operations import (
     BundlerCode,
+    OperationRows,
     fields,
     least_pre_verification_gas,
 )
-from swapdesk.sandbox.node.evm.call_request import read_bytes
+from swapdesk.sandbox.node.evm.bundler.submission import ChainBundler, operation_of, sighted
+from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.serialize import data, quantity
 
 VERIFICATION_AROUND = 120_000

@@ -34,16 +34,14 @@ from swapdesk.chain.user_operation.operation import (
     unpack,
     user_operation_hash,
 )
-from swapdesk.sandbox.node.evm.bundler.rows import (
+from swapdesk.sandbox.node.evm.bundler.operations import (
+    ENTRY_POINT_OCTETS,
+    MOST_GAS,
     BundleRow,
     OperationNonceTaken,
     OperationRow,
     OperationRows,
     State,
-)
-from swapdesk.sandbox.node.evm.bundler.validation import (
-    ENTRY_POINT_OCTETS,
-    MOST_GAS,
     bundle_data,
     bundle_gas,
     check,
@@ -51,11 +49,11 @@ from swapdesk.sandbox.node.evm.bundler.validation import (
     fields,
     tried,
 )
-from swapdesk.sandbox.node.evm.index import LogFilter
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import ChainAccount
-from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.state_trie import read_code
+from swapdesk.sandbox.node.evm.storage import LogFilter
 
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
 

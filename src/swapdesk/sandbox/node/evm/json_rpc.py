@@ -1,13 +1,46 @@
-"""What a call, an estimate or a simulation is asked to execute, as strict as geth reads it."""
+"""Ethereum JSON-RPC read as strictly as geth does, and refused with geth's codes.
+
+What a call, an estimate or a simulation is asked to execute is a ``CallRequest``; what cannot be
+answered is a ``Problem``.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any
 
-from swapdesk.sandbox.node.evm.problem import Code, Problem
+
+class Code(IntEnum):
+    BAD_JSON = -32700
+    BAD_REQUEST = -32600
+    NO_METHOD = -32601
+    BAD_PARAMS = -32602
+    INTERNAL = -32603
+    REFUSED = -32000
+    """Anything the node understood and does not do."""
+    LIMIT = -32005
+    """More than one call may take or return."""
+    REVERTED = 3
+    """The contract said no; ``data`` is what it returned."""
+
+
+class Problem(Exception):
+    """An error object of JSON-RPC."""
+
+    def __init__(self, message: str, code: IntEnum = Code.REFUSED, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def as_json(self) -> dict[str, object]:
+        shown: dict[str, object] = {"code": int(self.code), "message": str(self)}
+        if self.data is not None:
+            shown["data"] = self.data
+        return shown
+
 
 _QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})")
 _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")

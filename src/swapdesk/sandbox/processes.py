@@ -1,0 +1,123 @@
+"""How the processes of the sandbox live: one lock, sockets that outlive them, and their starter.
+
+One sandbox runs per data directory, held by a file lock. A child reads a JSON object with its
+orders from the first line of standard input; the pipe stays open as long as the starter lives,
+and the child goes with it, also when the starter is killed. Orders hold secrets, so they travel
+neither in arguments nor in the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+from swapdesk.clock import Clock
+
+LOCK_FILE = "lock"
+WAIT_SECONDS = 5.0
+_TRY_SECONDS = 0.05
+
+
+class DirectoryInUse(Exception):
+    """Another sandbox lives in this directory."""
+
+
+async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
+    """The descriptor that holds the lock; children inherit it, so that the directory is free
+    only when the last of them has ended. Raises DirectoryInUse after ``seconds``.
+    """
+    handle = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    until = clock.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if clock.monotonic() >= until:
+                os.close(handle)
+                raise DirectoryInUse(f"another sandbox uses {directory}") from None
+            await clock.sleep(_TRY_SECONDS)
+        else:
+            os.set_inheritable(handle, True)
+            return handle
+
+
+_BACKLOG = 1024
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket, inheritable, so that a child started again keeps its address."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Connections inherit it. uvloop sets it itself; asyncio's own loop does not for sockets that
+    # it did not make, and every answer then waits 40 ms for an acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.bind((host, port))
+    listener.listen(_BACKLOG)
+    listener.set_inheritable(True)
+    return listener
+
+
+GRACE_SECONDS = 1.5
+"""How long a child may take to end once its starter is gone."""
+
+ORDERS_LIMIT = 64 * 1024
+_STDIN, _STDOUT = 0, 1
+
+
+def read_orders() -> dict[str, Any]:
+    """The first line of standard input. Raises EOFError when the starter is gone."""
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        # Unbuffered, so that nothing of the pipe is swallowed before the watch begins.
+        byte = os.read(_STDIN, 1)
+        if not byte or len(line) > ORDERS_LIMIT:
+            raise EOFError("no orders on standard input")
+        line += byte
+    orders: dict[str, Any] = json.loads(line)
+    return orders
+
+
+def announce(document: dict[str, Any]) -> None:
+    """Tell the starter one thing: ready, or why not. One that is gone hears nothing; the end of
+    its pipe then ends this process."""
+    # Past the buffer of stdout, which would be written once more when the process ends.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(_STDOUT, json.dumps(document).encode() + b"\n")
+
+
+def stop_on_end(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
+    """An event set by SIGTERM, SIGINT or the end of the pipe; after that the process has
+    ``GRACE_SECONDS`` before it ends the hard way."""
+    stop = asyncio.Event()
+
+    def begin() -> None:
+        if not stop.is_set():
+            stop.set()
+            timer = threading.Timer(GRACE_SECONDS, os._exit, (1,))
+            timer.daemon = True
+            timer.start()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, begin)
+    watch = threading.Thread(target=_watch, args=(loop, begin), daemon=True)
+    watch.start()
+    return stop
+
+
+def _watch(loop: asyncio.AbstractEventLoop, begin: Any) -> None:
+    while os.read(_STDIN, 4096):
+        continue
+    try:
+        loop.call_soon_threadsafe(begin)
+    except RuntimeError:
+        # The loop has ended: so has the process, all but its last lines.
+        return
