@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 import textwrap
+from collections.abc import Container
 from dataclasses import dataclass, field
 
+from generator.commands import every_command
 from generator.markdown import codes, page, section
-from generator.source import defined, imports, module, modules
+from generator.source import defined, imports, module, modules, path_of
 from swapdesk.flows.batch.results import ENDS, HEADS
 
 PRINTED: dict[str, str] = {
-    "cli/quote_report.py:report_quotes": "quote",
     "cli/creation.py:_print": "swap, send",
     "cli/creation.py:print_dry_run": "swap --dry-run, send --dry-run",
     "cli/dex_creation.py:_tell": "swap --type dex",
     "cli/dex_creation.py:run": "swap --type dex --dry-run, sign --dry-run",
     "cli/creation.py:print_withheld": "swap, send: an order that must not be paid yet",
     "cli/funding.py:_tell": "fund",
-    "cli/batch_plan.py:write_template": "batch template",
     "cli/batch_plan.py:tell_plan": "batch plan",
     "cli/batch_result.py:tell_batch": (
         "batch create, batch build, batch sign, batch submit, batch run, batch resume, batch status"
     ),
-    "cli/batch_result.py:export_batch": "batch export",
     "cli/catalog_report.py:_print_tokens": "tokens",
-    "cli/catalog_report.py:report_chains": "chains",
-    "cli/order_reports.py:report_orders": "orders list",
     "cli/order_reports.py:_tell_order": "orders show, orders put-away",
     "cli/order_watch.py:_print_changes": "orders watch",
-    "cli/wallet_keys.py:list_accounts": "wallet list",
     "cli/wallet_keys.py:_kept": "wallet new, wallet import",
     "cli/wallet_keys.py:_give": "wallet export",
-    "cli/wallet_keys.py:lock_wallet": "wallet lock",
-    "cli/wallet_chains.py:show_balances": "wallet balance",
-    "cli/wallet_chains.py:show_allowances": "wallet allowances",
     "cli/wallet_chains.py:_told": "wallet revoke",
-    "cli/wallet_transactions.py:list_transactions": "wallet transactions",
-    "cli/wallet_transactions.py:replace_transaction": "wallet cancel, wallet bump",
     "cli/wallet_withdrawing.py:_told": "wallet withdraw",
-    "cli/config_command.py:show": "config show",
 }
-"""By the function that prints a document: the commands that print it."""
+"""By the function that prints a document: the commands that print it. Left out is a function that
+a command names itself."""
 
 NAMED = {"tracked_json": "TrackedOrder", "account_json": "Account", "token_json": "TokenName"}
 """Objects that several documents hold, told once."""
@@ -63,10 +56,16 @@ class Shape:
 
 def json_page() -> str:
     found = printers()
-    missing = sorted(found.keys() - PRINTED.keys())
+    printed = {**_named_by_commands(found), **PRINTED}
+    missing = sorted(found.keys() - printed.keys())
     assert not missing, f"PRINTED in generator/json_documents.py needs: {missing[0]!r}: its command"
     gone = sorted(PRINTED.keys() - found.keys())
     assert not gone, f"PRINTED in generator/json_documents.py: {gone[0]!r} prints nothing"
+    order = [name.removeprefix("swapdesk ") for name, _ in every_command()]
+
+    def place_in_help(row: tuple[str, str]) -> int:
+        return order.index(re.split(r",|:| --", row[1])[0])
+
     flat = defined(EXPORT, "_row")
     assert flat is not None
     return page(
@@ -77,7 +76,10 @@ def json_page() -> str:
         " `**Quote` stands for all fields of one. Errors are in"
         " [errors.md](errors.md#errors-as-json). What fields mean, where a name does not say it, is"
         " in [behaviour.md](behaviour.md).",
-        *(_printed(place, commands, found[place]) for place, commands in PRINTED.items()),
+        *(
+            _printed(place, commands, found[place])
+            for place, commands in sorted(printed.items(), key=place_in_help)
+        ),
         *(_named(function, name) for function, name in NAMED.items()),
         section(
             "Columns of orders export",
@@ -87,6 +89,28 @@ def json_page() -> str:
         ),
         section("Columns of batch export", codes((*HEADS, *ENDS))),
     )
+
+
+def _named_by_commands(printers: Container[str]) -> dict[str, str]:
+    """The printers that the function of a command is, calls or imports, and whose it is."""
+    found: dict[str, list[str]] = {}
+    for name, command in every_command():
+        function = command.callback and inspect.unwrap(command.callback)
+        if function is None:
+            continue
+        path = path_of(function.__module__)
+        body = defined(path, function.__name__)
+        assert body is not None
+        named = {f"{path}:{function.__name__}"}
+        for node in ast.walk(body):
+            if isinstance(node, ast.Name):
+                named.add(f"{path}:{node.id}")
+            elif isinstance(node, ast.ImportFrom):
+                named |= {f"{path_of(node.module or '')}:{alias.name}" for alias in node.names}
+        for place in named:
+            if place in printers:
+                found.setdefault(place, []).append(name.removeprefix("swapdesk "))
+    return {place: ", ".join(names) for place, names in found.items()}
 
 
 def _printed(place: str, commands: str, documents: list[ast.expr]) -> str:

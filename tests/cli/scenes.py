@@ -196,7 +196,7 @@ DEX = ("20", "usdc.base", "weth.base", "--type", "dex")
 CEX = ("0.05", "btc.bitcoin", "eth.ethereum", "--provider", "hy")
 """One venue: which others answer in time, and which is best, differs from run to run."""
 
-SCENES = (
+WRITTEN = (
     Scene("quote", lambda _: (*CEX, "--json")),
     Scene("quote", lambda _: (*CEX,), name="table"),
     Scene("quote", lambda _: (*CEX, "--explain"), name="explained"),
@@ -227,7 +227,6 @@ SCENES = (
     Scene("batch export", lambda f: (_batch(f),)),
     Scene("tokens", lambda _: ("usd", "--limit", "200", "--json")),
     Scene("tokens", lambda _: (UNLISTED, "--json"), name="contract"),
-    Scene("chains", lambda _: ("--json",)),
     Scene("orders list", lambda f: ("--filter", _order(f), "--json")),
     Scene("orders list", lambda f: ("--filter", _order(f)), name="table"),
     Scene("orders show", lambda f: (_order(f), "--json")),
@@ -254,23 +253,35 @@ SCENES = (
     Scene("wallet import", lambda _: ("--json",)),
     Scene("wallet new", lambda _: ("--kind", "tron", "--json")),
     Scene("wallet lock", lambda _: ("--json",)),
-    Scene("config show", lambda _: ("--json",)),
 )
 
 
-def commands() -> set[str]:
-    """Every command there is, as its words."""
+def commands() -> dict[str, click.Command]:
+    """Every command there is, by its words."""
 
-    def below(command: click.Command, context: click.Context, words: Words) -> Iterator[str]:
+    def below(command: click.Command, words: Words) -> Iterator[tuple[str, click.Command]]:
         if not isinstance(command, click.Group):
-            yield " ".join(words)
+            yield " ".join(words), command
             return
+        context = click.Context(command)
         for name in command.list_commands(context):
             found = command.get_command(context, name)
             assert found is not None
-            yield from below(found, click.Context(found, parent=context), (*words, name))
+            yield from below(found, (*words, name))
 
-    return set(below(swapdesk, click.Context(swapdesk), ()))
+    return dict(below(swapdesk, ()))
+
+
+def _unwritten() -> Iterator[Scene]:
+    """A command that takes nothing is called with ``--json``, unless a scene is written for it."""
+    known = {scene.command for scene in WRITTEN} | NOT_ASKING.keys()
+    of_all = {option.name for option in swapdesk.params}
+    for name, command in commands().items():
+        if name not in known and all(option.name in of_all for option in command.params):
+            yield Scene(name, lambda _: ("--json",))
+
+
+SCENES = (*WRITTEN, *_unwritten())
 
 
 # What is compared

@@ -15,15 +15,15 @@ that reads the desk, ``screens/order_history`` one that follows an order):
    money key would do may have changed, ``refresh_keys()`` when a standing changed,
    ``show_notice(text)`` for one sentence, ``controls.copy_value`` to copy.
 5. Read ``self.desk`` once ``session.opened``; ``self.link`` is None while nothing is connected. The
-   application calls ``session_changed`` when that changes and when the page comes back into view,
+   application calls ``session_changed`` when that changes and when the page opens or comes back,
    ``orders_changed`` and ``swaps_changed`` when those did, ``on_tick`` once a second, all on the
    page in view only; and ``balances_changed``.
 6. Who waits for something asks in a worker: ``run_worker(work, group=..., exclusive=True,
    exit_on_error=False)``. The worker posts a message (``messages``, or a class of the page), and
    only its ``@on`` handler touches widgets. ``work_failed(group)`` is called on the page in view
-   when a worker stopped by a defect: there the page stops waiting. ``screens/token_asking`` is the
-   model. Work that must outlive the page belongs to a controller, which the page reaches through
-   ``self.controls`` (``controllers``).
+   when a worker stopped by a defect: there the page stops waiting. ``TokenAsking`` of
+   ``screens/tokens`` is the model. Work that must outlive the page belongs to a controller, which
+   the page reaches through ``self.controls`` (``controllers``).
 7. Another page opens it: ``self.controls.navigation.push(NewScreen(self.session, ...))``, with the
    import inside the method. A key of every page is an ``EverywhereCommand`` in the page's module of
    ``commands``; its ``OPENS`` names the page. Nothing else lists it: a verb that the page has no
@@ -33,6 +33,6 @@ A page of one file is normal. Where it grows, ``NAME_view`` draws and ``NAME_fac
 a widget draws comes from a pure function (``frame_lines``, ``deposit_lines``, ...), so a golden
 needs no terminal. ``base_screen.DeskScreen`` under ``Page`` holds the places of a screen and its
 notices; it knows no desk. ``terminal.SafeApp`` filters what reaches the terminal, ``keys_in_turn``
-gives keys out one after the other, ``loading`` imports models, journal and client after the first
+gives keys out one after the other, ``session`` imports models, journal and client after the first
 frame.
 """

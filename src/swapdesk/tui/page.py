@@ -30,8 +30,9 @@ class Page(DeskScreen):
 
     The application calls :meth:`on_tick` once a second, :meth:`orders_changed` when orders
     did, :meth:`session_changed` when the connection did; all of them on the page in view only,
-    and :meth:`session_changed` also when a page comes back into view. Once money of the own wallet
-    moved it calls :meth:`balances_changed`, on a page out of view when it comes back.
+    and :meth:`session_changed` also when a page opens or comes back into view. Once
+    money of the own wallet moved it calls :meth:`balances_changed`, on a page out of view when it
+    comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -114,7 +115,7 @@ class Page(DeskScreen):
         return False
 
     def session_changed(self) -> None:
-        """The desk opened, connected, failed to, or this page came back into view."""
+        """The desk opened, connected, failed to, or this page opened or came back into view."""
 
     def work_failed(self, group: str) -> None:
         """A worker of this group stopped by a defect."""
