@@ -21,7 +21,7 @@ import httpx
 
 from benchmarks.report import Case
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.smart_account import account_address
 from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind

@@ -18,12 +18,12 @@ from swapdesk.agent.gate.case import (
     Policy,
     Read,
     needed,
+    taking_of,
 )
-from swapdesk.agent.gate.taking import taking_of
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
 from swapdesk.agent.shapes.claim import Claim, Meaning, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.typed_data.document import read_document
+from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import (
     PERMIT2,

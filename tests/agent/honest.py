@@ -35,7 +35,7 @@ from agent.gate_world import (
 )
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, NO_SALT
+from swapdesk.chain.smart_account import CREATE_ACCOUNT, NO_SALT
 from swapdesk.wallet.payload import ChainStep, Payload, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import DepositPromise, Promise, Purpose
 

@@ -18,7 +18,7 @@ from solders.transaction import VersionedTransaction
 from agent.gate_world import GENESIS, NOW, World, changes
 from agent.honest import Honest
 from swapdesk.agent.gate.case import Policy
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
     SYSTEM,
     TOKEN,
     TOKEN_2022,

@@ -34,7 +34,7 @@ from swapdesk.agent.shapes import calls
 from swapdesk.agent.shapes.claim import Meaning
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.shapes.typed import SHAPES
-from swapdesk.agent.typed_data.document import read_document
+from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import ENTRY_POINT, MULTICALL3, PERMIT2

@@ -8,8 +8,7 @@ from agent.gate_world import BOB, POLICY, PROMISE, WETH, World
 from agent.honest import HONEST
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.field_words import FIELD_WORDS, of_no_rule, unbound
-from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
-from swapdesk.agent.gate.verdict import words_of
+from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES, words_of
 from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.addresses.display import grouped

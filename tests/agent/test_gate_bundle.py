@@ -17,13 +17,12 @@ from swapdesk.agent.gate.case import (
     Facts,
     PastSignature,
     Policy,
+    Taking,
     needed,
     operation_nonce_read,
 )
-from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.gate.rules import bundle as rules
-from swapdesk.agent.gate.taking import Taking
-from swapdesk.agent.gate.verdict import Verdict, judge
+from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, Verdict, judge
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.operations import nonce_of, read_bundle
 from swapdesk.chain.calldata.erc20 import TRANSFER
@@ -34,18 +33,18 @@ from swapdesk.chain.deployments import (
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_VENUES,
 )
-from swapdesk.chain.user_operation.operation import (
-    EntryPointVersion,
-    UserOperation,
-    nonce_key,
-    user_operation_hash,
-)
-from swapdesk.chain.user_operation.rpc_form import operation_json
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
     InnerCall,
     account_address,
     encode_batch,
+)
+from swapdesk.chain.user_operation import (
+    EntryPointVersion,
+    UserOperation,
+    nonce_key,
+    operation_json,
+    user_operation_hash,
 )
 from swapdesk.wallet.payload import OperationPayload
 from swapdesk.wallet.promise import BundlePromise, DepositPromise, Promise, Purpose

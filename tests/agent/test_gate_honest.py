@@ -4,7 +4,7 @@ import pytest
 
 from agent.gate_world import judged
 from agent.honest import DOCUMENTS, HONEST
-from swapdesk.agent.typed_data.document import read_document
+from swapdesk.agent.typed_data import read_document
 from swapdesk.wallet.review import Match, Severity
 
 

@@ -43,11 +43,11 @@ from agent.honest import HONEST, SOON
 from agent.mutations import _with as with_value
 from swapdesk.agent.gate import rules
 from swapdesk.agent.gate.case import GasPlan, PastSignature, Rule
-from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
+from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.signers.evm import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.chain.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose

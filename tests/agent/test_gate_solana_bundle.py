@@ -27,11 +27,10 @@ from agent.honest_solana import (
     tokens,
 )
 from swapdesk.agent.gate.case import PastSignature
-from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.gate.rules import bundle
-from swapdesk.agent.gate.verdict import Verdict
+from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, Verdict
 from swapdesk.agent.shapes.claim import Act
-from swapdesk.chain.solana.instructions import CreateTokenAccount, Memo, Transfer
+from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
 from swapdesk.wallet.payload import SolanaPayload
 from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.review import Match, Severity

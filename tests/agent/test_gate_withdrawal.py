@@ -26,16 +26,16 @@ from agent.gate_world import (
     changes,
 )
 from swapdesk.agent.gate.case import Case, Facts, GasPlan, PastSignature, Policy, needed
-from swapdesk.agent.gate.registry import RULES, WITHDRAWAL_RULES
-from swapdesk.agent.gate.rules import withdrawal as rules
-from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
+from swapdesk.agent.gate.rules import deposit as rules
+from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, Verdict, judge, unreadable
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.user_operation.entry_point import DEPOSIT_TO, WITHDRAW_TO
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
+    DEPOSIT_TO,
     EXECUTE_BATCH,
+    WITHDRAW_TO,
     InnerCall,
     account_address,
     encode_batch,
@@ -248,9 +248,9 @@ TABLE: Table = {
 
 
 def test_every_rule_has_its_row() -> None:
-    assert {rule.code for rule in rules.RULES} == set(TABLE)
-    assert {id(rule) for rule in rules.RULES} <= {id(rule) for rule in WITHDRAWAL_RULES}
-    assert not {id(rule) for rule in rules.RULES} & {id(rule) for rule in RULES}
+    assert {rule.code for rule in rules.WITHDRAWAL_RULES} == set(TABLE)
+    assert {id(rule) for rule in rules.WITHDRAWAL_RULES} <= {id(rule) for rule in WITHDRAWAL_RULES}
+    assert not {id(rule) for rule in rules.WITHDRAWAL_RULES} & {id(rule) for rule in RULES}
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,22 @@ from typing import Any
 import pytest
 from eth_keyfile import create_keyfile_json, decode_keyfile_json
 
-from swapdesk.agent.keys import published
-from swapdesk.agent.keys.derivation import KeyFileRefused, Scrypt, read_derivation
 from swapdesk.agent.keys.key_file import file_name, read_foreign_keystore, read_key, write_key
-from swapdesk.agent.keys.keystore_v3 import Keystore, WrongPassword
-from swapdesk.agent.keys.material import SUGGESTED, address_of, fresh, from_mnemonic
+from swapdesk.agent.keys.keystore import (
+    KeyFileRefused,
+    Keystore,
+    Scrypt,
+    WrongPassword,
+    read_derivation,
+)
+from swapdesk.agent.keys.material import (
+    ADDRESSES,
+    PHRASES,
+    SUGGESTED,
+    address_of,
+    fresh,
+    from_mnemonic,
+)
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import Account, Kind, Origin
 
@@ -145,12 +156,12 @@ def test_a_keystore_of_another_length_is_refused() -> None:
 
 def test_published_keys_are_those_of_their_phrases() -> None:
     found = set()
-    for phrase in published.PHRASES:
+    for phrase in PHRASES:
         for kind, paths in SUGGESTED.items():
             more = [f"m/44'/60'/0'/0/{i}" for i in range(10)] if kind is Kind.EVM else paths
             for path in more:
                 found.add(from_mnemonic(SecretBytes(phrase.encode()), kind, path).address)
-    assert found == published.ADDRESSES
+    assert found == ADDRESSES
 
 
 def test_a_secret_is_shown_nowhere_and_wiped() -> None:

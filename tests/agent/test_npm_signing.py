@@ -26,7 +26,7 @@ from agent.honest_solana import HONEST as SOLANA
 from patience import PATIENCE
 from swapdesk.agent.signers.evm import EvmSigner, EvmTransaction
 from swapdesk.agent.signers.solana import SolanaSigner
-from swapdesk.agent.typed_data.document import read_document
+from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.secret import SecretBytes
 

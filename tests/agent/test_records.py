@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from sampling import examples as how_many
-from swapdesk.agent.gate.taking import Taking
+from swapdesk.agent.gate.case import Taking
 from swapdesk.agent.shapes.claim import NonceKind
 from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
 from swapdesk.agent.transactions.records import (

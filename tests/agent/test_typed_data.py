@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from swapdesk.agent.typed_data.document import TypedDataRefused, read_document
+from swapdesk.agent.typed_data import TypedDataRefused, read_document
 from swapdesk.wire.encoding.numbers import WireNumber
 
 MAIL = {

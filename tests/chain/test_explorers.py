@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.chain.addresses.explorers import address_link, transaction_link
+from swapdesk.chain.addresses.display import address_link, transaction_link
 
 HASH = "0xe9873d79c6d87dc0fb6a5778633389f4453213303da61f20bd67fc233aa33262"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.chain.addresses.kinds import KINDS
-from swapdesk.chain.addresses.memos import (
+from swapdesk.chain.addresses.payments import (
     WAIVER,
     check_memo,
     memo_label,

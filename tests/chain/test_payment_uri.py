@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sampling import examples
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
-from swapdesk.chain.addresses.payment_uri import ChainFacts, PaymentUri, payment_uri
+from swapdesk.chain.addresses.payments import ChainFacts, PaymentUri, payment_uri
 from swapdesk.wire.encoding.numbers import from_base_units
 
 EVM = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"

@@ -17,7 +17,7 @@ from patience import PATIENCE
 from sandbox.chain_money import SolanaChain
 from sandbox.running import until
 from sandbox.solana.solana_world import signed
-from swapdesk.chain.solana.instructions import TOKEN, token_account
+from swapdesk.chain.solana import TOKEN, token_account
 
 __all__ = ["account", "chain"]
 

@@ -20,7 +20,7 @@ from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import PlainBundler
 from service.world import BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.smart_account import account_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import NotFound, OutcomeUnknown, ValidationFailed
 from swapdesk.clock import ManualClock

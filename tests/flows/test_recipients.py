@@ -12,7 +12,7 @@ import pytest
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
-from swapdesk.chain.addresses.memos import WAIVER
+from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Consent

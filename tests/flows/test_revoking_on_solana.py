@@ -16,7 +16,7 @@ from solders.pubkey import Pubkey
 from client.rude_server import EagerClock
 from sandbox.solana.solana_world import USDC, World, running
 from service.dex.solana_floor import LookedTime
-from swapdesk.chain.solana.instructions import TOKEN, token_account
+from swapdesk.chain.solana import TOKEN, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay

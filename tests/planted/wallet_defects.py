@@ -109,7 +109,7 @@ SIGNING = (
     Defect(
         "withdrawal-to-somebody-else",
         "What is taken out of the smart account goes to whoever the payload names.",
-        "swapdesk/agent/gate/rules/withdrawal.py",
+        "swapdesk/agent/gate/rules/deposit.py",
         "        if payee != case.policy.account:",
         "        if payee == case.claim.contract:",
         ("tests/agent/test_gate_withdrawal.py::test_what_a_rule_objects_to",),

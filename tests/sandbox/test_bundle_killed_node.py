@@ -16,9 +16,8 @@ from eth_account.signers.local import LocalAccount
 from sandbox.chain_money import chain_of, paid_once, sums
 from sandbox.running import Running, ended, until
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_CHAIN_IDS
-from swapdesk.chain.user_operation.operation import user_operation_hash
-from swapdesk.chain.user_operation.rpc_form import read_operation
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.smart_account import account_address
+from swapdesk.chain.user_operation import read_operation, user_operation_hash
 from swapdesk.sandbox.world import find_token
 
 USDC, ETH_BASE = find_token("base", "USDC"), find_token("base", "ETH")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.chain.addresses.checking import ServerPattern, check_address
-from swapdesk.chain.addresses.explorers import address_link, transaction_link
+from swapdesk.chain.addresses.display import address_link, transaction_link
 from swapdesk.chain.addresses.kinds import KINDS, derive_address, derive_transaction_hash
-from swapdesk.chain.addresses.memos import uses_memo
+from swapdesk.chain.addresses.payments import uses_memo
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 

@@ -14,7 +14,7 @@ from eth_account.signers.local import LocalAccount
 from patience import PATIENCE
 from sandbox.running import Running, until
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.smart_account import account_address
 from swapdesk.sandbox.world import find_token
 
 ETH = find_token("ethereum", "ETH").token_id

@@ -8,9 +8,13 @@ import pytest
 
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.user_operation.operation import UserOperation, user_operation_hash
-from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.chain.user_operation.smart_account import InnerCall, decode_batch, encode_batch
+from swapdesk.chain.smart_account import InnerCall, decode_batch, encode_batch
+from swapdesk.chain.user_operation import (
+    UserOperation,
+    operation_json,
+    read_operation,
+    user_operation_hash,
+)
 from swapdesk.sandbox.tampering import ATTACKER, TamperedPart, tampered_operations
 
 CHAIN_ID = 1_337_000_001

@@ -27,7 +27,7 @@ from sandbox.running import Running, create_order, ended, until
 from sandbox.solana.solana_world import signed
 from sandbox.test_chain_payments import equal, legs_of, pay
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.solana.instructions import CreateTokenAccount, TransferChecked, token_account
+from swapdesk.chain.solana import CreateTokenAccount, TransferChecked, token_account
 from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import find_token

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.user_operation.operation import (
+from swapdesk.chain.smart_account import InnerCall, account_address, encode_batch
+from swapdesk.chain.user_operation import (
     EntryPointVersion,
     UserOperation,
+    operation_json,
     user_operation_hash,
 )
-from swapdesk.chain.user_operation.rpc_form import operation_json
-from swapdesk.chain.user_operation.smart_account import InnerCall, account_address, encode_batch
 from swapdesk.service.bundling import (
     Build,
     BuiltOperation,

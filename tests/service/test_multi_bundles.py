@@ -22,9 +22,8 @@ from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS, USDC
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.user_operation.operation import user_operation_hash
-from swapdesk.chain.user_operation.rpc_form import read_operation
-from swapdesk.chain.user_operation.smart_account import account_address, decode_batch
+from swapdesk.chain.smart_account import account_address, decode_batch
+from swapdesk.chain.user_operation import read_operation, user_operation_hash
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble
 from swapdesk.service.bundling import BundleRefused

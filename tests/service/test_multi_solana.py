@@ -15,21 +15,19 @@ from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, CHAINS, INTERMEDIARIES, PARTNERS, SOL, TOKENS, USDC_SOL
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.solana_answers import Blockhash, SolanaUnreachable
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.rpc.solana import Blockhash, SolanaUnreachable
+from swapdesk.chain.solana import (
+    PACKET_BYTES,
     ComputeLimit,
     ComputePrice,
     CreateTokenAccount,
     Memo,
+    ReadMessage,
     Transfer,
     TransferChecked,
-    token_account,
-)
-from swapdesk.chain.solana.transaction import (
-    PACKET_BYTES,
-    ReadMessage,
     read_message,
     read_transaction,
+    token_account,
 )
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering

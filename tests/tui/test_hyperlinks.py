@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.app import ComposeResult
 
 from corpus.texts import control_texts
-from swapdesk.chain.addresses.explorers import KNOWN, known_page
+from swapdesk.chain.addresses.display import KNOWN, known_page
 from swapdesk.tui.amount_masking import unknown
 from swapdesk.tui.cell_updates import thrifty
 from swapdesk.tui.painting import paint

@@ -25,7 +25,7 @@ from corpus import Case, load
 from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
-from swapdesk.agent.keys.derivation import MAX_N
+from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase

@@ -19,13 +19,13 @@ from agent.test_gate_bundle import Scene as Bundle
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.user_operation.operation import (
+from swapdesk.chain.user_operation import (
     EntryPointVersion,
     Paymaster,
     UserOperation,
+    operation_json,
     user_operation_hash,
 )
-from swapdesk.chain.user_operation.rpc_form import operation_json
 from swapdesk.wallet.own_digest import DIFFERS, held_against, own_digest
 from swapdesk.wallet.payload import (
     OperationPayload,

@@ -16,15 +16,14 @@ from eth_account.messages import encode_defunct
 from sandbox.evm.bundling import Bundling, deposit_address, over
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.user_operation.operation import UserOperation
-from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
     InnerCall,
     account_address,
     decode_batch,
     encode_batch,
 )
+from swapdesk.chain.user_operation import UserOperation, operation_json, read_operation
 from swapdesk.sandbox.tampering import TamperedPart, tampered_operations
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
 from swapdesk.wallet.client import WalletClient

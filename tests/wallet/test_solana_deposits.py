@@ -15,7 +15,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import USDC
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
     TOKEN,
     AdvanceNonce,
     ComputeLimit,
@@ -24,9 +24,10 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     Transfer,
     TransferChecked,
+    read_message,
+    read_transaction,
     token_account,
 )
-from swapdesk.chain.solana.transaction import read_message, read_transaction
 from swapdesk.sandbox.world import find_token
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload

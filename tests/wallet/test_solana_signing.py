@@ -15,7 +15,7 @@ from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from swapdesk.chain.solana.instructions import Memo, Transfer
+from swapdesk.chain.solana import Memo, Transfer
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose

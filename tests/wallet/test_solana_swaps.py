@@ -18,7 +18,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import USDC
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
     TOKEN,
     AdvanceNonce,
     ComputeLimit,

@@ -15,8 +15,13 @@ from sandbox.evm.bundling import deposit_address, over
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
-from swapdesk.chain.user_operation.smart_account import InnerCall, account_address, encode_batch
+from swapdesk.chain.smart_account import (
+    DEPOSIT_OF,
+    WITHDRAW_TO,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal
 from swapdesk.flows.journal.batch_records import BundleState

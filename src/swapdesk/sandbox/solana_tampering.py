@@ -17,14 +17,16 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
     Known,
+    ReadMessage,
     Transfer,
     TransferChecked,
     Unknown,
+    read_message,
+    read_transaction,
     token_account,
 )
-from swapdesk.chain.solana.transaction import ReadMessage, read_message, read_transaction
 
 ATTACKER = Pubkey.from_bytes(hashlib.sha256(b"attacker").digest())
 """Nobody has the key of this address."""

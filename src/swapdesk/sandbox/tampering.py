@@ -24,13 +24,14 @@ from swapdesk.chain.calldata.venues import (
     SWAP_WITH_PERMIT,
 )
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
-from swapdesk.chain.user_operation.operation import (
+from swapdesk.chain.smart_account import InnerCall, decode_batch, encode_batch
+from swapdesk.chain.user_operation import (
     EntryPointVersion,
     UserOperation,
+    operation_json,
+    read_operation,
     user_operation_hash,
 )
-from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.chain.user_operation.smart_account import InnerCall, decode_batch, encode_batch
 from swapdesk.sandbox.answer_faults import (
     ANSWER_FAULTS,
     AnswerFault,

@@ -28,20 +28,24 @@ from swapdesk.chain.rpc.evm_answers import (
     read_receipt,
     revert_words,
 )
-from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, GET_NONCE, read_outcome
-from swapdesk.chain.user_operation.operation import (
-    EntryPointVersion,
-    UserOperation,
-    nonce_key,
-    user_operation_hash,
-)
-from swapdesk.chain.user_operation.rpc_form import FEE_FIELDS, GAS_FIELDS, operation_json
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
+    DEPOSIT_OF,
+    GET_NONCE,
     MOST_CALLS,
     InnerCall,
     account_address,
     encode_batch,
+    read_outcome,
+)
+from swapdesk.chain.user_operation import (
+    FEE_FIELDS,
+    GAS_FIELDS,
+    EntryPointVersion,
+    UserOperation,
+    nonce_key,
+    operation_json,
+    user_operation_hash,
 )
 from swapdesk.service.venues.onchain.reader import OnchainReader
 

@@ -29,7 +29,7 @@ class Span:
     bold: bool = False
     amount: bool = False
     link: str = ""
-    """Where the terminal may lead from here, checked by ``explorers.known_page``; it is drawn
+    """Where the terminal may lead from here, checked by ``display.known_page``; it is drawn
     where terminal and privacy allow it."""
 
     def __post_init__(self) -> None:

@@ -9,16 +9,20 @@ from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
 from sampling import examples
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
+    MOST_ROWS,
+    PACKET_BYTES,
     ComputeLimit,
     ComputePrice,
     CreateTokenAccount,
     Memo,
+    RowTooLarge,
     Transfer,
     TransferChecked,
+    measure,
+    pack,
     token_account,
 )
-from swapdesk.chain.solana.transaction import MOST_ROWS, PACKET_BYTES, RowTooLarge, measure, pack
 
 PAYER, MINT = Pubkey.from_bytes(b"p" * 32), Pubkey.from_bytes(b"m" * 32)
 BUDGET = [ComputeLimit(200_000).build(), ComputePrice(10_000).build()]

@@ -18,7 +18,8 @@ from solders.system_program import transfer as other_transfer
 from solders.token.associated import get_associated_token_address
 
 from sampling import examples
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
+    PACKET_BYTES,
     TOKEN,
     TOKEN_2022,
     AdvanceNonce,
@@ -30,18 +31,15 @@ from swapdesk.chain.solana.instructions import (
     Memo,
     MintTo,
     Revoke,
+    TransactionRefused,
     Transfer,
     TransferChecked,
     Unknown,
-    read_instruction,
-    token_account,
-)
-from swapdesk.chain.solana.transaction import (
-    PACKET_BYTES,
-    TransactionRefused,
     packet_size,
+    read_instruction,
     read_message,
     read_transaction,
+    token_account,
     unsigned,
 )
 

@@ -16,24 +16,27 @@ from chain.user_operation.test_user_operation_hash import (
 )
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
-from swapdesk.chain.user_operation.entry_point import (
-    FAILED_OP,
-    HANDLE_OPS,
-    USER_OPERATION_EVENT,
-    read_failed_op,
-    read_outcome,
-)
-from swapdesk.chain.user_operation.operation import EntryPointVersion, OperationError, pack
-from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
     EXECUTE_BATCH,
     EXECUTE_CALLS,
+    FAILED_OP,
+    HANDLE_OPS,
     MAX_CALL_DATA,
     MOST_CALLS,
+    USER_OPERATION_EVENT,
     InnerCall,
     account_address,
     decode_batch,
     encode_batch,
+    read_failed_op,
+    read_outcome,
+)
+from swapdesk.chain.user_operation import (
+    EntryPointVersion,
+    OperationError,
+    operation_json,
+    pack,
+    read_operation,
 )
 
 V07, V08 = EntryPointVersion

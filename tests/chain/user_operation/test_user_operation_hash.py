@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
-from swapdesk.chain.user_operation.operation import (
+from swapdesk.chain.user_operation import (
     EntryPointVersion,
     OperationError,
     Paymaster,

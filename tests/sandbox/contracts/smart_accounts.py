@@ -15,13 +15,13 @@ from eth_tester.exceptions import TransactionFailed
 from sandbox.contracts.contract_world import ALICE, Bench, place
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation.operation import UserOperation, pack, user_operation_hash
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
     InnerCall,
     account_address,
     encode_batch,
 )
+from swapdesk.chain.user_operation import UserOperation, pack, user_operation_hash
 from swapdesk.sandbox.evm_world.genesis import TokenAccounts, account_places
 from swapdesk.sandbox.evm_world.pools import TokenContract, TokenContractKind
 

@@ -26,22 +26,20 @@ from sandbox.contracts.smart_accounts import (
 )
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation.entry_point import (
+from swapdesk.chain.smart_account import (
+    CREATE_ACCOUNT,
+    EXECUTE_BATCH,
     FAILED_OP,
     FAILED_OP_WITH_REVERT,
     SENDER_ADDRESS_RESULT,
+    InnerCall,
+    account_address,
+    encode_batch,
     read_failed_op,
     read_outcome,
     read_revert_reason,
 )
-from swapdesk.chain.user_operation.operation import Paymaster, pack
-from swapdesk.chain.user_operation.smart_account import (
-    CREATE_ACCOUNT,
-    EXECUTE_BATCH,
-    InnerCall,
-    account_address,
-    encode_batch,
-)
+from swapdesk.chain.user_operation import Paymaster, pack
 from swapdesk.sandbox.contracts.artefact import artefact
 
 MINE = account_address(ALICE.address)

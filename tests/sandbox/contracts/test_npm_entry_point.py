@@ -37,9 +37,14 @@ from sandbox.contracts.smart_accounts import (
 )
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation.entry_point import read_failed_op, read_outcome
-from swapdesk.chain.user_operation.operation import UserOperation, pack
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, InnerCall, account_address
+from swapdesk.chain.smart_account import (
+    CREATE_ACCOUNT,
+    InnerCall,
+    account_address,
+    read_failed_op,
+    read_outcome,
+)
+from swapdesk.chain.user_operation import UserOperation, pack
 from swapdesk.sandbox.contracts.artefact import artefact
 
 PACKAGE = Path(os.environ.get("SWAPDESK_NPM", "node_modules")) / "@account-abstraction/contracts"

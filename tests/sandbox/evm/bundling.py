@@ -14,8 +14,7 @@ from eth_account.signers.local import LocalAccount
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.chain.user_operation.operation import UserOperation
-from swapdesk.chain.user_operation.rpc_form import operation_json
+from swapdesk.chain.user_operation import UserOperation, operation_json
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
 from swapdesk.service.bundling import Build, Landed, NodeBundler, OperationPayment

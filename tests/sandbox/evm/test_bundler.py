@@ -25,10 +25,14 @@ from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.rpc.evm_answers import EvmRefused
-from swapdesk.chain.user_operation.entry_point import USER_OPERATION_EVENT
-from swapdesk.chain.user_operation.operation import Paymaster, UserOperation, user_operation_hash
-from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
-from swapdesk.chain.user_operation.smart_account import InnerCall, encode_batch
+from swapdesk.chain.smart_account import USER_OPERATION_EVENT, InnerCall, encode_batch
+from swapdesk.chain.user_operation import (
+    Paymaster,
+    UserOperation,
+    operation_json,
+    read_operation,
+    user_operation_hash,
+)
 from swapdesk.sandbox.evm_world.pools import BUNDLER
 from swapdesk.sandbox.node.evm.bundler.operations import OperationNonceTaken, OperationRows, State
 from swapdesk.service.bundling import BundleRefused, OperationPayment

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
-from swapdesk.chain.user_operation.entry_point import HANDLE_OPS, USER_OPERATION_EVENT
-from swapdesk.chain.user_operation.operation import UserOperation, pack
-from swapdesk.chain.user_operation.smart_account import InnerCall, encode_batch
+from swapdesk.chain.smart_account import HANDLE_OPS, USER_OPERATION_EVENT, InnerCall, encode_batch
+from swapdesk.chain.user_operation import UserOperation, pack
 from swapdesk.sandbox.node.evm.wallets import InnerPayment, inner_payments
 
 OURS = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"

@@ -18,7 +18,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.solana.instructions import Memo, Transfer
+from swapdesk.chain.solana import Memo, Transfer
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.faults import HeldFaults

@@ -31,7 +31,7 @@ from sandbox.solana.solana_world import (
     transfer,
 )
 from swapdesk.chain.rpc.solana import SolanaRefused, SolanaUncertain
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
     LOADERS,
     TOKEN,
     AdvanceNonce,

@@ -18,7 +18,7 @@ from solders.pubkey import Pubkey
 
 from sandbox.solana.solana_world import KEY, SOL, USDC, signed
 from swapdesk.chain.rpc.ledger import LedgerMethod
-from swapdesk.chain.solana.instructions import Transfer, token_account
+from swapdesk.chain.solana import Transfer, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name
 from swapdesk.sandbox.node.node import Node

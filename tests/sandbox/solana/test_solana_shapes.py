@@ -16,7 +16,7 @@ from solders.transaction import VersionedTransaction
 from solders.transaction_status import TransactionConfirmationStatus
 
 from sandbox.solana.solana_world import SOL, USDC, World, memo, running, transfer
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
     TOKEN,
     CreateTokenAccount,
     TransferChecked,

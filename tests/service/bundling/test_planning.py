@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swapdesk.chain.calldata.erc20 import TRANSFER
-from swapdesk.chain.user_operation.operation import nonce_key
-from swapdesk.chain.user_operation.smart_account import MOST_CALLS, encode_batch
+from swapdesk.chain.smart_account import MOST_CALLS, encode_batch
+from swapdesk.chain.user_operation import nonce_key
 from swapdesk.service.bundling import OperationPayment, parts_of
 
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

@@ -12,7 +12,7 @@ import pytest_asyncio
 from solders.keypair import Keypair
 
 from service.dex.solana_floor import SOL, SolanaFloor, SolanaTrader, trading_on_solana
-from swapdesk.chain.solana.transaction import PACKET_BYTES, read_message, read_transaction
+from swapdesk.chain.solana import PACKET_BYTES, read_message, read_transaction
 from swapdesk.service.venues.onchain.atoll import FEE, MOST_USD, offered
 from swapdesk.wire.tokens import Token
 

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.rules.amounts import brings_no_permit
-from swapdesk.agent.gate.rules.withdrawal import confirmed
+from swapdesk.agent.gate.rules.deposit import confirmed
 from swapdesk.agent.gate.words import COIN, LONGEST_TEXT, SOL, amount, moment, plain
 from swapdesk.agent.shapes.claim import ClaimField, Meaning, Target
 from swapdesk.chain.addresses.display import grouped

@@ -1,4 +1,4 @@
-"""The gate: what every rule says of a payload, and what a screen shows of it.
+"""The gate: every rule in the order in which findings are shown, and what they say of a payload.
 
 Every leaf of a payload has its line. A field is equal only where a rule binds its meaning and
 found nothing to say.
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from swapdesk.agent.gate.case import Case, Policy
+from swapdesk.agent.gate.case import Case, Policy, Rule
 from swapdesk.agent.gate.field_words import (
     BUNDLE_WORDS,
     FIELD_WORDS,
@@ -24,14 +24,85 @@ from swapdesk.agent.gate.field_words import (
     of_no_rule,
     unbound,
 )
-from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES, rules_for
+from swapdesk.agent.gate.rules import amounts, bundle, deposit, envelope, parties, steps
 from swapdesk.agent.gate.rules.amounts import GAS
 from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
 from swapdesk.agent.gate.words import COIN, amount
-from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning, PayloadRefused
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.review import Finding, Match, ReviewLine, Severity
+
+RULES: tuple[Rule, ...] = (
+    *envelope.CHAIN_RULES,
+    *parties.ACCOUNT_RULES,
+    *parties.CONTRACT_RULES,
+    *parties.SPENDER_RULES,
+    *amounts.AMOUNT_RULES,
+    *parties.RECIPIENT_RULES,
+    *deposit.DEPOSIT_RULES,
+    *deposit.FUNDING_RULES,
+    *bundle.DEPLOYMENT_RULES,
+    *envelope.VALIDITY_RULES,
+    *envelope.NONCE_RULES,
+    *amounts.PERMIT_RULES,
+    *steps.RULES,
+    *envelope.REPLACING_RULES,
+    *amounts.GAS_RULES,
+    *amounts.SIMULATION_RULES,
+)
+
+OPERATION_RULES: tuple[Rule, ...] = (
+    *envelope.CHAIN_RULES,
+    parties.key_is_the_confirmed_account,
+    parties.act_is_what_was_asked_for,
+    parties.contract_has_code,
+    *bundle.GROUP_RULES,
+    steps.all_of_it_together_is_within_what_was_confirmed,
+)
+"""Those that judge a UserOperation: it is no transaction and no document, and pays many."""
+
+SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
+    *envelope.CHAIN_RULES,
+    parties.key_is_the_confirmed_account,
+    parties.account_pays_the_fee,
+    parties.further_signers_are_the_venues_makers,
+    parties.counterparty_is_the_venues_maker,
+    parties.act_is_what_was_asked_for,
+    *bundle.PAYMENT_RULES,
+    *bundle.SOLANA_RULES,
+    steps.all_of_it_together_is_within_what_was_confirmed,
+    amounts.account_can_pay_the_gas,
+)
+"""Those that judge a transaction on Solana that pays many."""
+
+WITHDRAWAL_RULES: tuple[Rule, ...] = (
+    *envelope.CHAIN_RULES,
+    parties.key_is_the_confirmed_account,
+    parties.owner_is_the_account,
+    parties.act_is_what_was_asked_for,
+    bundle.sender_is_the_owners_account,
+    parties.contract_has_code,
+    *deposit.WITHDRAWAL_RULES,
+    amounts.coin_sent_along_is_the_confirmed_fee,
+    steps.swap_is_paid_once,
+    *envelope.REPLACING_RULES,
+    *amounts.GAS_RULES,
+    amounts.transaction_was_simulated,
+    amounts.simulation_succeeds,
+)
+"""Those that judge a call by which an owner takes out what the smart account holds."""
+
+BUNDLE_RULES: tuple[Rule, ...] = tuple(dict.fromkeys((*OPERATION_RULES, *SOLANA_BUNDLE_RULES)))
+
+
+def rules_for(claim: Claim) -> tuple[Rule, ...]:
+    if claim.act is Act.WITHDRAW:
+        return WITHDRAWAL_RULES
+    if claim.act is not Act.BUNDLE:
+        return RULES
+    return SOLANA_BUNDLE_RULES if claim.solana else OPERATION_RULES
+
 
 BOUND = frozenset().union(*(rule.binds for rule in RULES))
 """Meanings that some rule holds to the promise."""

@@ -2,6 +2,9 @@
 
 The chain libraries are imported on use: they take longer than everything before the first
 pass phrase together.
+
+Some keys everybody has: those of the phrases that tools and examples print. Money sent to one of
+them is taken within seconds, so a live profile refuses them.
 """
 
 from __future__ import annotations
@@ -17,6 +20,113 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import Kind, Origin
 from swapdesk.wire.encoding.codec import refuse_deep
+
+PUBLISHED_WORDS = "this key comes from a published test phrase: everybody has it"
+
+PHRASES = (
+    "test test test test test test test test test test test junk",
+    "myth like bonus scare over problem client lizard pioneer submit female collect",
+    "candy maple cake sugar pudding cream honey rich smooth crumble sweet treat",
+    "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+    "legal winner thank year wave sausage worth useful legal winner thank yellow",
+    "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
+)
+"""Of Hardhat, Foundry and Anvil; Ganache; Truffle; and the vectors of BIP-39."""
+
+ADDRESSES: frozenset[str] = frozenset(
+    {
+        "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+        "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+        "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+        "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+        "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
+        "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc",
+        "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+        "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
+        "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
+        "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
+        "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96",
+        "BtELVjZSaWhMat94P9HyasX3Gvpv6C7WHXJGqWdZbwSQ",
+        "9tKf8Q98FsGKJiM4oqMnTxmYH3fU2qJzSwzc76vgzyBT",
+        "G9r1RYmVnXptzCA2an46rNnHsCAQLvjyM6vR2mo3LpG1",
+        "0x90F8bf6A479f320ead074411a4B0e7944Ea8c9C1",
+        "0xFFcf8FDEE72ac11b5c542428B35EEF5769C409f0",
+        "0x22d491Bde2303f2f43325b2108D26f1eAbA1e32b",
+        "0xE11BA2b4D45Eaed5996Cd0823791E0C93114882d",
+        "0xd03ea8624C8C5987235048901fB614fDcA89b117",
+        "0x95cED938F7991cd0dFcb48F0a06a40FA1aF46EBC",
+        "0x3E5e9111Ae8eB78Fe1CC3bb8915d5D461F3Ef9A9",
+        "0x28a8746e75304c0780E011BEd21C72cD78cd535E",
+        "0xACa94ef8bD5ffEE41947b4585a84BdA5a3d3DA6E",
+        "0x1dF62f291b2E969fB0849d99D9Ce41e2F137006e",
+        "E1SFdNqDk1NSdTi13pM8j8tLKwGH3dm6ym5DVJKTwaYA",
+        "4bvALyNUGf4YNjzo1mjUPDhMEdrNthpBNyLFCQu3XQkz",
+        "Gb78HnRRcW9zctKaqJqiRwLYWqQjTCgeH68TJHwEB5y3",
+        "vCdWfJRYsxcqVs8t1iYwV11SKzAtYMDHWNduukxiHia",
+        "0x627306090abaB3A6e1400e9345bC60c78a8BEf57",
+        "0xf17f52151EbEF6C7334FAD080c5704D77216b732",
+        "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef",
+        "0x821aEa9a577a9b44299B9c15c88cf3087F3b5544",
+        "0x0d1d4e623D10F9FBA5Db95830F7d3839406C6AF2",
+        "0x2932b7A2355D6fecc4b5c0B6BD44cC31df247a2e",
+        "0x2191eF87E392377ec08E7c08Eb105Ef5448eCED5",
+        "0x0F4F2Ac550A1b4e2280d04c21cEa7EBD822934b5",
+        "0x6330A553Fc93768F612722BB8c2eC78aC90B3bbc",
+        "0x5AEDA56215b167893e80B4fE645BA6d5Bab767DE",
+        "3fX14NDiH371ZyS4JTfVDS2HussNQHc814npeHnThwWp",
+        "oyZKEKCWtTgxXdxJVXTsgJcSWZzx8JC4Tw7wdwJ1uDn",
+        "8SGr5b2BMSSwusi4qiNgs32zKLosunWZk8UQThHcKRtf",
+        "9pyjdGYKhP3pFikhrENq9FXZft38bG3durcnML1V9njw",
+        "0x9858EfFD232B4033E47d90003D41EC34EcaEda94",
+        "0x6Fac4D18c912343BF86fa7049364Dd4E424Ab9C0",
+        "0xb6716976A3ebe8D39aCEB04372f22Ff8e6802D7A",
+        "0xF3f50213C1d2e255e4B2bAD430F8A38EEF8D718E",
+        "0x51cA8ff9f1C0a99f88E86B8112eA3237F55374cA",
+        "0xA40cFBFc8534FFC84E20a7d8bBC3729B26a35F6f",
+        "0xB191a13bfE648B61002F2e2135867015B71816a6",
+        "0x593814d3309e2dF31D112824F0bb5aa7Cb0D7d47",
+        "0xB14c391e2bf19E5a26941617ab546FA620A4f163",
+        "0x4C1C56443AbFe6dD33de31dAaF0a6E929DBc4971",
+        "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
+        "GjJyeC1r2RgkuoCWMyPYkCWSGSGLcz266EaAkLA27AhL",
+        "D2PPQSYFe83nDzk96FqGumVU8JA7J8vj2Rhjc2oXzEi5",
+        "EHqmfkN89RJ7Y33CXM6uCzhVeuywHoJXZZLszBHHZy7o",
+        "0x58A57ed9d8d624cBD12e2C467D34787555bB1b25",
+        "0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C",
+        "0xe42f4612e154153B68e241e8FDe337e0c4dD6bBD",
+        "0x2F07c220dC62CE9531bC44B695A6D93578806d8d",
+        "0x1454168e82efA260f49a6F86612cc6414Ba633e9",
+        "0x4fb070eF70961D204961c69B954B99808b9694BC",
+        "0x603049dcd328D58c9053eBE34F1692c0fac683f8",
+        "0x3eb84b6a7B4707C20B6bca41b537055B61E84764",
+        "0xa642b057F48020e850581a05Fe2Dde506EabD50D",
+        "0x61e3A11876506C169a25c90a6f64fEA5384d10f0",
+        "BLeUXTx9thHGT7VJUtF9vHEmfMDgW1nnKZ9UVer2CoLX",
+        "6UbR42ttwWY9QBrpkv1ff8bVu6DmFtrny9hej3EFjsuh",
+        "5QjrUEf9fUZn4gomff3EXwpYTu6eC8MsrYBjTLfRvobA",
+        "EPcM3RcpE9DnDxuJiFLHMf6jfxAW3QT5yCjwRDNeH8SV",
+        "0xfc2077CA7F403cBECA41B1B0F62D91B5EA631B5E",
+        "0xd1a7451beB6FE0326b4B78e3909310880B781d66",
+        "0x578270B5E5B53336baC354756b763b309eCA90Ef",
+        "0x909f59835A5a120EafE1c60742485b7ff0e305da",
+        "0x5711cED5ce6d91Ec7af3e5b02dDB47f409d42818",
+        "0x02db23843DB65077E19757Af077648F106ae9243",
+        "0x543289B0965Eba079b277B344DD1C0C2ab47a4bA",
+        "0x1de55545a139b3BEc88301C87BA241323B0E5ae1",
+        "0xd59feDEbbA13B004677004b79Dec7b60E4913AAc",
+        "0xc4c28C29561ff3d3eB34bcd68A41fce70F8D19B6",
+        "E48cosDiQZK1iDSsyUzhvW4WxJeoKuDk5qgcdkmANV4N",
+        "9krGZ6MVHufqrKiGvaCbevTGdBFLZWb6u75QPDXvVWmj",
+        "2JtDzeF5RNj8cSU8ZatFjtdbxxMq7EXwXYjBS7XkTXqo",
+        "EtJcedSL6vnFZNPiisiDRNFdisXtXFv7j9qi9wi8KmDd",
+    }
+)
+"""The first ten EVM addresses of each phrase, and the Solana ones at the paths in use."""
+
+
+def is_published(address: str) -> bool:
+    return address in ADDRESSES
+
 
 _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
 _SOLANA_PATH = re.compile(r"m/44'/501'(/[0-9]{1,10}'){0,2}", re.ASCII)

@@ -2,8 +2,7 @@
 
 ``confinement`` comes before every other import and closes the memory to others. ``service`` has
 the pipe, which carries frames of a JSON head and raw secrets, so that a pass phrase never becomes
-a text, and the table of what may be asked. Answers are in ``key_requests``, ``signing_requests``
-and ``chain_requests``.
+a text, and the table of what may be asked. Answers are in ``handlers``.
 
 ``wallet_session`` is the wallet of a profile: what signs is imported there, by one thread, while
 the pass phrase is typed. One process holds the lock of a key directory; another one on the same

@@ -1,19 +1,117 @@
-"""The chains of a profile: one client each, opened when first asked for."""
+"""The chains of a profile: one client each, and answers of a node known to be of it.
+
+A client is opened when first asked for. A node first says which chain it is on. Each answer is
+checked as it is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
 
-from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.request import RequestRefused
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
-from swapdesk.chain.rpc.evm import EvmClient
+from swapdesk.chain.rpc.evm import EvmClient, Request
+from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
+from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import RefusalCode as Code
 
-if TYPE_CHECKING:
-    from swapdesk.chain.rpc.solana import SolanaClient
+WORD = 32
+AT_ONCE = 25
+"""Calls of one request. Each executes a contract, and a request that a busy node cannot answer
+within its deadline is lost whole."""
+
+
+async def answers_of(
+    client: EvmClient, link: ChainLink, genesis: str | None, asked: list[Request]
+) -> list[Any]:
+    """One answer for each, a refused one as EvmRefused. Raises RequestRefused when the node does
+    not answer or is of another chain."""
+    identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
+    try:
+        chain_id, block, *answers = await client.batch([*identity, *asked[:AT_ONCE]])
+        if isinstance(chain_id, EvmRefused) or quantity(chain_id) != link.chain_id:
+            raise another_chain(link)
+        if genesis:
+            told = None if isinstance(block, EvmRefused) else digest(fields(block).get("hash"))
+            if told != genesis:
+                raise another_chain(link)
+        for at in range(AT_ONCE, len(asked), AT_ONCE):
+            answers += await client.batch(asked[at : at + AT_ONCE])
+    except EvmError as error:
+        raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+    return answers
+
+
+def another_chain(link: ChainLink) -> RequestRefused:
+    return RequestRefused(Code.OTHER_CHAIN, f"the node of {link.name} is on another chain")
+
+
+def units_in(answer: Any) -> int | None:
+    """A number that a node told; None for anything else."""
+    try:
+        return None if isinstance(answer, EvmRefused) else quantity(answer)
+    except EvmError:
+        return None
+
+
+def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
+    """Numbers that a contract returned; None unless they are exactly so many words."""
+    try:
+        data = b"" if isinstance(answer, EvmRefused) else octets(answer)
+    except EvmError:
+        return None
+    if len(data) != count * WORD:
+        return None
+    return tuple(int.from_bytes(data[at : at + WORD], "big") for at in range(0, len(data), WORD))
+
+
+TOKEN_PROGRAMS = (
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+)
+
+
+@asynccontextmanager
+async def asking(link: ChainLink, genesis: str | None) -> AsyncIterator[SolanaClient]:
+    """A client of the node. Raises RequestRefused when it does not answer or is of another
+    chain."""
+    try:
+        async with SolanaClient(link.rpc) as client:
+            if genesis and await client.genesis_hash() != genesis:
+                raise another_chain(link)
+            yield client
+    except SolanaError as error:
+        raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+
+
+async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
+    """What the node tells of the token accounts of an owner, by program."""
+    options = {"encoding": "jsonParsed", "commitment": "confirmed"}
+    return [
+        require_value(
+            await client.call("getTokenAccountsByOwner", owner, {"programId": program}, options)
+        )
+        for program in TOKEN_PROGRAMS
+    ]
+
+
+async def program_of(client: SolanaClient, address: str) -> str | None:
+    """The program that owns an account; None where there is none."""
+    found = require_value(await client.call("getAccountInfo", address, {"encoding": "base64"}))
+    return str(found.get("owner")) if isinstance(found, dict) else None
+
+
+async def token_program(client: SolanaClient, mint: str) -> str:
+    """Of a token. Raises RequestRefused for what is none."""
+    program = await program_of(client, mint)
+    if program not in TOKEN_PROGRAMS:
+        raise RequestRefused(Code.BAD_REQUEST, "this is no token of the chain")
+    return program
+
 
 MAINNET_SOLANA = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 """Genesis hash of Solana's main network."""
@@ -28,10 +126,12 @@ class Chains:
         self._solana: dict[str, SolanaClient] = {}
 
     def link(self, name: str, kind: Kind) -> ChainLink:
-        """Raises Refusal for a chain that the profile does not have, or of another kind."""
+        """Raises RequestRefused for a chain that the profile does not have, or of another kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
-            raise Refusal(Code.OTHER_CHAIN, f"this profile has no node of the chain {name[:32]!r}")
+            raise RequestRefused(
+                Code.OTHER_CHAIN, f"this profile has no node of the chain {name[:32]!r}"
+            )
         return link
 
     def evm(self, link: ChainLink) -> EvmClient:
@@ -59,14 +159,18 @@ def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None)
     """A key of the sandbox signs for the sandbox's chains only, and no other key for them.
 
     A sandbox that stands in for real chains carries their ids; there only keys sign that were
-    made in the sandbox, which hold nothing anywhere else. Raises Refusal.
+    made in the sandbox, which hold nothing anywhere else. Raises RequestRefused.
     """
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
-            raise Refusal(Code.OTHER_CHAIN, "a key of the sandbox never signs for the main network")
+            raise RequestRefused(
+                Code.OTHER_CHAIN, "a key of the sandbox never signs for the main network"
+            )
         return
     of_sandbox = (link.chain_id or 0) >= SANDBOX_CHAIN_IDS
     if account.sandboxed and not of_sandbox and account.origin is not Origin.CREATED:
-        raise Refusal(Code.OTHER_CHAIN, "an imported key of the sandbox never signs for real ids")
+        raise RequestRefused(
+            Code.OTHER_CHAIN, "an imported key of the sandbox never signs for real ids"
+        )
     if not account.sandboxed and of_sandbox:
-        raise Refusal(Code.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")
+        raise RequestRefused(Code.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")

@@ -1,4 +1,4 @@
-"""What an account has on a chain, and who may take what of it.
+"""What an account has on a chain, who may take what of it, and the smart account of an owner.
 
 Allowances stand on a token itself, or in Permit2 with an end. The known contracts are asked, and
 whoever the chain's events name; what no event tells is not found, and then ``complete`` is False.
@@ -6,6 +6,8 @@ whoever the chain's events name; what no event tells is not found, and then ``co
 On Solana the delegates of token accounts may take. Every token account names its own, so nothing
 is overlooked. A delegation ends by one instruction of the owner, in a transaction that is built
 here and judged like any other.
+
+A smart account has an address, what it holds, and the calls by which its owner gets that out.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from swapdesk.agent.process.chain_answers import (
+from swapdesk.agent.gate.case import AccountFactory
+from swapdesk.agent.gate.words import NO_FACTORY
+from swapdesk.agent.process.chains import (
     answers_of,
     asking,
     token_accounts,
@@ -22,23 +26,56 @@ from swapdesk.agent.process.chain_answers import (
     units_in,
     words_in,
 )
-from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.request import RequestRefused
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2
-from swapdesk.chain.deployments import PERMIT2, VenueContract
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling
-from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, Log, items, read_head, read_log
-from swapdesk.chain.rpc.solana_answers import read_delegations, read_holdings
-from swapdesk.wallet.holdings import Allowance, Allowances, Balance, Balances, CallData, SolanaDraft
-from swapdesk.wallet.place import ChainLink
-from swapdesk.wallet.promise import Asset
+from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
+from swapdesk.chain.calldata.method import CalldataError
+from swapdesk.chain.deployments import (
+    ENTRY_POINT,
+    PERMIT2,
+    SANDBOX_ACCOUNT,
+    SANDBOX_ACCOUNT_FACTORY,
+    VenueContract,
+)
+from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at
+from swapdesk.chain.rpc.evm_answers import (
+    EvmError,
+    EvmRefused,
+    Log,
+    items,
+    octets,
+    read_head,
+    read_log,
+)
+from swapdesk.chain.rpc.solana import read_delegations, read_holdings
+from swapdesk.chain.smart_account import (
+    CREATE_ACCOUNT,
+    DEPOSIT_OF,
+    NO_SALT,
+    WITHDRAW_TO,
+    InnerCall,
+    account_address,
+    encode_batch,
+)
+from swapdesk.wallet.holdings import (
+    Allowance,
+    Allowances,
+    Balance,
+    Balances,
+    CallData,
+    SmartAccount,
+    SolanaDraft,
+)
+from swapdesk.wallet.place import ChainLink, WalletPlace, has_smart_accounts
+from swapdesk.wallet.promise import Asset, Promise, TakenOut
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 
 async def evm_balances(
     client: EvmClient, link: ChainLink, genesis: str | None, account: str, assets: Sequence[Asset]
 ) -> Balances:
-    """Raises Refusal when the node does not answer or is of another chain."""
+    """Raises RequestRefused when the node does not answer or is of another chain."""
     coin = balance_of(account)
     asked = [coin if one.contract is None else _holding(one, account) for one in assets]
     answers = await answers_of(client, link, genesis, asked)
@@ -54,7 +91,7 @@ async def evm_balances(
 async def solana_balances(
     link: ChainLink, genesis: str | None, account: str, assets: Sequence[Asset]
 ) -> Balances:
-    """Of the coin and of all token accounts of the owner together. Raises Refusal."""
+    """Of the coin and of all token accounts of the owner together. Raises RequestRefused."""
     held: dict[str, int] = {}
     async with asking(link, genesis) as client:
         lamports = await client.balance(account)
@@ -120,7 +157,7 @@ async def evm_allowances(
     venues: Sequence[VenueContract],
     spenders: Sequence[str],
 ) -> Allowances:
-    """Raises Refusal when the node does not answer or is of another chain."""
+    """Raises RequestRefused when the node does not answer or is of another chain."""
     by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
     names = {one.address: one.provider for one in venues}
     known = dict.fromkeys((*names, *map(checksummed, spenders)))
@@ -140,7 +177,9 @@ async def evm_allowances(
     try:
         now = read_head(block).timestamp
     except EvmError:
-        raise Refusal(Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block") from None
+        raise RequestRefused(
+            Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block"
+        ) from None
     found = []
     for pair, answer in zip(pairs, answers, strict=True):
         words = words_in(answer, 3 if pair.granted else 1)
@@ -166,8 +205,8 @@ def _allowance(
 
 
 def revocation(token: str, spender: str, *, granted: bool = False) -> CallData:
-    """The call that ends an allowance, of the token or in Permit2. Raises Refusal for what is no
-    address."""
+    """The call that ends an allowance, of the token or in Permit2. Raises RequestRefused for what
+    is no address."""
     try:
         erc20.BALANCE_OF.call(token)
         if granted:
@@ -176,7 +215,7 @@ def revocation(token: str, spender: str, *, granted: bool = False) -> CallData:
         data = erc20.APPROVE.call(spender, 0)
         return CallData(checksummed(token), "0x" + data.hex())
     except ValueError:
-        raise Refusal(Code.BAD_REQUEST, "a token and a spender are addresses") from None
+        raise RequestRefused(Code.BAD_REQUEST, "a token and a spender are addresses") from None
 
 
 async def _told(
@@ -241,8 +280,8 @@ async def solana_allowances(
     tokens: Sequence[Asset],
     makers: Sequence[tuple[str, str]],
 ) -> Allowances:
-    """Of the token accounts of these tokens. Raises Refusal when the node does not answer or is
-    of another chain."""
+    """Of the token accounts of these tokens. Raises RequestRefused when the node does not answer or
+    is of another chain."""
     by_mint = {one.contract: one for one in tokens if one.contract is not None}
     venues = {key: provider for provider, key in makers}
     async with asking(link, genesis) as client:
@@ -265,16 +304,15 @@ async def solana_allowances(
 async def solana_revocation(
     link: ChainLink, genesis: str | None, account: str, token: str
 ) -> SolanaDraft:
-    """The transaction that ends every delegation of a token. Raises Refusal as above, and for a
-    token of which the account holds none."""
+    """The transaction that ends every delegation of a token. Raises RequestRefused as above, and
+    for a token of which the account holds none."""
     from base64 import b64encode
 
     from solders.hash import Hash
     from solders.message import MessageV0
     from solders.pubkey import Pubkey
 
-    from swapdesk.chain.solana.instructions import Revoke, token_account
-    from swapdesk.chain.solana.transaction import unsigned
+    from swapdesk.chain.solana import Revoke, token_account, unsigned
 
     async with asking(link, genesis) as client:
         newest = await client.latest_blockhash()
@@ -286,3 +324,96 @@ async def solana_revocation(
     )
     raw = b64encode(bytes(unsigned(message))).decode()
     return SolanaDraft(raw, newest.last_height)
+
+
+def account_factory(place: WalletPlace) -> AccountFactory | None:
+    """Who makes the smart accounts of a profile; nobody is known for a live one."""
+    if not has_smart_accounts(live=place.live):
+        return None
+    return AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
+
+
+def _factory(place: WalletPlace) -> AccountFactory:
+    found = account_factory(place)
+    if found is None:
+        raise RequestRefused(Code.NO_SMART_ACCOUNTS, NO_FACTORY)
+    return found
+
+
+def _address(place: WalletPlace, owner: str) -> str:
+    factory = _factory(place)
+    return account_address(owner, factory=factory.address, implementation=factory.implementation)
+
+
+async def smart_account(
+    place: WalletPlace,
+    client: EvmClient,
+    link: ChainLink,
+    genesis: str | None,
+    owner: str,
+    assets: Sequence[Asset],
+) -> SmartAccount:
+    """Read in one batch. Raises RequestRefused when the node does not answer or is of another
+    chain."""
+    address = _address(place, owner)
+    asked = [
+        code_at(address),
+        calling(Call(ENTRY_POINT, DEPOSIT_OF.call(address))),
+        *(
+            balance_of(address)
+            if one.contract is None
+            else calling(Call(one.contract, BALANCE_OF.call(address)))
+            for one in assets
+        ),
+    ]
+    code, prepaid, *held = await answers_of(client, link, genesis, asked)
+    return SmartAccount(
+        link.name,
+        owner,
+        address,
+        tuple(Balance(one, _units(one, answer)) for one, answer in zip(assets, held, strict=True)),
+        (words_in(prepaid) or (None,))[0],
+        None if _code(code, link) else _deployment(place, owner),
+    )
+
+
+def withdrawal(place: WalletPlace, promise: Promise) -> CallData:
+    """What the owner of a promise calls to be paid what it says. Raises RequestRefused for a
+    promise without a withdrawal."""
+    whole, owner = promise.withdrawal, promise.account
+    if whole is None:
+        raise RequestRefused(Code.BAD_REQUEST, "nothing was confirmed that could be taken out")
+    try:
+        calls = [_payment(owner, one) for one in whole.taken]
+        if whole.prepaid:
+            calls.append(InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(owner, whole.prepaid)))
+        data = encode_batch(calls)
+    except CalldataError as error:
+        raise RequestRefused(Code.BAD_REQUEST, str(error)) from None
+    return CallData(_address(place, owner), f"0x{data.hex()}")
+
+
+def _payment(owner: str, one: TakenOut) -> InnerCall:
+    if one.asset.contract is None:
+        return InnerCall(owner, one.units)
+    return InnerCall(one.asset.contract, 0, TRANSFER.call(owner, one.units))
+
+
+def _deployment(place: WalletPlace, owner: str) -> CallData:
+    return CallData(_factory(place).address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
+
+
+def _units(asset: Asset, answer: object) -> int | None:
+    if asset.contract is None:
+        return units_in(answer)
+    words = words_in(answer)
+    return None if words is None else words[0]
+
+
+def _code(answer: object, link: ChainLink) -> bytes:
+    try:
+        if isinstance(answer, EvmRefused):
+            raise answer
+        return octets(answer)
+    except EvmError as error:
+        raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None

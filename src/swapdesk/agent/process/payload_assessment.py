@@ -28,8 +28,8 @@ from swapdesk.agent.gate.case import (
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains
-from swapdesk.agent.process.refusal import Refusal
-from swapdesk.agent.process.smart_accounts import account_factory
+from swapdesk.agent.process.holdings import account_factory
+from swapdesk.agent.process.request import RequestRefused
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
@@ -50,10 +50,9 @@ from swapdesk.chain.rpc.evm_answers import (
     quantity,
     read_head,
 )
-from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.rpc.solana_answers import Blockhash, Moves, SolanaError
-from swapdesk.chain.rpc.solana_answers import Simulation as Simulated
-from swapdesk.chain.solana.transaction import read_transaction
+from swapdesk.chain.rpc.solana import Blockhash, Moves, SolanaClient, SolanaError
+from swapdesk.chain.rpc.solana import Simulation as Simulated
+from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
@@ -276,7 +275,7 @@ class Looked:
 
 
 class Looking:
-    """Raises Refusal for what is no matter of the gate, and RecordsUnavailable."""
+    """Raises RequestRefused for what is no matter of the gate, and RecordsUnavailable."""
 
     def __init__(self, place: WalletPlace, chains: Chains, records: Records, clock: Clock) -> None:
         self._place = place
@@ -384,14 +383,14 @@ class Looking:
         if before is not None and before.plan is not None:
             agreed = replace(gas, limit=before.plan.gas, fee=before.plan.max_fee)
             if gas.limit > before.plan.gas * 2:
-                raise Refusal(Code.STALE_REVIEW, "it would need more gas than was reviewed")
+                raise RequestRefused(Code.STALE_REVIEW, "it would need more gas than was reviewed")
             return before.plan, replace(facts, gas=agreed)
         nonce = self._records.next_nonce(promise.chain, subject.account.address, read.nonce)
         fee, priority = gas.fee, min(read.priority, gas.fee)
         if replaces is not None:
             old = self._records.find(replaces)
             if old is None or old.nonce is None:
-                raise Refusal(Code.NO_TRANSACTION, "there is no such transaction to replace")
+                raise RequestRefused(Code.NO_TRANSACTION, "there is no such transaction to replace")
             nonce = old.nonce
             old_fee, old_priority = self._records.fees(replaces)
             fee = max(fee, old_fee * 9 // 8 + 1)

@@ -16,11 +16,9 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from swapdesk.agent.keys.derivation import MAX_N
-from swapdesk.agent.process import chain_requests, key_requests, signing_requests
-from swapdesk.agent.process import signing_requests as deliveries
-from swapdesk.agent.process.arguments import Answer
-from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.keys.keystore import MAX_N
+from swapdesk.agent.process import handlers
+from swapdesk.agent.process.request import Answer, RequestRefused
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.transactions.file import RecordsUnavailable
 from swapdesk.paths import UnsafePlace
@@ -135,29 +133,29 @@ MAX_WAITING = 256
 Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
 
 OPERATIONS: dict[Operation, Handler] = {
-    Operation.ACCOUNTS: key_requests.accounts,
-    Operation.UNLOCK: key_requests.unlock,
-    Operation.LOCK: key_requests.lock,
-    Operation.CREATE: key_requests.create,
-    Operation.PREVIEW: key_requests.preview,
-    Operation.IMPORT: key_requests.import_,
-    Operation.EXPORT: key_requests.export,
-    Operation.RENAME: key_requests.rename,
-    Operation.CLOCK: key_requests.set_clock,
-    Operation.REVIEW: signing_requests.review,
-    Operation.BUMP: signing_requests.bump,
-    Operation.SIGN: signing_requests.sign,
-    Operation.BROADCAST: deliveries.broadcast,
-    Operation.ABANDON: deliveries.abandon,
-    Operation.RESOLVE: deliveries.resolve,
-    Operation.TRANSACTIONS: deliveries.transactions,
-    Operation.BALANCES: chain_requests.balances,
-    Operation.ALLOWANCES: chain_requests.allowances,
-    Operation.REVOCATION: chain_requests.revocation,
-    Operation.SOLANA_REVOCATION: chain_requests.solana_revocation,
-    Operation.SOLANA_DEPOSIT: chain_requests.solana_deposit,
-    Operation.SMART_ACCOUNT: chain_requests.smart_account,
-    Operation.WITHDRAWAL: chain_requests.withdrawal,
+    Operation.ACCOUNTS: handlers.accounts,
+    Operation.UNLOCK: handlers.unlock,
+    Operation.LOCK: handlers.lock,
+    Operation.CREATE: handlers.create,
+    Operation.PREVIEW: handlers.preview,
+    Operation.IMPORT: handlers.import_,
+    Operation.EXPORT: handlers.export,
+    Operation.RENAME: handlers.rename,
+    Operation.CLOCK: handlers.set_clock,
+    Operation.REVIEW: handlers.review,
+    Operation.BUMP: handlers.bump,
+    Operation.SIGN: handlers.sign,
+    Operation.BROADCAST: handlers.broadcast,
+    Operation.ABANDON: handlers.abandon,
+    Operation.RESOLVE: handlers.resolve,
+    Operation.TRANSACTIONS: handlers.transactions,
+    Operation.BALANCES: handlers.balances,
+    Operation.ALLOWANCES: handlers.allowances,
+    Operation.REVOCATION: handlers.revocation,
+    Operation.SOLANA_REVOCATION: handlers.solana_revocation,
+    Operation.SOLANA_DEPOSIT: handlers.solana_deposit,
+    Operation.SMART_ACCOUNT: handlers.smart_account,
+    Operation.WITHDRAWAL: handlers.withdrawal,
 }
 """What may be asked once a wallet is open; OPEN itself is the service's."""
 
@@ -178,7 +176,7 @@ class AgentService:
         while True:
             frame = await self._pipe.next()
             if len(self._tasks) >= MAX_WAITING:
-                self._refuse(frame, Refusal(Code.BAD_REQUEST, "too many requests at once"))
+                self._refuse(frame, RequestRefused(Code.BAD_REQUEST, "too many requests at once"))
                 continue
             task = asyncio.create_task(self._answer(frame))
             self._tasks.add(task)
@@ -188,26 +186,26 @@ class AgentService:
         try:
             if type(frame.head.get("id")) is not int:
                 frame.head["id"] = None
-                raise Refusal(Code.BAD_REQUEST, "a request is known by a whole number")
+                raise RequestRefused(Code.BAD_REQUEST, "a request is known by a whole number")
             done, secrets = await self._done(frame)
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             self._refuse(frame, refusal)
         except RecordsUnavailable as unavailable:
-            self._refuse(frame, Refusal(Code.RECORDS, str(unavailable)))
+            self._refuse(frame, RequestRefused(Code.RECORDS, str(unavailable)))
         except UnsafePlace as unsafe:
-            self._refuse(frame, Refusal(Code.UNSAFE_FILES, str(unsafe)))
+            self._refuse(frame, RequestRefused(Code.UNSAFE_FILES, str(unsafe)))
         except MessageError as error:
-            self._refuse(frame, Refusal(Code.BAD_REQUEST, str(error)))
+            self._refuse(frame, RequestRefused(Code.BAD_REQUEST, str(error)))
         except Exception as error:  # noqa: BLE001  a defect in one request ends no other
             words = f"a defect of the wallet agent ({type(error).__name__}); nothing was signed"
             os.write(2, f"{_place_of(error)}\n".encode())
-            self._refuse(frame, Refusal(Code.DEFECT, words))
+            self._refuse(frame, RequestRefused(Code.DEFECT, words))
         else:
             try:
                 self._pipe.say({"id": frame.head.get("id"), "done": done}, secrets)
             except FrameError:
                 words = "the answer is larger than the wallet agent can tell"
-                self._refuse(frame, Refusal(Code.DEFECT, words))
+                self._refuse(frame, RequestRefused(Code.DEFECT, words))
             for secret in secrets.values():
                 secret.wipe()
         finally:
@@ -218,18 +216,18 @@ class AgentService:
         try:
             operation = Operation(str(frame.head.get("do")))
         except ValueError:
-            raise Refusal(Code.BAD_REQUEST, "an operation that is not known here") from None
+            raise RequestRefused(Code.BAD_REQUEST, "an operation that is not known here") from None
         opened = self._opened
         if operation is Operation.OPEN:
             return self._open(frame)
         if opened is None:
-            raise Refusal(Code.BAD_REQUEST, "no wallet was opened")
+            raise RequestRefused(Code.BAD_REQUEST, "no wallet was opened")
         opened.idle.used()
         return await OPERATIONS[operation](opened, frame)
 
     def _open(self, frame: Frame) -> Answer:
         if self._opened is not None:
-            raise Refusal(Code.BAD_REQUEST, "a wallet is open already")
+            raise RequestRefused(Code.BAD_REQUEST, "a wallet is open already")
         place = from_json(WalletPlace, frame.head.get("place"))
         self._opened = OpenedWallet(place, self._say_locked, cost=self._cost)
         return to_json(self._opened.told()), {}
@@ -237,7 +235,7 @@ class AgentService:
     def _say_locked(self) -> None:
         self._pipe.say({"event": Event.LOCKED})
 
-    def _refuse(self, frame: Frame, refusal: Refusal) -> None:
+    def _refuse(self, frame: Frame, refusal: RequestRefused) -> None:
         said = {
             "code": refusal.code,
             "words": refusal.words,

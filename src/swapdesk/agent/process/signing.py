@@ -16,10 +16,10 @@ import secrets
 from base64 import b64decode
 from dataclasses import dataclass, replace
 
-from swapdesk.agent.gate.taking import taking_of
+from swapdesk.agent.gate.case import taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, Subject
-from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.request import RequestRefused
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.shapes.operations import nonce_of
@@ -34,7 +34,7 @@ from swapdesk.agent.transactions.records import (
     Records,
     Unresolved,
 )
-from swapdesk.chain.user_operation.operation import EntryPointVersion, signed_digest
+from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.encoding import MessageError, from_json, payload_from_json, payload_to_json
@@ -68,7 +68,7 @@ def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
 
 
 class Signing:
-    """Raises Refusal, and RecordsUnavailable; after each of them no signature has left."""
+    """Raises RequestRefused, and RecordsUnavailable; after each of them no signature has left."""
 
     def __init__(self, wallet: Wallet, records: Records, clock: Clock) -> None:
         self._wallet = wallet
@@ -90,18 +90,20 @@ class Signing:
     def _bind(self, link: ChainLink, looked: Looked) -> None:
         genesis = looked.facts.genesis_hash
         if genesis is None:
-            raise Refusal(Code.CHAIN_UNREACHABLE, "the node did not say which chain it is on")
+            raise RequestRefused(
+                Code.CHAIN_UNREACHABLE, "the node did not say which chain it is on"
+            )
         try:
             self._records.bind_chain(link.name, link.chain_id, genesis)
         except OtherChain as other:
-            raise Refusal(Code.OTHER_CHAIN, str(other)) from None
+            raise RequestRefused(Code.OTHER_CHAIN, str(other)) from None
 
     def _document(
         self, subject: Subject, payload: TypedDataPayload, digest: str, looked: Looked
     ) -> Signature:
         claim = looked.claim
         if claim is None or f"0x{claim.content.hex()}" != digest:
-            raise Refusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise RequestRefused(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
         signature = self._wallet.evm(subject.account.address).sign_digest(claim.content)
         step = payload.step
         given = replace(
@@ -121,7 +123,7 @@ class Signing:
         """The owner's signature over the hash that was computed here, as the release asks."""
         claim = looked.claim
         if claim is None or f"0x{claim.content.hex()}" != digest:
-            raise Refusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise RequestRefused(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
         version = EntryPointVersion(payload.version)
         signer = self._wallet.evm(subject.account.address)
         signature = signer.sign_digest(signed_digest(claim.content, version))
@@ -134,9 +136,9 @@ class Signing:
     ) -> SignedTransaction:
         claim, plan = looked.claim, looked.plan
         if claim is None or plan is None:
-            raise Refusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
+            raise RequestRefused(Code.STALE_REVIEW, "the transaction could not be prepared again")
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.facts.chain_id:
-            raise Refusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
+            raise RequestRefused(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
         signed = self._wallet.evm(subject.account.address).sign_transaction(plan)
         draft = Draft(
             hash=signed.hash,
@@ -159,10 +161,12 @@ class Signing:
     ) -> SignedTransaction:
         claim = looked.claim
         if claim is None or looked.last_valid is None:
-            raise Refusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
+            raise RequestRefused(Code.STALE_REVIEW, "how long it is valid could not be read again")
         signed = self._wallet.solana(subject.account.address).sign(b64decode(payload.transaction))
         if not signed.complete:
-            raise Refusal(Code.BAD_REQUEST, "another signature is missing that comes before ours")
+            raise RequestRefused(
+                Code.BAD_REQUEST, "another signature is missing that comes before ours"
+            )
         draft = Draft(
             hash=signed.signature,
             intent_id=subject.promise.intent_id,
@@ -181,14 +185,14 @@ class Signing:
         try:
             self._records.write(draft, given, of_node, self._clock.now())
         except AlreadySigned as already:
-            raise Refusal(Code.ALREADY_SIGNED, str(already)) from None
+            raise RequestRefused(Code.ALREADY_SIGNED, str(already)) from None
         except Unresolved as unresolved:
-            raise Refusal(Code.UNRESOLVED, str(unresolved)) from None
+            raise RequestRefused(Code.UNRESOLVED, str(unresolved)) from None
         except (NonceTaken, BadReplacement) as stale:
-            raise Refusal(Code.STALE_REVIEW, str(stale)) from None
+            raise RequestRefused(Code.STALE_REVIEW, str(stale)) from None
         found = self._records.find(draft.hash)
         if found is None:
-            raise Refusal(Code.RECORDS, "the transaction was not written down")
+            raise RequestRefused(Code.RECORDS, "the transaction was not written down")
         return found
 
 
@@ -219,7 +223,7 @@ class Pending:
 
 
 class Reviewing:
-    """Raises Refusal for what is no matter of the gate, and RecordsUnavailable."""
+    """Raises RequestRefused for what is no matter of the gate, and RecordsUnavailable."""
 
     def __init__(
         self, place: WalletPlace, wallet: Wallet, chains: Chains, records: Records, clock: Clock
@@ -241,7 +245,9 @@ class Reviewing:
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
-            raise Refusal(Code.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}")
+            raise RequestRefused(
+                Code.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}"
+            )
         subject = Subject(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
         refuse_foreign_chain(account, link, looked.facts.genesis_hash)
@@ -271,11 +277,13 @@ class Reviewing:
         one = self._records.find(hash_)
         asked = None if one is None else self._records.asked(hash_)
         if one is None or asked is None:
-            raise Refusal(Code.NO_TRANSACTION, "what this was signed for is not known here")
+            raise RequestRefused(Code.NO_TRANSACTION, "what this was signed for is not known here")
         try:
             payload, promise = read_asked(asked)
         except MessageError as error:
-            raise Refusal(Code.NO_TRANSACTION, f"{error}, of what this was signed for") from None
+            raise RequestRefused(
+                Code.NO_TRANSACTION, f"{error}, of what this was signed for"
+            ) from None
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
         # The one that pays most for gas is what has to be outbid.
         dearest = max((one, *self._records.twins(one)), key=lambda it: self._records.fees(it.hash))
@@ -290,17 +298,19 @@ class Reviewing:
         """
         pending = self._pending.get(review_id)
         if pending is None:
-            raise Refusal(Code.UNKNOWN_REVIEW, "there is no such review: look at it once more")
+            raise RequestRefused(
+                Code.UNKNOWN_REVIEW, "there is no such review: look at it once more"
+            )
         review, subject = pending.review, pending.subject
         if not digest or not hmac.compare_digest(digest.encode(), review.digest.encode()):
-            raise Refusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise RequestRefused(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
         if review.refused:
             raise _refused(review.findings)
         if review.phrase is not None and phrase != review.phrase:
-            raise Refusal(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
+            raise RequestRefused(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
         if self._clock.now() >= review.valid_until:
             del self._pending[review_id]
-            raise Refusal(Code.STALE_REVIEW, "the review has expired: look at it once more")
+            raise RequestRefused(Code.STALE_REVIEW, "the review has expired: look at it once more")
         signer_kind = self._wallet.evm if subject.account.kind is Kind.EVM else self._wallet.solana
         signer_kind(subject.account.address)
         del self._pending[review_id]
@@ -316,19 +326,19 @@ def _agree(seen: Looked, looked: Looked) -> None:
     if verdict.refused:
         raise _refused(verdict.findings)
     if verdict.content is None or verdict.content != seen.verdict.content:
-        raise Refusal(Code.STALE_REVIEW, "the payload reads another way than it did")
+        raise RequestRefused(Code.STALE_REVIEW, "the payload reads another way than it did")
     known = {(one.code, one.field) for one in seen.verdict.findings}
     new = [one for one in verdict.findings if (one.code, one.field) not in known]
     if new or verdict.phrase != seen.verdict.phrase:
-        raise Refusal(
+        raise RequestRefused(
             Code.STALE_REVIEW,
             "something changed since it was reviewed: look once more",
             tuple(new),
         )
     if looked.plan != seen.plan:
-        raise Refusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
+        raise RequestRefused(Code.STALE_REVIEW, "the transaction could not be prepared again")
     if looked.plan is not None and (looked.base_fee or 0) > looked.plan.max_fee:
-        raise Refusal(Code.STALE_REVIEW, "the price of gas rose above what was reviewed")
+        raise RequestRefused(Code.STALE_REVIEW, "the price of gas rose above what was reviewed")
 
 
 def _digest(looked: Looked) -> str:
@@ -346,6 +356,6 @@ def _terms(looked: Looked) -> EvmTerms | None:
     return EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority)
 
 
-def _refused(findings: tuple[Finding, ...]) -> Refusal:
+def _refused(findings: tuple[Finding, ...]) -> RequestRefused:
     first = next(one for one in findings if one.severity is Severity.REFUSE)
-    return Refusal(Code.GATE, first.words, findings)
+    return RequestRefused(Code.GATE, first.words, findings)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
-from swapdesk.agent.process.chain_answers import TOKEN_PROGRAMS, asking, program_of, token_program
-from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.chains import TOKEN_PROGRAMS, asking, program_of, token_program
+from swapdesk.agent.process.request import RequestRefused
 from swapdesk.wallet.holdings import SolanaDraft
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import DepositPromise, Promise
@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 
 async def solana_deposit(link: ChainLink, genesis: str | None, promise: Promise) -> SolanaDraft:
     """Over the newest blockhash, the account pays the fee. The memo is the order's, else its id:
-    two payments that are alike are never one transaction. Raises Refusal when the node does not
-    answer or is of another chain, and for what cannot be paid."""
+    two payments that are alike are never one transaction. Raises RequestRefused when the node does
+    not answer or is of another chain, and for what cannot be paid."""
     from solders.hash import Hash
     from solders.message import MessageV0
 
-    from swapdesk.chain.solana.instructions import Memo
-    from swapdesk.chain.solana.transaction import unsigned
+    from swapdesk.chain.solana import Memo, unsigned
 
     deposit = promise.deposit
     if deposit is None or promise.chain_id is not None:
-        raise Refusal(Code.BAD_REQUEST, "no deposit on Solana was promised")
+        raise RequestRefused(Code.BAD_REQUEST, "no deposit on Solana was promised")
     owner, payee = _key(promise.account), _key(deposit.address)
     async with asking(link, genesis) as client:
         paying = await _paying(client, promise, deposit, owner, payee)
@@ -53,7 +52,7 @@ async def _paying(
 ) -> list[Instruction]:
     """The transfer; the token account of the deposit address is opened where there may be none,
     unless the address is a token account itself."""
-    from swapdesk.chain.solana.instructions import (
+    from swapdesk.chain.solana import (
         CreateTokenAccount,
         Transfer,
         TransferChecked,
@@ -85,4 +84,4 @@ def _key(address: str) -> Pubkey:
     try:
         return Pubkey.from_string(address)
     except ValueError:
-        raise Refusal(Code.BAD_REQUEST, "this is no address of Solana") from None
+        raise RequestRefused(Code.BAD_REQUEST, "this is no address of Solana") from None

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.agent.keys.directory import KeyDirectory, WalletLock
-from swapdesk.agent.process.arguments import refuse_far_clock
-from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.keys.key_file import KeyDirectory, WalletLock
+from swapdesk.agent.process.request import RequestRefused, refuse_far_clock
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -66,12 +65,12 @@ class IdleLock:
 
 class OpenedWallet:
     """``dropped`` is called when the keys were dropped because nothing was asked for a while;
-    ``cost`` is scrypt's n of new key files. Raises Refusal, and RecordsUnavailable."""
+    ``cost`` is scrypt's n of new key files. Raises RequestRefused, and RecordsUnavailable."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
         if not directory.is_absolute():
-            raise Refusal(Code.BAD_REQUEST, "the directory of keys must be an absolute path")
+            raise RequestRefused(Code.BAD_REQUEST, "the directory of keys must be an absolute path")
         refuse_far_clock(place.clock_offset)
         keys = KeyDirectory(directory, place.profile)
         self.place = place
@@ -123,7 +122,9 @@ class OpenedWallet:
         if self._writable:
             return
         if not self._lock.take():
-            raise Refusal(Code.READ_ONLY, "another desk has this wallet; this one only looks")
+            raise RequestRefused(
+                Code.READ_ONLY, "another desk has this wallet; this one only looks"
+            )
         self._records.close()
         self._records = Records(RecordsFile(Path(self.place.directory), writable=True))
         self._writable = True

@@ -25,10 +25,10 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import Call, CalldataError, Method
 from swapdesk.chain.deployments import Role
-from swapdesk.chain.user_operation.entry_point import WITHDRAW_TO
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
     EXECUTE_BATCH,
+    WITHDRAW_TO,
     InnerCall,
     decode_batch,
 )

@@ -20,19 +20,19 @@ from swapdesk.agent.shapes.claim import (
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
-from swapdesk.chain.user_operation.operation import (
-    EntryPointVersion,
-    OperationError,
-    UserOperation,
-    is_address,
-    user_operation_hash,
-)
-from swapdesk.chain.user_operation.rpc_form import read_operation
-from swapdesk.chain.user_operation.smart_account import (
+from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
     NO_SALT,
     InnerCall,
     decode_batch,
+)
+from swapdesk.chain.user_operation import (
+    EntryPointVersion,
+    OperationError,
+    UserOperation,
+    is_address,
+    read_operation,
+    user_operation_hash,
 )
 from swapdesk.wallet.payload import OperationPayload
 

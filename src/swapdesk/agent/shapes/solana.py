@@ -24,8 +24,9 @@ from swapdesk.agent.shapes.claim import (
     PayloadRefused,
     Target,
 )
-from swapdesk.chain.solana import transaction as messages
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain import solana as messages
+from swapdesk.chain.solana import (
+    PACKET_BYTES,
     AdvanceNonce,
     ComputeLimit,
     ComputePrice,
@@ -33,16 +34,13 @@ from swapdesk.chain.solana.instructions import (
     Known,
     Memo,
     Revoke,
+    TransactionRefused,
     Transfer,
     TransferChecked,
     Unknown,
-    token_account,
-)
-from swapdesk.chain.solana.transaction import (
-    PACKET_BYTES,
-    TransactionRefused,
     fee_of,
     read_transaction,
+    token_account,
 )
 from swapdesk.wallet.promise import DepositPromise, Promise
 

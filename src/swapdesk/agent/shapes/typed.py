@@ -22,7 +22,7 @@ from swapdesk.agent.shapes.claim import (
     Value,
     moves_of,
 )
-from swapdesk.agent.typed_data.document import Document, TypedDataRefused, read_document
+from swapdesk.agent.typed_data import Document, TypedDataRefused, read_document
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import Role
 

@@ -11,7 +11,7 @@ from solders.transaction import VersionedTransaction
 
 from swapdesk.agent.signers.evm import SignerDefect
 from swapdesk.chain.addresses.base58 import encode as base58
-from swapdesk.chain.solana.transaction import PACKET_BYTES, TransactionRefused, read_transaction
+from swapdesk.chain.solana import PACKET_BYTES, TransactionRefused, read_transaction
 from swapdesk.secret import SecretBytes
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from swapdesk.agent.gate.taking import Taking
+from swapdesk.agent.gate.case import Taking
 from swapdesk.agent.shapes.claim import NonceKind
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.promise import Purpose

@@ -1,5 +1,5 @@
 """Addresses of every kind of chain: checked, recognised, shown, written as links.
 
 A kind is one object (``kind``), in the module of its form; ``kinds`` has all of them. Everything
-else reads from the object: ``checking``, ``memos``, ``payment_uri``, ``explorers``, ``display``.
+else reads from the object: ``checking``, ``payments``, ``display``.
 """

@@ -1,5 +1,5 @@
 """Clients of nodes: EVM (``evm``), Solana (``solana``), and the sandbox's ledger (``ledger``).
 
 Each asks once, within a deadline; an error says whether nothing happened or whether that is not
-known. ``*_answers`` read what came back.
+known. Answers are read strictly; those of EVM nodes in ``evm_answers``.
 """

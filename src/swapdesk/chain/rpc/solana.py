@@ -1,8 +1,8 @@
 """Client of a Solana node: JSON-RPC over HTTP, every call once and with a deadline.
 
-Nothing is retried here: repeating a transaction belongs to whoever wrote it down first. Addresses,
-hashes and signatures are base58 texts, amounts integers of base units, transactions bytes. Needs
-no chain library.
+Nothing is retried here: repeating a transaction belongs to whoever wrote it down first. Answers
+are read strictly: one of another shape raises SolanaUncertain. Addresses, hashes and signatures
+are base58 texts, amounts integers of base units, transactions bytes. Needs no chain library.
 """
 
 from __future__ import annotations
@@ -11,42 +11,295 @@ import asyncio
 import base64
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import httpx
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.rpc.node_http import ANSWER_LIMIT, NodeHttp
-from swapdesk.chain.rpc.solana_answers import (
-    Blockhash,
-    Executed,
-    Simulation,
-    SolanaError,
-    SolanaRefused,
-    SolanaUncertain,
-    SolanaUnreachable,
-    Status,
-    TokenHolding,
-    read_blockhash,
-    read_executed,
-    read_holdings,
-    read_refusal,
-    read_signatures,
-    read_simulation,
-    read_status,
-    require_int,
-    require_value,
-)
 from swapdesk.wire.encoding.codec import refuse_deep
 
-__all__ = [
-    "SolanaClient",
-    "SolanaError",
-    "SolanaRefused",
-    "SolanaUncertain",
-    "SolanaUnreachable",
-    "first_signature",
-]
+
+class SolanaError(Exception):
+    """A call to the node failed."""
+
+
+class SolanaUnreachable(SolanaError):
+    """No connection: nothing happened."""
+
+
+class SolanaUncertain(SolanaError):
+    """The request left and no usable answer came back. A transaction may have been sent."""
+
+
+class SolanaRefused(SolanaError):
+    """The node answered with an error and did nothing. ``reason`` is Solana's JSON name of why a
+    transaction would fail, None for other errors; ``logs`` are its programs'."""
+
+    def __init__(self, code: int, message: str, reason: Any, logs: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.logs = logs
+
+
+Level = Literal["processed", "confirmed", "finalized"]
+_LEVELS: tuple[Level, ...] = ("processed", "confirmed", "finalized")
+
+
+@dataclass(frozen=True)
+class Blockhash:
+    """``last_height`` is the last block height at which a transaction with it is executed."""
+
+    blockhash: str
+    last_height: int
+
+
+@dataclass(frozen=True)
+class TokenHolding:
+    """One token account: its address, and base units."""
+
+    account: str
+    mint: str
+    units: int
+    decimals: int
+
+
+@dataclass(frozen=True)
+class Delegation:
+    """``delegate`` may take ``units`` out of a token account."""
+
+    account: str
+    mint: str
+    delegate: str
+    units: int
+
+
+@dataclass(frozen=True)
+class TokenMove:
+    """Base units of a token account before and after."""
+
+    account: str
+    owner: str
+    mint: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What a transaction changes: lamports (before, after) by account, and tokens. Only what
+    differs is listed."""
+
+    lamports: dict[str, tuple[int, int]]
+    tokens: tuple[TokenMove, ...]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """``error`` is Solana's JSON of why it would fail, None for success. ``moves`` is None when
+    it would not be executed at all, or when the node does not tell."""
+
+    error: Any
+    logs: tuple[str, ...]
+    units: int | None
+    fee: int | None
+    moves: Moves | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """An executed transaction; one with an ``error`` has paid its fee and moved nothing else."""
+
+    slot: int
+    level: Level
+    error: Any
+
+
+@dataclass(frozen=True)
+class Executed:
+    """``seconds`` is the time of its block since 1970, where the node knows it."""
+
+    slot: int
+    seconds: int | None
+    error: Any
+    fee: int
+    moves: Moves
+
+
+def read_refusal(given: Any) -> SolanaError:
+    """The error of an answer."""
+    if not isinstance(given, dict) or type(given.get("code")) is not int:
+        return SolanaUncertain("the node answered with an error of another shape")
+    found = given.get("data")
+    data: dict[str, Any] = found if isinstance(found, dict) else {}
+    logs = data.get("logs")
+    told = tuple(map(str, logs)) if isinstance(logs, list) else ()
+    return SolanaRefused(given["code"], str(given.get("message")), data.get("err"), told)
+
+
+def read_blockhash(given: Any) -> Blockhash:
+    value = _object(require_value(given))
+    return Blockhash(_text(value.get("blockhash")), require_int(value.get("lastValidBlockHeight")))
+
+
+def read_holdings(value: Any) -> list[TokenHolding]:
+    found = []
+    for account in _array(value):
+        data = _object(_object(_object(account).get("account")).get("data"))
+        info = _object(_object(data.get("parsed")).get("info"))
+        amount = _object(info.get("tokenAmount"))
+        found.append(
+            TokenHolding(
+                _text(account.get("pubkey")),
+                _text(info.get("mint")),
+                _units(amount.get("amount")),
+                require_int(amount.get("decimals")),
+            )
+        )
+    return found
+
+
+def read_delegations(value: Any) -> list[Delegation]:
+    """Of the token accounts of an owner, those that somebody else may take from."""
+    found = []
+    for account in _array(value):
+        data = _object(_object(_object(account).get("account")).get("data"))
+        info = _object(_object(data.get("parsed")).get("info"))
+        if info.get("delegate") is None:
+            continue
+        amount = _object(info.get("delegatedAmount"))
+        found.append(
+            Delegation(
+                _text(account.get("pubkey")),
+                _text(info.get("mint")),
+                _text(info.get("delegate")),
+                _units(amount.get("amount")),
+            )
+        )
+    return found
+
+
+def read_simulation(value: Any, keys: Sequence[str]) -> Simulation:
+    value = _object(value)
+    units, fee, logs = value.get("unitsConsumed"), value.get("fee"), value.get("logs")
+    return Simulation(
+        error=value.get("err"),
+        logs=tuple(map(str, logs)) if isinstance(logs, list) else (),
+        units=None if units is None else require_int(units),
+        fee=None if fee is None else require_int(fee),
+        moves=_moves(value, keys) if value.get("postBalances") is not None else None,
+    )
+
+
+def read_status(value: Any) -> Status | None:
+    entries = _array(value)
+    if len(entries) != 1:
+        raise SolanaUncertain("the node answered for another number of signatures")
+    if entries[0] is None:
+        return None
+    found = _object(entries[0])
+    level = found.get("confirmationStatus")
+    if level not in _LEVELS:
+        raise SolanaUncertain("the node does not say how far a transaction has come")
+    return Status(require_int(found.get("slot")), level, found.get("err"))
+
+
+def read_signatures(value: Any) -> list[str]:
+    """Of an answer to ``getSignaturesForAddress``."""
+    return [_text(_object(entry).get("signature")) for entry in _array(value)]
+
+
+def read_executed(value: Any) -> Executed:
+    value = _object(value)
+    meta = _object(value.get("meta"))
+    message = _object(_object(value.get("transaction")).get("message"))
+    loaded = meta.get("loadedAddresses")
+    keys = [_text(key) for key in _array(message.get("accountKeys"))]
+    if isinstance(loaded, dict):
+        for kind in ("writable", "readonly"):
+            keys += [_text(key) for key in _array(loaded.get(kind, []))]
+    seconds = value.get("blockTime")
+    return Executed(
+        slot=require_int(value.get("slot")),
+        seconds=None if seconds is None else require_int(seconds),
+        error=meta.get("err"),
+        fee=require_int(meta.get("fee")),
+        moves=_moves(meta, keys),
+    )
+
+
+def require_value(given: Any) -> Any:
+    """The value of an answer that says its slot."""
+    found = _object(given)
+    if "value" not in found:
+        raise SolanaUncertain("the node answered without a value")
+    return found["value"]
+
+
+def require_int(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 64:
+        raise SolanaUncertain("the node answered with something else than an amount")
+    return value
+
+
+def _moves(meta: dict[str, Any], keys: Sequence[str]) -> Moves:
+    before = [require_int(lamports) for lamports in _array(meta.get("preBalances"))]
+    after = [require_int(lamports) for lamports in _array(meta.get("postBalances"))]
+    if not len(before) == len(after) == len(keys):
+        raise SolanaUncertain("the node answered with balances of other accounts")
+    lamports = {
+        key: (old, new) for key, old, new in zip(keys, before, after, strict=True) if old != new
+    }
+    old_tokens = _tokens(meta.get("preTokenBalances"), keys)
+    new_tokens = _tokens(meta.get("postTokenBalances"), keys)
+    moved = []
+    for place in sorted({*old_tokens, *new_tokens}):
+        units = (old_tokens.get(place, 0), new_tokens.get(place, 0))
+        if units[0] != units[1]:
+            moved.append(TokenMove(*place, *units))
+    return Moves(lamports, tuple(moved))
+
+
+def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
+    """Units by (account, owner, mint)."""
+    found = {}
+    for item in _array(value if value is not None else []):
+        entry = _object(item)
+        index = require_int(entry.get("accountIndex"))
+        if index >= len(keys):
+            raise SolanaUncertain("the node answered with balances of other accounts")
+        place = (keys[index], _text(entry.get("owner")), _text(entry.get("mint")))
+        found[place] = _units(_object(entry.get("uiTokenAmount")).get("amount"))
+    return found
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SolanaUncertain("the node answered with another shape")
+    return value
+
+
+def _array(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise SolanaUncertain("the node answered with another shape")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise SolanaUncertain("the node answered with another shape")
+    return value
+
+
+def _units(value: Any) -> int:
+    """Base units, which come as a text."""
+    text = _text(value)
+    if not (text.isascii() and text.isdigit() and len(text) <= 20):
+        raise SolanaUncertain("the node answered with something else than an amount")
+    return int(text)
+
 
 Commitment = Literal["processed", "confirmed", "finalized"]
 _SIGNATURE_BYTES = 64

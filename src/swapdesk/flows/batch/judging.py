@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Context, Decimal
 
-from swapdesk.chain.addresses.memos import WAIVER
+from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.flows.batch.planned import (
     WRITE,
     BatchRoute,

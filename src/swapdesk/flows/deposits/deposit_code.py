@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from swapdesk.chain.addresses.payment_uri import ChainFacts, payment_uri
+from swapdesk.chain.addresses.payments import ChainFacts, payment_uri
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.flows.orders.payable_amount import amount_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder

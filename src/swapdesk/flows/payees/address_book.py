@@ -36,7 +36,7 @@ from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.display import looks_like
 from swapdesk.chain.addresses.kind import Proof, with_article
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
-from swapdesk.chain.addresses.memos import check_memo
+from swapdesk.chain.addresses.payments import check_memo
 from swapdesk.flows.check_line import CheckLine, refused
 from swapdesk.paths import make_directories
 from swapdesk.wire.encoding.text import UnsafeText, identity_text

@@ -29,8 +29,8 @@ from swapdesk.chain.addresses.display import (
     looks_like,
     prefix_of,
 )
-from swapdesk.chain.addresses.memos import WAIVER, memo_label, uses_memo
-from swapdesk.chain.addresses.memos import check_memo as memo_verdict
+from swapdesk.chain.addresses.payments import WAIVER, memo_label, uses_memo
+from swapdesk.chain.addresses.payments import check_memo as memo_verdict
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.flows.notation import short_address

@@ -17,7 +17,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.chain.rpc.evm_answers import EvmUncertain
-from swapdesk.chain.rpc.solana_answers import SolanaUncertain
+from swapdesk.chain.rpc.solana import SolanaUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.quoting.asking import STEPS, Steps, gather

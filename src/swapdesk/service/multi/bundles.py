@@ -20,8 +20,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from swapdesk.chain.user_operation.operation import EntryPointVersion, signed_digest
-from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
+from swapdesk.chain.user_operation import (
+    EntryPointVersion,
+    operation_json,
+    read_operation,
+    signed_digest,
+)
 from swapdesk.clock import Clock
 from swapdesk.service.bundling import (
     BuiltOperation,

@@ -18,17 +18,18 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.rpc.solana_answers import Blockhash, SolanaError
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.rpc.solana import Blockhash, SolanaError
+from swapdesk.chain.solana import (
     ComputeLimit,
     ComputePrice,
     CreateTokenAccount,
     Memo,
     Transfer,
     TransferChecked,
+    pack,
     token_account,
+    unsigned,
 )
-from swapdesk.chain.solana.transaction import pack, unsigned
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid

@@ -16,7 +16,7 @@ from typing import Literal
 
 from swapdesk.chain.addresses.checking import ServerPattern, check_recipient
 from swapdesk.chain.addresses.kinds import KINDS
-from swapdesk.chain.addresses.memos import check_memo, memo_label
+from swapdesk.chain.addresses.payments import check_memo, memo_label
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.store.records import StoredOrder, StoredQuote

@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from swapdesk.chain.addresses.memos import uses_memo
+from swapdesk.chain.addresses.payments import uses_memo
 from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.notation import grouped_address, short_address
 from swapdesk.flows.payees.recipients import MemoCheck, RecipientCheck, check_memo

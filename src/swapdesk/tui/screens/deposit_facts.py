@@ -6,7 +6,7 @@ from datetime import datetime
 
 from textual.geometry import Size
 
-from swapdesk.chain.addresses.memos import memo_label
+from swapdesk.chain.addresses.payments import memo_label
 from swapdesk.flows.creation.minimum_received import moved_output
 from swapdesk.flows.deposits.deposit_code import DepositCode
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.chain.addresses.explorers import transaction_link
-from swapdesk.chain.addresses.memos import memo_label
+from swapdesk.chain.addresses.display import transaction_link
+from swapdesk.chain.addresses.payments import memo_label
 from swapdesk.flows.intents.deposit_release import NO_ADDRESS_TEXT, DepositRelease
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from swapdesk.chain.addresses.explorers import known_page
+from swapdesk.chain.addresses.display import known_page
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.flows.quotes.provider_record import ProviderRecord, record_lines
 from swapdesk.tui.glyphs import CURSOR

@@ -1,1 +1,1 @@
-"""The rules by subject. A module lists its own; ``registry`` has them all in their order."""
+"""The rules by subject. A module lists its own; ``verdict`` has them all in their order."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swapdesk.agent.gate.case import (
+    MOVING,
     Case,
     Objection,
     Objections,
     PastSignature,
+    Taking,
+    most_taken,
     refuses,
+    taking_of,
     unused_read,
 )
 from swapdesk.agent.gate.rules.envelope import is_free
-from swapdesk.agent.gate.taking import MOVING, Taking, most_taken, taking_of
 from swapdesk.agent.gate.words import amount
 from swapdesk.agent.shapes.claim import Act, Claim, Meaning
 from swapdesk.agent.shapes.operations import nonce_of

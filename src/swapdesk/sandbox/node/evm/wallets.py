@@ -22,14 +22,13 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT
-from swapdesk.chain.user_operation.entry_point import HANDLE_OPS, read_outcome
-from swapdesk.chain.user_operation.operation import (
+from swapdesk.chain.smart_account import HANDLE_OPS, MOST_CALLS, decode_batch, read_outcome
+from swapdesk.chain.user_operation import (
     OperationError,
     PackedUserOperation,
     UserOperation,
     unpack,
 )
-from swapdesk.chain.user_operation.smart_account import MOST_CALLS, decode_batch
 from swapdesk.sandbox.node.chain_wallets import (
     ChainClosed,
     Inclusion,

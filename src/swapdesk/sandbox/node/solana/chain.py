@@ -18,7 +18,7 @@ from solders.pubkey import Pubkey
 from solders.token.state import Mint, TokenAccount, TokenAccountState
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana.instructions import SYSTEM, TOKEN, token_account
+from swapdesk.chain.solana import SYSTEM, TOKEN, token_account
 from swapdesk.sandbox.node.solana.documents import (
     MINT_BYTES,
     TOKEN_ACCOUNT_BYTES,

@@ -8,8 +8,8 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana.instructions import TOKEN_PROGRAMS
-from swapdesk.chain.solana.transaction import (
+from swapdesk.chain.solana import (
+    TOKEN_PROGRAMS,
     TransactionRefused,
     fee_of,
     read_message,

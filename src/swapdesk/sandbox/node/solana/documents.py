@@ -15,7 +15,7 @@ from solders.transaction import VersionedTransaction
 from solders.transaction_metadata import TransactionMetadata
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana.instructions import TOKEN, TOKEN_PROGRAMS
+from swapdesk.chain.solana import TOKEN, TOKEN_PROGRAMS
 
 TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
 _TOKEN_2022_KINDS = {1: "mint", 2: "account"}

@@ -16,8 +16,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana.instructions import LOADERS, MEMO
-from swapdesk.chain.solana.transaction import TransactionRefused, read_transaction
+from swapdesk.chain.solana import LOADERS, MEMO, TransactionRefused, read_transaction
 from swapdesk.sandbox.node.solana.chain import SolanaChain, TransactionRefusal, moved, status_of
 from swapdesk.sandbox.node.solana.chain_methods import (
     account_info,

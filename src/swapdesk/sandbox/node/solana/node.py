@@ -23,14 +23,14 @@ from solders.signature import Signature
 from solders.token.state import TokenAccount
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.solana import (
     CreateTokenAccount,
     Memo,
     MintTo,
     Transfer,
+    read_transaction,
     token_account,
 )
-from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.sandbox.node.chain_wallets import Inclusion, IncomingPayment
 from swapdesk.sandbox.node.evm.chain_threads import Lane
 from swapdesk.sandbox.node.evm.faults import ChainFaults

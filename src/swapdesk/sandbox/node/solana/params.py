@@ -17,7 +17,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.solana.transaction import PACKET_BYTES
+from swapdesk.chain.solana import PACKET_BYTES
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.solana.terms import CONFIRMED_AFTER, FINALIZED_AFTER
 

@@ -83,7 +83,7 @@ class SolanaWallets:
         from solders.message import MessageV0
         from solders.transaction import VersionedTransaction
 
-        from swapdesk.chain.solana.instructions import Memo
+        from swapdesk.chain.solana import Memo
 
         book, payer = self._book, self._keypair(wallet)
         window = book.window()
@@ -99,7 +99,7 @@ class SolanaWallets:
         return SignedPayment(bytes(signed), str(signed.signatures[0]), window.last)
 
     def submit(self, raw: bytes) -> None:
-        from swapdesk.chain.solana.transaction import read_transaction
+        from swapdesk.chain.solana import read_transaction
 
         node, signature = self._node, read_transaction(raw).signatures[0]
         name = str(signature)
@@ -176,7 +176,7 @@ def _payment(
     none. A receiver that is itself a token account is paid as it is, or not at all by the chain."""
     from solders.pubkey import Pubkey
 
-    from swapdesk.chain.solana.instructions import (
+    from swapdesk.chain.solana import (
         TOKEN,
         CreateTokenAccount,
         Transfer,

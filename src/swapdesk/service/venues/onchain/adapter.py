@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from swapdesk.chain.rpc.evm_answers import EvmError
-from swapdesk.chain.rpc.solana_answers import SolanaError
+from swapdesk.chain.rpc.solana import SolanaError
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.providers import SwapProvider

@@ -23,18 +23,19 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.rpc.solana_answers import SolanaRefused
-from swapdesk.chain.solana.instructions import (
+from swapdesk.chain.rpc.solana import SolanaClient, SolanaRefused
+from swapdesk.chain.solana import (
+    PACKET_BYTES,
     ComputeLimit,
     ComputePrice,
     CreateTokenAccount,
     Memo,
     Transfer,
     TransferChecked,
+    packet_size,
+    read_transaction,
     token_account,
 )
-from swapdesk.chain.solana.transaction import PACKET_BYTES, packet_size, read_transaction
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.user_operation.entry_point import VALIDATE_USER_OP
-from swapdesk.chain.user_operation.operation import (
-    OperationError,
-    UserOperation,
-    pack,
-    user_operation_hash,
-)
-from swapdesk.chain.user_operation.rpc_form import (
+from swapdesk.chain.smart_account import VALIDATE_USER_OP
+from swapdesk.chain.user_operation import (
     FEE_FIELDS,
     GAS_FIELDS,
+    OperationError,
+    UserOperation,
     operation_json,
+    pack,
     read_operation,
+    user_operation_hash,
 )
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
 from swapdesk.sandbox.evm_world.pools import BUNDLER

@@ -19,7 +19,7 @@ from typing import Any
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm_answers import revert_words
-from swapdesk.chain.user_operation.entry_point import (
+from swapdesk.chain.smart_account import (
     HANDLE_OPS,
     REVERT_REASON_EVENT,
     FailedOp,
@@ -27,8 +27,7 @@ from swapdesk.chain.user_operation.entry_point import (
     read_outcome,
     read_revert_reason,
 )
-from swapdesk.chain.user_operation.operation import UserOperation, pack
-from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
+from swapdesk.chain.user_operation import UserOperation, operation_json, pack, read_operation
 from swapdesk.sandbox.chain_rows import GAS_LIMIT
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain

@@ -17,7 +17,7 @@ from typing import Any
 
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.chain.user_operation.entry_point import (
+from swapdesk.chain.smart_account import (
     BEFORE_EXECUTION_EVENT,
     HANDLE_OPS,
     MOST_OPERATIONS,
@@ -27,7 +27,7 @@ from swapdesk.chain.user_operation.entry_point import (
     read_outcome,
     read_revert_reason,
 )
-from swapdesk.chain.user_operation.operation import (
+from swapdesk.chain.user_operation import (
     OperationError,
     PackedUserOperation,
     UserOperation,

@@ -1,9 +1,9 @@
-"""A whole EIP-712 document: checked against its own types, and its digest.
+"""EIP-712 read strictly: a whole document, checked against its own types, and its digest.
 
-Nothing may stand in it that is not signed, and nothing that is signed may be missing. Every struct
-that is declared is checked, also one that the message does not use. Values are taken only in the
-spelling that has one meaning; JSON numbers arrive as the exact text of their token
-(``wire.encoding.numbers.WireNumber``).
+What can be understood in two ways is refused, not signed. Nothing may stand in it that is not
+signed, and nothing that is signed may be missing. Every struct that is declared is checked, also
+one that the message does not use. Values are taken only in the spelling that has one meaning; JSON
+numbers arrive as the exact text of their token (``wire.encoding.numbers.WireNumber``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The arguments of a request, read strictly. Each raises Refusal for what is no such thing."""
+"""The arguments of a request, read strictly, and the refusal that goes to the desk with its reason.
+
+Each reader raises RequestRefused for what is no such thing.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,25 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from swapdesk.agent.process.refusal import Refusal
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.encoding import from_json
 from swapdesk.wallet.holdings import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.protocol import Frame
+from swapdesk.wallet.protocol import Frame, RefusalCode
 from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.review import Finding
 from swapdesk.wire.encoding.time_range import within_range
+
+
+class RequestRefused(Exception):
+    """What was asked is not done. The words never quote a secret."""
+
+    def __init__(self, code: RefusalCode, words: str, findings: tuple[Finding, ...] = ()) -> None:
+        super().__init__(words)
+        self.code = code
+        self.words = words
+        self.findings = findings
+
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]
 """What is answered: JSON values, and secrets that the pipe wipes once they are written."""
@@ -35,14 +49,14 @@ _HASH = re.compile(r"0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88}", re.ASCII)
 def secret(frame: Frame, name: str) -> SecretBytes:
     found = frame.secrets.get(name)
     if found is None or not len(found):
-        raise Refusal(Code.BAD_REQUEST, f"{name} is missing")
+        raise RequestRefused(Code.BAD_REQUEST, f"{name} is missing")
     return found
 
 
 def text(frame: Frame, name: str, *, empty: bool = False) -> str:
     value = frame.head.get(name, "" if empty else None)
     if not isinstance(value, str) or len(value) > MAX_TEXT or not (value or empty):
-        raise Refusal(Code.BAD_REQUEST, f"{name} is missing")
+        raise RequestRefused(Code.BAD_REQUEST, f"{name} is missing")
     return value
 
 
@@ -54,7 +68,7 @@ def optional_text(frame: Frame, name: str) -> str | None:
 def hash_of(frame: Frame, name: str) -> str:
     value = text(frame, name)
     if _HASH.fullmatch(value) is None:
-        raise Refusal(Code.BAD_REQUEST, f"{name} is no hash of a transaction")
+        raise RequestRefused(Code.BAD_REQUEST, f"{name} is no hash of a transaction")
     return value
 
 
@@ -66,7 +80,7 @@ def whole(frame: Frame, name: str) -> int:
     """A number that is no less than 0 and no more than a chain can hold."""
     value = frame.head.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_NUMBER:
-        raise Refusal(Code.BAD_REQUEST, f"{name} is no whole number")
+        raise RequestRefused(Code.BAD_REQUEST, f"{name} is no whole number")
     return value
 
 
@@ -74,7 +88,7 @@ def one_of(kind: type[E], frame: Frame, name: str) -> E:
     try:
         return kind(text(frame, name))
     except ValueError:
-        raise Refusal(Code.BAD_REQUEST, f"{name} is none that is known here") from None
+        raise RequestRefused(Code.BAD_REQUEST, f"{name} is none that is known here") from None
 
 
 def texts(frame: Frame, name: str) -> list[str] | None:
@@ -83,14 +97,14 @@ def texts(frame: Frame, name: str) -> list[str] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise Refusal(Code.BAD_REQUEST, f"{name} must be a list of texts")
+        raise RequestRefused(Code.BAD_REQUEST, f"{name} must be a list of texts")
     return value
 
 
 def refuse_far_clock(offset: float) -> None:
     """An offset of the clock, in seconds, from which times can still be counted."""
     if abs(offset) > MAX_OFFSET:
-        raise Refusal(Code.BAD_REQUEST, "the clock would be more than a hundred years ahead")
+        raise RequestRefused(Code.BAD_REQUEST, "the clock would be more than a hundred years ahead")
 
 
 def promised(frame: Frame) -> Promise:
@@ -104,16 +118,16 @@ def _refuse_odd(value: object) -> None:
     """A dataclass with an amount beyond 256 bits or a time of no calendar."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
-            raise Refusal(Code.BAD_REQUEST, "a time is none that can be counted with")
+            raise RequestRefused(Code.BAD_REQUEST, "a time is none that can be counted with")
     elif isinstance(value, int):
         if abs(value) >= MAX_NUMBER:
-            raise Refusal(Code.BAD_REQUEST, "a number is larger than any amount")
+            raise RequestRefused(Code.BAD_REQUEST, "a number is larger than any amount")
     elif isinstance(value, tuple):
         for one in value:
             _refuse_odd(one)
     elif is_dataclass(value):
         if isinstance(value, Asset) and not 0 <= value.decimals <= MAX_DECIMALS:
-            raise Refusal(Code.BAD_REQUEST, "a token has 0 to 255 decimals")
+            raise RequestRefused(Code.BAD_REQUEST, "a token has 0 to 255 decimals")
         for one in fields(value):
             _refuse_odd(getattr(value, one.name))
 
@@ -121,5 +135,5 @@ def _refuse_odd(value: object) -> None:
 def assets(frame: Frame) -> list[Asset]:
     asked = frame.head.get("assets")
     if not isinstance(asked, list) or len(asked) > MAX_ASSETS:
-        raise Refusal(Code.BAD_REQUEST, f"assets are a list of up to {MAX_ASSETS}")
+        raise RequestRefused(Code.BAD_REQUEST, f"assets are a list of up to {MAX_ASSETS}")
     return [from_json(Asset, one) for one in asked]
