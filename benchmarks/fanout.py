@@ -16,13 +16,13 @@ from benchmarks.report import Case
 from benchmarks.service_world import PARTNER
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import INTERMEDIARIES, build_chains, build_tokens, find_token
 from swapdesk.service.access import Caller
 from swapdesk.service.app import assemble
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.quotes import QuoteQuery
 

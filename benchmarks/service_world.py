@@ -16,7 +16,7 @@ from pathlib import Path
 from swapdesk.clock import Clock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.app import assemble
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows

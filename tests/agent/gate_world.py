@@ -20,7 +20,7 @@ from swapdesk.agent.gate.case import (
     needed,
     taking_of,
 )
-from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
+from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
 from swapdesk.agent.shapes.claim import Claim, Meaning, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.typed_data import read_document
@@ -205,7 +205,7 @@ def judged(
     facts=None,
     replaces: str | None = None,
     nonce: int | None = None,
-) -> Verdict:
+) -> GateVerdict:
     """The verdict as the process with the keys comes to it; ``facts`` may change what was read."""
     try:
         claim = read_payload(payload, promise)
@@ -239,7 +239,7 @@ def remembered(payload: Payload, promise: Promise = PROMISE, **fields: Any) -> P
     return replace(signed, **fields)
 
 
-def codes(verdict: Verdict) -> set[str]:
+def codes(verdict: GateVerdict) -> set[str]:
     return {one.code for one in verdict.findings}
 
 

@@ -32,8 +32,7 @@ from agent.honest import CALLS, DOCUMENTS, HONEST, Honest
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.shapes import calls
 from swapdesk.agent.shapes.claim import Meaning
-from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.shapes.typed import SHAPES
+from swapdesk.agent.shapes.reading import SHAPES, read_payload
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import method

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign_chain
-from swapdesk.agent.process.request import RequestRefused
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -42,7 +42,7 @@ def test_evm_ids(of: Account, chain_id: int, allowed: bool) -> None:
     if allowed:
         refuse_foreign_chain(of, link(chain_id), "0xaa")
         return
-    with pytest.raises(RequestRefused) as refused:
+    with pytest.raises(AgentRefusal) as refused:
         refuse_foreign_chain(of, link(chain_id), "0xaa")
     assert refused.value.code is Code.OTHER_CHAIN
 
@@ -51,7 +51,7 @@ def test_solana_is_told_by_its_genesis() -> None:
     place = link(None, Kind.SOLANA)
     refuse_foreign_chain(account("sandbox", kind=Kind.SOLANA), place, "of a sandbox")
     refuse_foreign_chain(account("desk", kind=Kind.SOLANA), place, MAINNET_SOLANA)
-    with pytest.raises(RequestRefused):
+    with pytest.raises(AgentRefusal):
         refuse_foreign_chain(account("sandbox", kind=Kind.SOLANA), place, MAINNET_SOLANA)
 
 
@@ -59,5 +59,5 @@ def test_a_chain_is_asked_for_by_name_and_kind() -> None:
     chains = Chains([link(8453)])
     assert chains.link("base", Kind.EVM).chain_id == 8453
     for name, kind in (("base", Kind.SOLANA), ("polygon", Kind.EVM)):
-        with pytest.raises(RequestRefused):
+        with pytest.raises(AgentRefusal):
             chains.link(name, kind)

@@ -22,7 +22,7 @@ from swapdesk.agent.gate.case import (
     operation_nonce_read,
 )
 from swapdesk.agent.gate.rules import bundle as rules
-from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, Verdict, judge
+from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, GateVerdict, judge
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.operations import nonce_of, read_bundle
 from swapdesk.chain.calldata.erc20 import TRANSFER
@@ -132,7 +132,7 @@ class Scene:
             self.chain_id,
         )
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GateVerdict:
         claim = read_bundle(self.payload)
         read = operation_nonce_read(claim)
         assert read is not None
@@ -398,7 +398,7 @@ def test_other_payloads_are_no_bundle() -> None:
         assert verdict.refused
 
 
-def _judged_as_bundle(honest: Any) -> Verdict:
+def _judged_as_bundle(honest: Any) -> GateVerdict:
     from agent.gate_world import judged
 
     payload = replace(honest.payload, purpose=Purpose.BUNDLE)

@@ -28,7 +28,7 @@ from agent.honest_solana import (
 )
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.gate.rules import bundle
-from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, Verdict
+from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, GateVerdict
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
 from swapdesk.wallet.payload import SolanaPayload
@@ -70,7 +70,7 @@ def world(sold: Asset, *more: tuple[str, Asset, int], blocks_left: int | None = 
 
 def verdict(
     sold: Asset, rows: list[Any] | None = None, *, memo: str | None = GROUP, **how: Any
-) -> Verdict:
+) -> GateVerdict:
     instructions = list(BUDGET)
     if memo is not None:
         instructions.append(Memo(memo).build())

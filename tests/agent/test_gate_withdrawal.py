@@ -27,7 +27,7 @@ from agent.gate_world import (
 )
 from swapdesk.agent.gate.case import Case, Facts, GasPlan, PastSignature, Policy, needed
 from swapdesk.agent.gate.rules import deposit as rules
-from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, Verdict, judge, unreadable
+from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, GateVerdict, judge, unreadable
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
@@ -88,7 +88,7 @@ class Scene:
     data: bytes | None = None
     replaces: str | None = None
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GateVerdict:
         data = encode_batch(self.calls) if self.data is None else self.data
         payload = TransactionPayload(self.purpose, self.to, f"0x{data.hex()}", self.value)
         try:

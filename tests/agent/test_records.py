@@ -21,11 +21,11 @@ from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailab
 from swapdesk.agent.transactions.records import (
     AlreadySigned,
     BadReplacement,
-    Draft,
     Given,
     NonceTaken,
     OtherChain,
     Records,
+    TransactionDraft,
     Unresolved,
 )
 from swapdesk.wallet.promise import Purpose
@@ -44,8 +44,8 @@ def records(tmp_path: Path) -> Iterator[Records]:
     made.close()
 
 
-def draft(name: str, nonce: int | None = 0, **changed: object) -> Draft:
-    made = Draft(
+def draft(name: str, nonce: int | None = 0, **changed: object) -> TransactionDraft:
+    made = TransactionDraft(
         hash=f"0x{name}",
         intent_id="intent",
         purpose=Purpose.SWAP,
@@ -60,15 +60,15 @@ def draft(name: str, nonce: int | None = 0, **changed: object) -> Draft:
     return replace(made, **changed)  # type: ignore[arg-type]
 
 
-def given(one: Draft) -> Given:
+def given(one: TransactionDraft) -> Given:
     return Given(one.content, "swap", "quote", 1, one.account, None, None, hash=one.hash)
 
 
-def write(records: Records, one: Draft, of_node: int = 0) -> None:
+def write(records: Records, one: TransactionDraft, of_node: int = 0) -> None:
     records.write(one, given(one), of_node, NOW)
 
 
-def put(records: Records, one: Draft, state: State, of_node: int = 0) -> None:
+def put(records: Records, one: TransactionDraft, state: State, of_node: int = 0) -> None:
     write(records, one, of_node)
     assert records.move(one.hash, state, among=frozenset({State.SIGNED}))
 

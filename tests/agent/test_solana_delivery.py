@@ -13,7 +13,7 @@ import pytest
 
 from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.agent.transactions.records import Draft, Given, Records
+from swapdesk.agent.transactions.records import Given, Records, TransactionDraft
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -45,7 +45,7 @@ def records(tmp_path: Path) -> Iterator[Records]:
 
 @pytest.fixture
 def sent(records: Records) -> SignedTransaction:
-    draft = Draft(
+    draft = TransactionDraft(
         hash="signature",
         intent_id="intent",
         purpose=Purpose.DEPOSIT,

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from agent.honest import DETAILS_TYPE, ORDER_TYPE, PERMISSIONS_TYPE, typed
 from sampling import examples
 from swapdesk.agent.shapes.claim import Act
-from swapdesk.agent.shapes.typed import read_typed
+from swapdesk.agent.shapes.reading import read_typed
 from swapdesk.agent.typed_data import TypedDataRefused, read_document
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.deployments import PERMIT2

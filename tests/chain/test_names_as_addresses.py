@@ -11,7 +11,13 @@ import pytest
 from swapdesk.chain.addresses import display
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.display import grouped, groups, looks_like, short
-from swapdesk.chain.addresses.kind import AddressKind, AddressProblem, Proof, Reading, wrong_length
+from swapdesk.chain.addresses.kind import (
+    AddressKind,
+    AddressProblem,
+    ParsedAddress,
+    Proof,
+    wrong_length,
+)
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address, kinds_by_proof
 from swapdesk.flows.payees import address_book
 from swapdesk.flows.payees.address_book import AddressBook, check_entry
@@ -29,13 +35,15 @@ MISTYPED = {
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}[a-z0-9]")
 
 
-def read_name(text: str) -> Reading:
+def read_name(text: str) -> ParsedAddress:
     if not 2 <= len(text) <= 64:
         raise wrong_length(len(text), "2 to 64")
     if _NAME.fullmatch(text) is None:
         raise AddressProblem("character", "it is no name")
     proves = Proof.SHAPE if text.endswith(".word") else None
-    return Reading(text, proof="a name has no checksum", warnings=("No checksum.",), proves=proves)
+    return ParsedAddress(
+        text, proof="a name has no checksum", warnings=("No checksum.",), proves=proves
+    )
 
 
 WORDS = AddressKind(

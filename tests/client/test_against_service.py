@@ -31,7 +31,7 @@ from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import Gap, OrderSeen, Source, StreamState
 from swapdesk.clock import Clock, ManualClock, SystemClock
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.chains import ChainQuery
 from swapdesk.wire.encoding.codec import decode

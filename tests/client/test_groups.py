@@ -26,8 +26,8 @@ from swapdesk.client.errors import NotFound, OutcomeUnknown, ValidationFailed
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.multi import (
     EvmTransactionData,

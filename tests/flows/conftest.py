@@ -25,7 +25,7 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.quotes import QuoteQuery, RouteType
 
 __all__ = ["Trade", "api", "book", "catalog", "clock", "service", "trade", "venues"]

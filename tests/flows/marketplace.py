@@ -22,7 +22,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.tokens import Token
 

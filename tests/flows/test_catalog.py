@@ -29,7 +29,7 @@ from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.settings import load_settings
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.tokens import Token, TokenQuery

@@ -29,7 +29,7 @@ from swapdesk.flows.quotes.requote import AskingAgain
 from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
 from swapdesk.paths import Home
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.settings import Options, load_settings
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType

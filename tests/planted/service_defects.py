@@ -80,7 +80,7 @@ SERVING = (
     Defect(
         "deposit-in-time-expired",
         "An order expires although its deposit arrived in time.",
-        "swapdesk/service/orders/progress.py",
+        "swapdesk/service/orders/states.py",
         "    if waits and not arrived and (asked or now) >= row.expires:",
         "    if waits and (asked or now) >= row.expires:",
         ("tests/service/test_lifecycle.py::test_a_deposit_seen_in_time_is_not_expired",),

@@ -33,13 +33,13 @@ from service.orders_fixtures import START, caller
 from service.test_order_machine import EVERYTHING
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.node import Node, NodeApp
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.venue_faults import VENUE_FAULTS, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError

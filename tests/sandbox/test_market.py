@@ -7,10 +7,9 @@ import pytest
 
 from sampling import examples
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
-from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.market import PAYOUT_CONFIRMATIONS, Market, amount_out, limits_of, minutes_of
 from swapdesk.sandbox.token_rows import ASSETS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS, amount_out, limits_of, minutes_of
 from swapdesk.sandbox.world import INTERMEDIARIES, find_token, trades, world_tokens
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

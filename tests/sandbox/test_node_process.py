@@ -32,10 +32,10 @@ from swapdesk.chain.rpc.ledger import (
 )
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
+from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import (
     build_chains,
     build_tokens,

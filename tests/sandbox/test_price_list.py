@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
-from swapdesk.sandbox.market import Market
+from swapdesk.sandbox import exchange
+from swapdesk.sandbox.exchange import PriceList
+from swapdesk.sandbox.market import Market, book_of, limits_of, minutes_of
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues import exchange
-from swapdesk.sandbox.venues.exchange import PriceList
-from swapdesk.sandbox.venues.pricing import book_of, limits_of, minutes_of
 from swapdesk.sandbox.world import find_token
 from swapdesk.service.venues.adapter import Terms
 

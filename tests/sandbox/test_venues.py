@@ -17,10 +17,7 @@ from sampling import examples
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.clock import ManualClock, SystemClock
-from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.node.node import Node, NodeApp
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS, VenueRow
-from swapdesk.sandbox.venues.exchange import (
+from swapdesk.sandbox.exchange import (
     FIXED_VALID,
     SimulatedExchange,
     closed,
@@ -28,7 +25,9 @@ from swapdesk.sandbox.venues.exchange import (
     latency_of,
     rate_name,
 )
-from swapdesk.sandbox.venues.pricing import PAYOUT_DECIMALS, book_of, limits_of
+from swapdesk.sandbox.market import PAYOUT_DECIMALS, Market, book_of, limits_of
+from swapdesk.sandbox.node.node import Node, NodeApp
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS, VenueRow
 from swapdesk.sandbox.world import (
     WorldToken,
     build_chains,

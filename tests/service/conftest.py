@@ -19,7 +19,7 @@ from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, KEYWORDS, PARTNERS, 
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
 

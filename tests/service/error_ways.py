@@ -25,8 +25,8 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.draft import draft
-from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.records import (
     BundleState,
     StoredBatch,

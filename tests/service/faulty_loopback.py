@@ -12,7 +12,7 @@ from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.processes import listen
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 
 
 @asynccontextmanager

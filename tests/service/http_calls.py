@@ -9,7 +9,7 @@ import httpx
 
 from service.world import AS_FIRST
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 
 JSON = {"content-type": "application/json"}
 

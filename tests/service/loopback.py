@@ -12,7 +12,7 @@ import uvicorn
 from patience import PATIENCE
 from swapdesk.sandbox.http_server import build_server
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 
 
 def listening() -> socket.socket:

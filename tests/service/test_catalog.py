@@ -36,7 +36,7 @@ from service.world import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.catalog import ServiceCatalog, page_count
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.codec import decode

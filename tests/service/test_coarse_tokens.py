@@ -13,7 +13,7 @@ from service.quote_calls import asked, limits, quotes, refusal
 from service.world import BTC, CHAINS, ETH, ETHEREUM, INTERMEDIARIES, PARTNERS, TOKENS, token
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.numbers import plain

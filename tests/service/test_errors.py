@@ -24,7 +24,7 @@ from swapdesk.service.app import assemble
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import (
     CentralizedVenue,

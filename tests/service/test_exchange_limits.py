@@ -15,7 +15,7 @@ from service.venue import PlainVenue
 from service.world import AS_FIRST, BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 

@@ -15,7 +15,7 @@ from service.quote_calls import asked, quotes, refusal
 from service.terms_world import venues
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC
 from swapdesk.clock import ManualClock
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.codec import decode

@@ -13,7 +13,7 @@ from service.price_venue import PriceVenue
 from service.world import BTC, ETH
 from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueQuote, VenueTraits
-from swapdesk.service.venues.wrappers import (
+from swapdesk.service.venues.registry import (
     GuardedVenue,
     Latency,
     TimedOut,

@@ -19,7 +19,7 @@ from service.test_access import path_of
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
 from swapdesk.service.store.records import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore

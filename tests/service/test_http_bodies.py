@@ -11,7 +11,7 @@ import pytest
 from service.http_calls import JSON, code, fields
 from service.world import AS_FIRST
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 

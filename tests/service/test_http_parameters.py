@@ -7,7 +7,7 @@ import pytest
 
 from service.http_calls import fields, raw_get
 from service.test_access import path_of
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import OPERATIONS

@@ -12,7 +12,7 @@ from service.orders_fixtures import venues_at
 from service.test_orders_api import created, quote_of, without_id
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, ETH, FIRST
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 
 UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
 

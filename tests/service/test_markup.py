@@ -15,7 +15,7 @@ from service.terms_world import venues
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue
 from swapdesk.wire.encoding.numbers import quantize
 from swapdesk.wire.pair_limits import PairLimitsQuery

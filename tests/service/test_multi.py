@@ -29,9 +29,9 @@ from service.world import (
     XRP as RIPPLE_COIN,
 )
 from swapdesk.clock import ManualClock
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.orders.presentation import delete_order
-from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import VenueTraits
 from swapdesk.wire.encoding.codec import decode

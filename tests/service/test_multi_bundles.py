@@ -28,9 +28,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble
 from swapdesk.service.bundling import BundleRefused
 from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiTransactions

@@ -14,8 +14,8 @@ from service.orders_fixtures import EVM
 from service.price_venue import PriceVenue
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.parts import ServiceParts
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 
 

@@ -15,7 +15,7 @@ from service.orders_fixtures import EVM, venues_at
 from service.venue import PlainVenue
 from service.world import AS_READER, BTC, BY_PARTNER_ID, ETH, SOL
 from swapdesk.clock import ManualClock
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.codec import decode, rfc3339
 from swapdesk.wire.orders import LegStatus, Order
 

@@ -21,7 +21,7 @@ from service.world import (
     USDC_SOL,
     XRP,
 )
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
 

@@ -31,7 +31,7 @@ from service.world import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.app import assemble
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.quoting.pricing import PRIVATE_ROWS
 from swapdesk.service.quoting.private_bounds import KEPT_SECONDS

@@ -12,7 +12,7 @@ import pytest
 from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.rate_limits import RequestCounter
 from swapdesk.service.store.records import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore

@@ -17,7 +17,7 @@ from service.price_venue import PriceVenue
 from service.quote_calls import asked, quotes, refusal
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.private_bounds import RECENT
 from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.store.sqlite import SqliteStore

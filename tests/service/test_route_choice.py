@@ -16,7 +16,7 @@ from service.world import BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.app import assemble
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 from swapdesk.wire.quotes import PrivateSendQuery, Quote, QuoteQuery

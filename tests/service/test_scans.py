@@ -14,7 +14,7 @@ from service.world import BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.scans import RETRY_AFTER, SCAN_SECONDS, TokenScans
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import ScanResult, Token, TokenQuery, TokenSecurityScan

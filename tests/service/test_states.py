@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from sampling import examples
 from service.orders_fixtures import START
 from service.test_store import order
-from swapdesk.service.orders.progress import next_rows
-from swapdesk.service.orders.states import TRANSITIONS, Route, allowed, display, rank, way
+from swapdesk.service.orders.states import (
+    TRANSITIONS,
+    Route,
+    allowed,
+    display,
+    next_rows,
+    rank,
+    way,
+)
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode

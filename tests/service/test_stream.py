@@ -24,7 +24,7 @@ from service.world import AS_FIRST, AS_READER, AS_SECOND, AS_SUSPENDED, BY_PARTN
 from swapdesk.clock import ManualClock
 from swapdesk.service import events as rules
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.events import MAX_WATCHED
 from swapdesk.wire.orders import LegStatus
 

@@ -17,7 +17,7 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.quotes import QuoteList, QuoteQuery
 

@@ -24,8 +24,14 @@ from swapdesk.service.venues.adapter import (
     Unavailable,
     VenueQuote,
 )
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import Breaker, CircuitOpen, GuardedVenue, TimedOut, within
+from swapdesk.service.venues.registry import (
+    Breaker,
+    CircuitOpen,
+    GuardedVenue,
+    TimedOut,
+    Venues,
+    within,
+)
 
 HALF = Decimal("0.5")
 

@@ -15,8 +15,8 @@ from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.presentation import delete_order
-from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.orders import LegStatus

@@ -38,7 +38,7 @@ from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home, private_directory, write_private
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings

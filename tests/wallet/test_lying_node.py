@@ -13,7 +13,7 @@ from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.chain.rpc.evm_answers import Receipt
+from swapdesk.chain.rpc.evm_answers import TransactionReceipt
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import TransactionPayload
@@ -131,7 +131,7 @@ class _Late(EvmClient):
 
     executed: Callable[[], Awaitable[None]] | None = None
 
-    async def receipt(self, transaction_hash: str) -> Receipt | None:
+    async def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
         found = await super().receipt(transaction_hash)
         if self.executed is not None:
             executed, self.executed = self.executed, None

@@ -1,5 +1,5 @@
 """Everything that a live service has around it, local and deterministic.
 
-``world`` is what there is, ``market`` its prices, ``venues`` the exchanges, ``node`` their chains
+``world`` is what there is, ``market`` its prices, ``exchange`` the exchanges, ``node`` their chains
 and books; ``supervisor`` starts all of it, ``control`` and ``faults`` spoil it on purpose.
 """

@@ -1,17 +1,23 @@
-"""Prices of the sandbox: a pure function of the seed and of sandbox time.
+"""Prices of the sandbox, and what a simulated exchange asks.
 
-Every process computes the same price without asking anybody. A price drifts smoothly
-around its base and never leaves the asset's swing.
+The market is a pure function of the seed and of sandbox time: every process computes the same
+price without asking anybody. A price drifts smoothly around its base and never leaves the asset's
+swing. What an exchange asks is a pure function of seed, time, pair, amount and terms.
 """
 
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
-from decimal import ROUND_HALF_EVEN, Decimal
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
 
-from swapdesk.sandbox.token_rows import ASSETS
+from swapdesk.sandbox.chain_rows import ChainRow
+from swapdesk.sandbox.token_rows import ASSETS, AssetRow
+from swapdesk.sandbox.venue_rows import VenueRow
+from swapdesk.sandbox.world import WorldToken
+from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH
 
 _LAYERS = ((7200, Decimal("0.7")), (420, Decimal("0.3")))
@@ -71,3 +77,181 @@ def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
     before = noise(seed, code, period, knot)
     after = noise(seed, code, period, knot + 1)
     return ROUGH.add(before, ROUGH.multiply(ROUGH.subtract(after, before), smooth))
+
+
+BUCKET_SECONDS = 10
+"""A price stands for one bucket of sandbox time."""
+
+PAYOUT_DECIMALS = 8
+PAYOUT_CONFIRMATIONS = 1
+_PERCENT = Decimal("0.01")
+_JITTER = Decimal(3)
+_LEAST_RANGE = 20
+_SHORTEST, _LONGEST = Decimal(9), Decimal(21)
+_FASTEST_POLL, _SLOWEST_POLL, _POLL = 0.2, 10.0, 30.0
+_LOOKS = 4
+"""Steps of a leg, each of which is seen at the next look."""
+
+
+def _asset(token: WorldToken) -> AssetRow:
+    if token.asset is None:
+        raise ValueError(f"{token.row.symbol} on {token.row.chain} has no price")
+    return token.asset
+
+
+def bucket_of(at: datetime) -> datetime:
+    whole = int(at.timestamp())
+    return datetime.fromtimestamp(whole - whole % BUCKET_SECONDS, UTC)
+
+
+@dataclass(frozen=True)
+class OrderBook:
+    """One side of an exchange's book for one bucket of time.
+
+    ``kept`` is the share of the dollars that spread and markup leave; the book gets thinner
+    with every dollar taken, as with a constant product. Amounts out are cut at ``places_out``
+    digits in favour of the exchange, amounts in at ``places_in``.
+    """
+
+    price_in: Decimal
+    price_out: Decimal
+    depth: Decimal
+    kept: Decimal
+    places_in: int
+    places_out: int
+
+    def bought(self, amount_in: Decimal) -> Decimal:
+        """Units of the token bought for an amount sent, rounded down; may be 0."""
+        return _cut(self._exact(amount_in), self.places_out, ROUND_FLOOR)
+
+    def needed(self, amount_out: Decimal) -> Decimal | None:
+        """The smallest amount that buys at least so much; None when the book is too thin."""
+        dollars = ROUGH.divide(ROUGH.multiply(amount_out, self.price_out), self.kept)
+        left = ROUGH.subtract(self.depth, dollars)
+        if left <= 0:
+            return None
+        sent = ROUGH.divide(ROUGH.divide(ROUGH.multiply(dollars, self.depth), left), self.price_in)
+        unit = Decimal(1).scaleb(-self.places_in)
+        amount = _cut(sent, self.places_in, ROUND_CEILING)
+        # Sixty digits are rounded too: step to the last unit where that shows.
+        while self._exact(amount) < amount_out:
+            amount = ROUGH.add(amount, unit)
+        while amount > unit and self._exact(ROUGH.subtract(amount, unit)) >= amount_out:
+            amount = ROUGH.subtract(amount, unit)
+        return amount
+
+    def _exact(self, amount_in: Decimal) -> Decimal:
+        dollars = ROUGH.multiply(amount_in, self.price_in)
+        filled = ROUGH.divide(
+            ROUGH.multiply(ROUGH.multiply(dollars, self.kept), self.depth),
+            ROUGH.add(self.depth, dollars),
+        )
+        return ROUGH.divide(filled, self.price_out)
+
+
+def book_of(
+    market: Market,
+    venue: VenueRow,
+    token_in: WorldToken,
+    token_out: WorldToken,
+    at: datetime,
+    terms: Terms = FLOATING,
+) -> OrderBook:
+    """The book of a pair at a moment. Raises ValueError for fixed terms where there are none."""
+    moment = bucket_of(at)
+    spread = venue.fixed_spread if terms.fixed else venue.spread
+    if spread is None:
+        raise ValueError(f"{venue.name} has no fixed rates")
+    jitter = ROUGH.multiply(
+        _JITTER,
+        noise(
+            market.seed,
+            venue.code,
+            token_in.token_id,
+            token_out.token_id,
+            int(moment.timestamp()),
+        ),
+    )
+    off = ROUGH.multiply(ROUGH.add(spread, jitter), _BASIS_POINT)
+    marked = ROUGH.multiply(terms.markup, _PERCENT)
+    return OrderBook(
+        market.price(_asset(token_in).code, moment),
+        market.price(_asset(token_out).code, moment),
+        ROUGH.multiply(venue.depth, min(_asset(token_in).liquidity, _asset(token_out).liquidity)),
+        ROUGH.multiply(ROUGH.subtract(1, off), ROUGH.subtract(1, marked)),
+        min(PAYOUT_DECIMALS, token_in.row.decimals),
+        min(PAYOUT_DECIMALS, token_out.row.decimals),
+    )
+
+
+def amount_out(
+    market: Market,
+    venue: VenueRow,
+    token_in: WorldToken,
+    token_out: WorldToken,
+    amount_in: Decimal,
+    at: datetime,
+    terms: Terms = FLOATING,
+) -> Decimal:
+    """Units of the token bought, rounded down to what the exchange pays out; may be 0."""
+    return book_of(market, venue, token_in, token_out, at, terms).bought(amount_in)
+
+
+def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
+    """Bounds from base prices, so that they stand still while prices move."""
+    asset = _asset(token_in)
+    # Of what is traded thinly an exchange takes less, but always some times its minimum.
+    most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)
+    decimals = token_in.row.decimals
+    return VenueLimits(
+        _readable(ROUGH.divide(venue.minimum, asset.price), decimals, 4, ROUND_CEILING),
+        _readable(ROUGH.divide(most, asset.price), decimals, 6, ROUND_FLOOR),
+    )
+
+
+def minutes_of(
+    venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
+) -> Decimal:
+    """The estimate an exchange gives from the deposit on, in minutes of sandbox time, which is
+    more than it needs: 9 to 21 where the world runs at speed 1. A faster world needs less of
+    them, but for slots, which ignore the speed, and for looking again, which has its shortest
+    time."""
+    phases = (
+        (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
+        (token_out.chain, _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)),
+    )
+    seconds = venue.exchange_seconds + sum(one for _, one in phases)
+    minutes = ROUGH.multiply(ROUGH.divide(Decimal(seconds), Decimal(60)), venue.caution)
+    usual = min(max(_cut(minutes, 0, ROUND_CEILING), _SHORTEST), _LONGEST)
+    if speed <= 1:
+        return ROUGH.divide(usual, speed)
+    slots = sum(one for chain, one in phases if chain.beat == "slots")
+    unmoved = ROUGH.multiply(Decimal(slots), venue.caution) + _LOOKS * Decimal(poll_seconds(speed))
+    gained = 1 - ROUGH.divide(Decimal(1), speed)
+    rest = ROUGH.divide(ROUGH.multiply(unmoved, gained), Decimal(60))
+    return _cut(ROUGH.divide(usual, speed) + rest, 2, ROUND_CEILING)
+
+
+def poll_seconds(speed: Decimal) -> float:
+    """Seconds between two looks at a leg."""
+    return min(max(_POLL / float(speed), _FASTEST_POLL), _SLOWEST_POLL)
+
+
+def _confirming(chain: ChainRow, confirmations: int) -> int:
+    return -(-chain.block_ms * confirmations // 1000)
+
+
+def _readable(amount: Decimal, decimals: int, digits: int, rounding: str) -> Decimal:
+    places = min(digits - 1 - amount.adjusted(), decimals, PAYOUT_DECIMALS)
+    return _plain(_cut(amount, places, rounding))
+
+
+def _cut(amount: Decimal, places: int, rounding: str) -> Decimal:
+    return amount.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=ROUGH)
+
+
+def _plain(amount: Decimal) -> Decimal:
+    """Without trailing zeros and without an exponent."""
+    short = amount.normalize(ROUGH)
+    exponent = short.as_tuple().exponent
+    return short.quantize(Decimal(1), context=ROUGH) if int(exponent) > 0 else short

@@ -31,6 +31,7 @@ from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
+from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, misled, serve_until, started
 from swapdesk.sandbox.market import Market
@@ -40,7 +41,6 @@ from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import (
     INTERMEDIARIES,
     build_chains,

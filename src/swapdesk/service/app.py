@@ -21,13 +21,13 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.events import Hub, stream_endpoint
+from swapdesk.service.handlers import Running, ServiceParts
 from swapdesk.service.multi.bundles import Bundles, BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import FundingDesk
 from swapdesk.service.multi.groups import GroupDesk, PayableOrders
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
-from swapdesk.service.parts import Running, ServiceParts
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.router import Surface

@@ -29,8 +29,7 @@ from starlette.websockets import WebSocket
 
 from swapdesk.service.access import AccessRefused, Caller
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.handlers import Encoded, Handlers, RequestContext
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
 from swapdesk.service.rate_limits import RateDecision, refusal
 from swapdesk.service.store.records import StoreUnavailable
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate

@@ -14,7 +14,7 @@ from typing import Protocol
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.store.records import Store, StoreUnavailable
-from swapdesk.service.venues.wrappers import within
+from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_json
 from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, UnscannedReason
 

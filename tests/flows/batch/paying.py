@@ -45,7 +45,7 @@ from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.venue_faults import BundleFaults
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.review import Review

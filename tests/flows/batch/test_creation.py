@@ -39,7 +39,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.service.app import build_service
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 
 __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 

@@ -32,7 +32,7 @@ from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.dex.onchain import Onchain
-from swapdesk.service.parts import ServiceParts
+from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 

@@ -247,7 +247,7 @@ _BLOCK = timedelta(milliseconds=400)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateVerdict:
     """``content`` is what would be signed (``Claim.content``), None where nothing could be read.
 
     ``phrase`` has to be typed before signing; None when a key is enough. ``valid_until`` is
@@ -266,7 +266,7 @@ class Verdict:
         return any(one.severity is Severity.REFUSE for one in self.findings)
 
 
-def judge(case: Case) -> Verdict:
+def judge(case: Case) -> GateVerdict:
     """Every rule is asked, also after one has refused, so that all reasons are seen."""
     case = replace(case, promise=spelled_promise(case.promise), policy=spelled_policy(case.policy))
     findings = tuple(
@@ -281,13 +281,13 @@ def judge(case: Case) -> Verdict:
     elif any(one.weight for one in lines):
         phrase = WEIGHT_PHRASE
     title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
-    return Verdict(title, findings, lines, _valid_until(case), case.claim.content, phrase)
+    return GateVerdict(title, findings, lines, _valid_until(case), case.claim.content, phrase)
 
 
-def unreadable(refusal: PayloadRefused, now: datetime) -> Verdict:
+def unreadable(refusal: PayloadRefused, now: datetime) -> GateVerdict:
     """The verdict on a payload that says nothing that could be judged."""
     finding = Finding(refusal.code, Severity.REFUSE, refusal.words)
-    return Verdict("A payload that cannot be read", (finding,), (), now)
+    return GateVerdict("A payload that cannot be read", (finding,), (), now)
 
 
 def _valid_until(case: Case) -> datetime:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from swapdesk.agent.process.request import RequestRefused
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.chain.rpc.evm import EvmClient, Request
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
@@ -28,7 +28,7 @@ within its deadline is lost whole."""
 async def answers_of(
     client: EvmClient, link: ChainLink, genesis: str | None, asked: list[Request]
 ) -> list[Any]:
-    """One answer for each, a refused one as EvmRefused. Raises RequestRefused when the node does
+    """One answer for each, a refused one as EvmRefused. Raises AgentRefusal when the node does
     not answer or is of another chain."""
     identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
     try:
@@ -42,12 +42,12 @@ async def answers_of(
         for at in range(AT_ONCE, len(asked), AT_ONCE):
             answers += await client.batch(asked[at : at + AT_ONCE])
     except EvmError as error:
-        raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
     return answers
 
 
-def another_chain(link: ChainLink) -> RequestRefused:
-    return RequestRefused(Code.OTHER_CHAIN, f"the node of {link.name} is on another chain")
+def another_chain(link: ChainLink) -> AgentRefusal:
+    return AgentRefusal(Code.OTHER_CHAIN, f"the node of {link.name} is on another chain")
 
 
 def units_in(answer: Any) -> int | None:
@@ -77,7 +77,7 @@ TOKEN_PROGRAMS = (
 
 @asynccontextmanager
 async def asking(link: ChainLink, genesis: str | None) -> AsyncIterator[SolanaClient]:
-    """A client of the node. Raises RequestRefused when it does not answer or is of another
+    """A client of the node. Raises AgentRefusal when it does not answer or is of another
     chain."""
     try:
         async with SolanaClient(link.rpc) as client:
@@ -85,7 +85,7 @@ async def asking(link: ChainLink, genesis: str | None) -> AsyncIterator[SolanaCl
                 raise another_chain(link)
             yield client
     except SolanaError as error:
-        raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
 
 
 async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
@@ -106,10 +106,10 @@ async def program_of(client: SolanaClient, address: str) -> str | None:
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
-    """Of a token. Raises RequestRefused for what is none."""
+    """Of a token. Raises AgentRefusal for what is none."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
-        raise RequestRefused(Code.BAD_REQUEST, "this is no token of the chain")
+        raise AgentRefusal(Code.BAD_REQUEST, "this is no token of the chain")
     return program
 
 
@@ -126,10 +126,10 @@ class Chains:
         self._solana: dict[str, SolanaClient] = {}
 
     def link(self, name: str, kind: Kind) -> ChainLink:
-        """Raises RequestRefused for a chain that the profile does not have, or of another kind."""
+        """Raises AgentRefusal for a chain that the profile does not have, or of another kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
-            raise RequestRefused(
+            raise AgentRefusal(
                 Code.OTHER_CHAIN, f"this profile has no node of the chain {name[:32]!r}"
             )
         return link
@@ -159,18 +159,18 @@ def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None)
     """A key of the sandbox signs for the sandbox's chains only, and no other key for them.
 
     A sandbox that stands in for real chains carries their ids; there only keys sign that were
-    made in the sandbox, which hold nothing anywhere else. Raises RequestRefused.
+    made in the sandbox, which hold nothing anywhere else. Raises AgentRefusal.
     """
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
-            raise RequestRefused(
+            raise AgentRefusal(
                 Code.OTHER_CHAIN, "a key of the sandbox never signs for the main network"
             )
         return
     of_sandbox = (link.chain_id or 0) >= SANDBOX_CHAIN_IDS
     if account.sandboxed and not of_sandbox and account.origin is not Origin.CREATED:
-        raise RequestRefused(
+        raise AgentRefusal(
             Code.OTHER_CHAIN, "an imported key of the sandbox never signs for real ids"
         )
     if not account.sandboxed and of_sandbox:
-        raise RequestRefused(Code.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")
+        raise AgentRefusal(Code.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")

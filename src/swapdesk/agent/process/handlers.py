@@ -23,8 +23,8 @@ from swapdesk.agent.keys.material import (
     from_raw,
 )
 from swapdesk.agent.process.request import (
+    AgentRefusal,
     Answer,
-    RequestRefused,
     assets,
     hash_of,
     one_of,
@@ -90,7 +90,7 @@ async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
     kind, origin = one_of(Kind, frame, "kind"), one_of(Origin, frame, "origin")
     paths = frame.head.get("paths") or list(SUGGESTED[kind])
     if not isinstance(paths, list) or not 0 < len(paths) <= MAX_PATHS:
-        raise RequestRefused(Code.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
+        raise AgentRefusal(Code.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
     chosen = paths if origin is Origin.MNEMONIC else [None]
     choices = []
     for path in chosen:
@@ -106,7 +106,7 @@ async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
     material = await _material(opened, frame, kind, origin, frame.head.get("path"))
     if material.address != text(frame, "address"):
         material.secret.wipe()
-        raise RequestRefused(
+        raise AgentRefusal(
             Code.NOT_CONFIRMED, f"it leads to {material.address}, which was not confirmed"
         )
     return await _add(opened, frame, material)
@@ -117,9 +117,9 @@ async def _material(
 ) -> KeyMaterial:
     material = secret(frame, "material")
     if path is not None and not isinstance(path, str):
-        raise RequestRefused(Code.BAD_REQUEST, "a path is a text")
+        raise AgentRefusal(Code.BAD_REQUEST, "a path is a text")
     if _OF_KIND.get(origin, kind) is not kind:
-        raise RequestRefused(Code.BAD_KEY, f"no {kind} key comes from there")
+        raise AgentRefusal(Code.BAD_KEY, f"no {kind} key comes from there")
     await opened.loaded()
     try:
         if origin is Origin.MNEMONIC:
@@ -132,21 +132,21 @@ async def _material(
             theirs = secret(frame, "file_passphrase")
             return await asyncio.to_thread(from_keystore, material, theirs)
     except WrongPassword:
-        raise RequestRefused(
+        raise AgentRefusal(
             Code.WRONG_PASSPHRASE, "the file does not open with this pass phrase"
         ) from None
     except KeyFileRefused as refused:
-        raise RequestRefused(Code.KEY_FILE, str(refused)) from None
+        raise AgentRefusal(Code.KEY_FILE, str(refused)) from None
     except KeyRefused as refused:
-        raise RequestRefused(Code.BAD_KEY, str(refused)) from None
-    raise RequestRefused(Code.BAD_REQUEST, "such a key cannot be imported")
+        raise AgentRefusal(Code.BAD_KEY, str(refused)) from None
+    raise AgentRefusal(Code.BAD_REQUEST, "such a key cannot be imported")
 
 
 async def export(opened: OpenedWallet, frame: Frame) -> Answer:
     address = text(frame, "address")
     passphrase = secret(frame, "passphrase")
     if text(frame, "phrase") != export_phrase(address):
-        raise RequestRefused(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
+        raise AgentRefusal(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
     account, key = await opened.keys.reveal(address, passphrase)
     return to_json(account), {"key": _exported(account.kind, key)}
 
@@ -172,7 +172,7 @@ async def rename(opened: OpenedWallet, frame: Frame) -> Answer:
 async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
     offset = frame.head.get("offset")
     if not isinstance(offset, int | float) or isinstance(offset, bool):
-        raise RequestRefused(Code.BAD_REQUEST, "the offset of the clock is a number of seconds")
+        raise AgentRefusal(Code.BAD_REQUEST, "the offset of the clock is a number of seconds")
     refuse_far_clock(offset)
     if not opened.place.live:
         opened.clock.advance_to(float(offset))
@@ -227,7 +227,7 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
-        raise RequestRefused(Code.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
+        raise AgentRefusal(Code.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
     asked = assets(frame)
     await opened.loaded()
     from swapdesk.agent.process import holdings
@@ -263,7 +263,7 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.SOLANA:
-        raise RequestRefused(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+        raise AgentRefusal(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
     await opened.loaded()
     from swapdesk.agent.process.holdings import solana_revocation
 
@@ -278,9 +278,9 @@ async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
     account = opened.keys.account(promise.account)
     link = opened.chains.link(promise.chain, account.kind)
     if account.kind is not Kind.SOLANA:
-        raise RequestRefused(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+        raise AgentRefusal(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
     await opened.loaded()
-    from swapdesk.agent.process.solana_deposits import solana_deposit
+    from swapdesk.agent.process.holdings import solana_deposit
 
     return to_json(await solana_deposit(link, opened.records.genesis(link.name), promise)), {}
 
@@ -338,7 +338,7 @@ async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
     records = opened.records
     unsent = frozenset({TransactionState.SIGNED})
     if not records.move(one.hash, TransactionState.ABANDONED, among=unsent):
-        raise RequestRefused(Code.UNRESOLVED, "it was sent, so it cannot be given up any more")
+        raise AgentRefusal(Code.UNRESOLVED, "it was sent, so it cannot be given up any more")
     return to_json(records.find(one.hash) or one), {}
 
 
@@ -346,7 +346,7 @@ def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
     opened.require_writing()
     one = opened.records.find(hash_of(frame, "hash"))
     if one is None:
-        raise RequestRefused(Code.NO_TRANSACTION, "this wallet signed no such transaction")
+        raise AgentRefusal(Code.NO_TRANSACTION, "this wallet signed no such transaction")
     return one
 
 

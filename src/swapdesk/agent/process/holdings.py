@@ -1,32 +1,36 @@
-"""What an account has on a chain, who may take what of it, and the smart account of an owner.
+"""What an account has on a chain, who may take what of it, and the payloads that change that.
 
 Allowances stand on a token itself, or in Permit2 with an end. The known contracts are asked, and
 whoever the chain's events name; what no event tells is not found, and then ``complete`` is False.
-
 On Solana the delegates of token accounts may take. Every token account names its own, so nothing
-is overlooked. A delegation ends by one instruction of the owner, in a transaction that is built
-here and judged like any other.
+is overlooked. A smart account has an address and what it holds.
 
-A smart account has an address, what it holds, and the calls by which its owner gets that out.
+Built here are the end of an allowance, the withdrawal out of a smart account, and the transfer
+that pays an order's deposit on Solana, out of what was promised. Each is a proposal: the gate
+reads it as if a stranger had made it.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
 from swapdesk.agent.process.chains import (
+    TOKEN_PROGRAMS,
     answers_of,
     asking,
+    program_of,
     token_accounts,
     token_program,
     units_in,
     words_in,
 )
-from swapdesk.agent.process.request import RequestRefused
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
@@ -68,14 +72,20 @@ from swapdesk.wallet.holdings import (
     SolanaDraft,
 )
 from swapdesk.wallet.place import ChainLink, WalletPlace, has_smart_accounts
-from swapdesk.wallet.promise import Asset, Promise, TakenOut
+from swapdesk.wallet.promise import Asset, DepositPromise, Promise, TakenOut
 from swapdesk.wallet.protocol import RefusalCode as Code
+
+if TYPE_CHECKING:
+    from solders.instruction import Instruction
+    from solders.pubkey import Pubkey
+
+    from swapdesk.chain.rpc.solana import SolanaClient
 
 
 async def evm_balances(
     client: EvmClient, link: ChainLink, genesis: str | None, account: str, assets: Sequence[Asset]
 ) -> Balances:
-    """Raises RequestRefused when the node does not answer or is of another chain."""
+    """Raises AgentRefusal when the node does not answer or is of another chain."""
     coin = balance_of(account)
     asked = [coin if one.contract is None else _holding(one, account) for one in assets]
     answers = await answers_of(client, link, genesis, asked)
@@ -91,7 +101,7 @@ async def evm_balances(
 async def solana_balances(
     link: ChainLink, genesis: str | None, account: str, assets: Sequence[Asset]
 ) -> Balances:
-    """Of the coin and of all token accounts of the owner together. Raises RequestRefused."""
+    """Of the coin and of all token accounts of the owner together. Raises AgentRefusal."""
     held: dict[str, int] = {}
     async with asking(link, genesis) as client:
         lamports = await client.balance(account)
@@ -157,7 +167,7 @@ async def evm_allowances(
     venues: Sequence[VenueContract],
     spenders: Sequence[str],
 ) -> Allowances:
-    """Raises RequestRefused when the node does not answer or is of another chain."""
+    """Raises AgentRefusal when the node does not answer or is of another chain."""
     by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
     names = {one.address: one.provider for one in venues}
     known = dict.fromkeys((*names, *map(checksummed, spenders)))
@@ -177,7 +187,7 @@ async def evm_allowances(
     try:
         now = read_head(block).timestamp
     except EvmError:
-        raise RequestRefused(
+        raise AgentRefusal(
             Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block"
         ) from None
     found = []
@@ -205,7 +215,7 @@ def _allowance(
 
 
 def revocation(token: str, spender: str, *, granted: bool = False) -> CallData:
-    """The call that ends an allowance, of the token or in Permit2. Raises RequestRefused for what
+    """The call that ends an allowance, of the token or in Permit2. Raises AgentRefusal for what
     is no address."""
     try:
         erc20.BALANCE_OF.call(token)
@@ -215,7 +225,7 @@ def revocation(token: str, spender: str, *, granted: bool = False) -> CallData:
         data = erc20.APPROVE.call(spender, 0)
         return CallData(checksummed(token), "0x" + data.hex())
     except ValueError:
-        raise RequestRefused(Code.BAD_REQUEST, "a token and a spender are addresses") from None
+        raise AgentRefusal(Code.BAD_REQUEST, "a token and a spender are addresses") from None
 
 
 async def _told(
@@ -280,7 +290,7 @@ async def solana_allowances(
     tokens: Sequence[Asset],
     makers: Sequence[tuple[str, str]],
 ) -> Allowances:
-    """Of the token accounts of these tokens. Raises RequestRefused when the node does not answer or
+    """Of the token accounts of these tokens. Raises AgentRefusal when the node does not answer or
     is of another chain."""
     by_mint = {one.contract: one for one in tokens if one.contract is not None}
     venues = {key: provider for provider, key in makers}
@@ -304,7 +314,7 @@ async def solana_allowances(
 async def solana_revocation(
     link: ChainLink, genesis: str | None, account: str, token: str
 ) -> SolanaDraft:
-    """The transaction that ends every delegation of a token. Raises RequestRefused as above, and
+    """The transaction that ends every delegation of a token. Raises AgentRefusal as above, and
     for a token of which the account holds none."""
     from base64 import b64encode
 
@@ -336,7 +346,7 @@ def account_factory(place: WalletPlace) -> AccountFactory | None:
 def _factory(place: WalletPlace) -> AccountFactory:
     found = account_factory(place)
     if found is None:
-        raise RequestRefused(Code.NO_SMART_ACCOUNTS, NO_FACTORY)
+        raise AgentRefusal(Code.NO_SMART_ACCOUNTS, NO_FACTORY)
     return found
 
 
@@ -353,7 +363,7 @@ async def smart_account(
     owner: str,
     assets: Sequence[Asset],
 ) -> SmartAccount:
-    """Read in one batch. Raises RequestRefused when the node does not answer or is of another
+    """Read in one batch. Raises AgentRefusal when the node does not answer or is of another
     chain."""
     address = _address(place, owner)
     asked = [
@@ -378,18 +388,18 @@ async def smart_account(
 
 
 def withdrawal(place: WalletPlace, promise: Promise) -> CallData:
-    """What the owner of a promise calls to be paid what it says. Raises RequestRefused for a
+    """What the owner of a promise calls to be paid what it says. Raises AgentRefusal for a
     promise without a withdrawal."""
     whole, owner = promise.withdrawal, promise.account
     if whole is None:
-        raise RequestRefused(Code.BAD_REQUEST, "nothing was confirmed that could be taken out")
+        raise AgentRefusal(Code.BAD_REQUEST, "nothing was confirmed that could be taken out")
     try:
         calls = [_payment(owner, one) for one in whole.taken]
         if whole.prepaid:
             calls.append(InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(owner, whole.prepaid)))
         data = encode_batch(calls)
     except CalldataError as error:
-        raise RequestRefused(Code.BAD_REQUEST, str(error)) from None
+        raise AgentRefusal(Code.BAD_REQUEST, str(error)) from None
     return CallData(_address(place, owner), f"0x{data.hex()}")
 
 
@@ -416,4 +426,69 @@ def _code(answer: object, link: ChainLink) -> bytes:
             raise answer
         return octets(answer)
     except EvmError as error:
-        raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+        raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+
+
+async def solana_deposit(link: ChainLink, genesis: str | None, promise: Promise) -> SolanaDraft:
+    """Over the newest blockhash, the account pays the fee. The memo is the order's, else its id:
+    two payments that are alike are never one transaction. Raises AgentRefusal when the node does
+    not answer or is of another chain, and for what cannot be paid."""
+    from solders.hash import Hash
+    from solders.message import MessageV0
+
+    from swapdesk.chain.solana import Memo, unsigned
+
+    deposit = promise.deposit
+    if deposit is None or promise.chain_id is not None:
+        raise AgentRefusal(Code.BAD_REQUEST, "no deposit on Solana was promised")
+    owner, payee = _key(promise.account), _key(deposit.address)
+    async with asking(link, genesis) as client:
+        paying = await _paying(client, promise, deposit, owner, payee)
+        newest = await client.latest_blockhash()
+    instructions = [*paying, Memo(deposit.tag or deposit.order_id).build()]
+    message = MessageV0.try_compile(owner, instructions, [], Hash.from_string(newest.blockhash))
+    return SolanaDraft(b64encode(bytes(unsigned(message))).decode(), newest.last_height)
+
+
+async def _paying(
+    client: SolanaClient,
+    promise: Promise,
+    deposit: DepositPromise,
+    owner: Pubkey,
+    payee: Pubkey,
+) -> list[Instruction]:
+    """The transfer; the token account of the deposit address is opened where there may be none,
+    unless the address is a token account itself."""
+    from swapdesk.chain.solana import (
+        CreateTokenAccount,
+        Transfer,
+        TransferChecked,
+        token_account,
+    )
+
+    if promise.sell.contract is None:
+        return [Transfer(owner, payee, deposit.units).build()]
+    mint = _key(promise.sell.contract)
+    program = _key(await token_program(client, promise.sell.contract))
+    holds_tokens = await program_of(client, deposit.address) in TOKEN_PROGRAMS
+    transfer = TransferChecked(
+        token_account(owner, mint, program),
+        mint,
+        payee if holds_tokens else token_account(payee, mint, program),
+        owner,
+        deposit.units,
+        promise.sell.decimals,
+        program,
+    ).build()
+    if holds_tokens:
+        return [transfer]
+    return [CreateTokenAccount(owner, payee, mint, program).build(), transfer]
+
+
+def _key(address: str) -> Pubkey:
+    from solders.pubkey import Pubkey
+
+    try:
+        return Pubkey.from_string(address)
+    except ValueError:
+        raise AgentRefusal(Code.BAD_REQUEST, "this is no address of Solana") from None

@@ -26,10 +26,10 @@ from swapdesk.agent.gate.case import (
     needed,
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
-from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
+from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains
 from swapdesk.agent.process.holdings import account_factory
-from swapdesk.agent.process.request import RequestRefused
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
@@ -50,8 +50,13 @@ from swapdesk.chain.rpc.evm_answers import (
     quantity,
     read_head,
 )
-from swapdesk.chain.rpc.solana import Blockhash, Moves, SolanaClient, SolanaError
-from swapdesk.chain.rpc.solana import Simulation as Simulated
+from swapdesk.chain.rpc.solana import (
+    BalanceChanges,
+    Blockhash,
+    SimulationResult,
+    SolanaClient,
+    SolanaError,
+)
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Account, Kind
@@ -245,7 +250,7 @@ _NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACE
 
 
 @dataclass(frozen=True)
-class Subject:
+class SigningRequest:
     """What is looked at: a payload, what was confirmed for it, and who would sign it where.
     ``replaces`` is the hash of a transaction whose nonce it takes."""
 
@@ -266,7 +271,7 @@ class Looked:
 
     claim: Claim | None
     facts: Facts
-    verdict: Verdict
+    verdict: GateVerdict
     plan: EvmTransaction | None = None
     of_node: int | None = None
     base_fee: int | None = None
@@ -275,7 +280,7 @@ class Looked:
 
 
 class Looking:
-    """Raises RequestRefused for what is no matter of the gate, and RecordsUnavailable."""
+    """Raises AgentRefusal for what is no matter of the gate, and RecordsUnavailable."""
 
     def __init__(self, place: WalletPlace, chains: Chains, records: Records, clock: Clock) -> None:
         self._place = place
@@ -283,7 +288,7 @@ class Looking:
         self._records = records
         self._clock = clock
 
-    async def look(self, subject: Subject, before: Looked | None = None) -> Looked:
+    async def look(self, subject: SigningRequest, before: Looked | None = None) -> Looked:
         """``before`` is the first look at the same subject."""
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
@@ -336,7 +341,12 @@ class Looking:
         )
 
     async def _read(
-        self, subject: Subject, claim: Claim, policy: Policy, memory: PastSignatures, now: datetime
+        self,
+        subject: SigningRequest,
+        claim: Claim,
+        policy: Policy,
+        memory: PastSignatures,
+        now: datetime,
     ) -> tuple[EvmFacts, int | None]:
         """What the chain says, and the last height of a Solana transaction."""
         payload, promise, link = subject.payload, subject.promise, subject.link
@@ -370,7 +380,7 @@ class Looking:
 
     def _plan(
         self,
-        subject: Subject,
+        subject: SigningRequest,
         payload: TransactionPayload,
         read: EvmFacts,
         before: Looked | None,
@@ -383,14 +393,14 @@ class Looking:
         if before is not None and before.plan is not None:
             agreed = replace(gas, limit=before.plan.gas, fee=before.plan.max_fee)
             if gas.limit > before.plan.gas * 2:
-                raise RequestRefused(Code.STALE_REVIEW, "it would need more gas than was reviewed")
+                raise AgentRefusal(Code.STALE_REVIEW, "it would need more gas than was reviewed")
             return before.plan, replace(facts, gas=agreed)
         nonce = self._records.next_nonce(promise.chain, subject.account.address, read.nonce)
         fee, priority = gas.fee, min(read.priority, gas.fee)
         if replaces is not None:
             old = self._records.find(replaces)
             if old is None or old.nonce is None:
-                raise RequestRefused(Code.NO_TRANSACTION, "there is no such transaction to replace")
+                raise AgentRefusal(Code.NO_TRANSACTION, "there is no such transaction to replace")
             nonce = old.nonce
             old_fee, old_priority = self._records.fees(replaces)
             fee = max(fee, old_fee * 9 // 8 + 1)
@@ -502,7 +512,9 @@ def _blocks_left(
     return min(payload.last_valid_height, newest.last_height) - height
 
 
-def _solana_simulation(outcome: Simulated, height: int, promise: Promise) -> Simulation | None:
+def _solana_simulation(
+    outcome: SimulationResult, height: int, promise: Promise
+) -> Simulation | None:
     units = outcome.units or 0
     if outcome.error is not None:
         return Simulation(height, (), units, "the programs refuse it")
@@ -511,7 +523,7 @@ def _solana_simulation(outcome: Simulated, height: int, promise: Promise) -> Sim
     return Simulation(height, tuple(_solana_changes(outcome.moves, promise)), units)
 
 
-def _solana_changes(moves: Moves, promise: Promise) -> list[BalanceChange]:
+def _solana_changes(moves: BalanceChanges, promise: Promise) -> list[BalanceChange]:
     assets = {promise.sell.contract: promise.sell}
     if promise.chain_out == promise.chain:
         assets[promise.buy.contract] = promise.buy

@@ -18,7 +18,7 @@ from typing import Any
 
 from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.process import handlers
-from swapdesk.agent.process.request import Answer, RequestRefused
+from swapdesk.agent.process.request import AgentRefusal, Answer
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.transactions.file import RecordsUnavailable
 from swapdesk.paths import UnsafePlace
@@ -176,7 +176,7 @@ class AgentService:
         while True:
             frame = await self._pipe.next()
             if len(self._tasks) >= MAX_WAITING:
-                self._refuse(frame, RequestRefused(Code.BAD_REQUEST, "too many requests at once"))
+                self._refuse(frame, AgentRefusal(Code.BAD_REQUEST, "too many requests at once"))
                 continue
             task = asyncio.create_task(self._answer(frame))
             self._tasks.add(task)
@@ -186,26 +186,26 @@ class AgentService:
         try:
             if type(frame.head.get("id")) is not int:
                 frame.head["id"] = None
-                raise RequestRefused(Code.BAD_REQUEST, "a request is known by a whole number")
+                raise AgentRefusal(Code.BAD_REQUEST, "a request is known by a whole number")
             done, secrets = await self._done(frame)
-        except RequestRefused as refusal:
+        except AgentRefusal as refusal:
             self._refuse(frame, refusal)
         except RecordsUnavailable as unavailable:
-            self._refuse(frame, RequestRefused(Code.RECORDS, str(unavailable)))
+            self._refuse(frame, AgentRefusal(Code.RECORDS, str(unavailable)))
         except UnsafePlace as unsafe:
-            self._refuse(frame, RequestRefused(Code.UNSAFE_FILES, str(unsafe)))
+            self._refuse(frame, AgentRefusal(Code.UNSAFE_FILES, str(unsafe)))
         except MessageError as error:
-            self._refuse(frame, RequestRefused(Code.BAD_REQUEST, str(error)))
+            self._refuse(frame, AgentRefusal(Code.BAD_REQUEST, str(error)))
         except Exception as error:  # noqa: BLE001  a defect in one request ends no other
             words = f"a defect of the wallet agent ({type(error).__name__}); nothing was signed"
             os.write(2, f"{_place_of(error)}\n".encode())
-            self._refuse(frame, RequestRefused(Code.DEFECT, words))
+            self._refuse(frame, AgentRefusal(Code.DEFECT, words))
         else:
             try:
                 self._pipe.say({"id": frame.head.get("id"), "done": done}, secrets)
             except FrameError:
                 words = "the answer is larger than the wallet agent can tell"
-                self._refuse(frame, RequestRefused(Code.DEFECT, words))
+                self._refuse(frame, AgentRefusal(Code.DEFECT, words))
             for secret in secrets.values():
                 secret.wipe()
         finally:
@@ -216,18 +216,18 @@ class AgentService:
         try:
             operation = Operation(str(frame.head.get("do")))
         except ValueError:
-            raise RequestRefused(Code.BAD_REQUEST, "an operation that is not known here") from None
+            raise AgentRefusal(Code.BAD_REQUEST, "an operation that is not known here") from None
         opened = self._opened
         if operation is Operation.OPEN:
             return self._open(frame)
         if opened is None:
-            raise RequestRefused(Code.BAD_REQUEST, "no wallet was opened")
+            raise AgentRefusal(Code.BAD_REQUEST, "no wallet was opened")
         opened.idle.used()
         return await OPERATIONS[operation](opened, frame)
 
     def _open(self, frame: Frame) -> Answer:
         if self._opened is not None:
-            raise RequestRefused(Code.BAD_REQUEST, "a wallet is open already")
+            raise AgentRefusal(Code.BAD_REQUEST, "a wallet is open already")
         place = from_json(WalletPlace, frame.head.get("place"))
         self._opened = OpenedWallet(place, self._say_locked, cost=self._cost)
         return to_json(self._opened.told()), {}
@@ -235,7 +235,7 @@ class AgentService:
     def _say_locked(self) -> None:
         self._pipe.say({"event": Event.LOCKED})
 
-    def _refuse(self, frame: Frame, refusal: RequestRefused) -> None:
+    def _refuse(self, frame: Frame, refusal: AgentRefusal) -> None:
         said = {
             "code": refusal.code,
             "words": refusal.words,

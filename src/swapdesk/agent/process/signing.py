@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 from swapdesk.agent.gate.case import taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
-from swapdesk.agent.process.payload_assessment import Looked, Looking, Subject
-from swapdesk.agent.process.request import RequestRefused
+from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.shapes.operations import nonce_of
@@ -27,11 +27,11 @@ from swapdesk.agent.signers.evm import signing_hash
 from swapdesk.agent.transactions.records import (
     AlreadySigned,
     BadReplacement,
-    Draft,
     Given,
     NonceTaken,
     OtherChain,
     Records,
+    TransactionDraft,
     Unresolved,
 )
 from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
@@ -68,14 +68,16 @@ def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
 
 
 class Signing:
-    """Raises RequestRefused, and RecordsUnavailable; after each of them no signature has left."""
+    """Raises AgentRefusal, and RecordsUnavailable; after each of them no signature has left."""
 
     def __init__(self, wallet: Wallet, records: Records, clock: Clock) -> None:
         self._wallet = wallet
         self._records = records
         self._clock = clock
 
-    def sign(self, subject: Subject, digest: str, looked: Looked) -> Signature | SignedTransaction:
+    def sign(
+        self, subject: SigningRequest, digest: str, looked: Looked
+    ) -> Signature | SignedTransaction:
         """Sign the payload as it was looked at; ``digest`` is that of the review."""
         self._bind(subject.link, looked)
         payload = subject.payload
@@ -90,20 +92,18 @@ class Signing:
     def _bind(self, link: ChainLink, looked: Looked) -> None:
         genesis = looked.facts.genesis_hash
         if genesis is None:
-            raise RequestRefused(
-                Code.CHAIN_UNREACHABLE, "the node did not say which chain it is on"
-            )
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, "the node did not say which chain it is on")
         try:
             self._records.bind_chain(link.name, link.chain_id, genesis)
         except OtherChain as other:
-            raise RequestRefused(Code.OTHER_CHAIN, str(other)) from None
+            raise AgentRefusal(Code.OTHER_CHAIN, str(other)) from None
 
     def _document(
-        self, subject: Subject, payload: TypedDataPayload, digest: str, looked: Looked
+        self, subject: SigningRequest, payload: TypedDataPayload, digest: str, looked: Looked
     ) -> Signature:
         claim = looked.claim
         if claim is None or f"0x{claim.content.hex()}" != digest:
-            raise RequestRefused(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
         signature = self._wallet.evm(subject.account.address).sign_digest(claim.content)
         step = payload.step
         given = replace(
@@ -118,12 +118,12 @@ class Signing:
         return Signature(digest, signature, looked.taken)
 
     def _operation(
-        self, subject: Subject, payload: OperationPayload, digest: str, looked: Looked
+        self, subject: SigningRequest, payload: OperationPayload, digest: str, looked: Looked
     ) -> Signature:
         """The owner's signature over the hash that was computed here, as the release asks."""
         claim = looked.claim
         if claim is None or f"0x{claim.content.hex()}" != digest:
-            raise RequestRefused(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
         version = EntryPointVersion(payload.version)
         signer = self._wallet.evm(subject.account.address)
         signature = signer.sign_digest(signed_digest(claim.content, version))
@@ -132,15 +132,15 @@ class Signing:
         return Signature(digest, signature, looked.taken)
 
     def _transaction(
-        self, subject: Subject, payload: TransactionPayload, looked: Looked
+        self, subject: SigningRequest, payload: TransactionPayload, looked: Looked
     ) -> SignedTransaction:
         claim, plan = looked.claim, looked.plan
         if claim is None or plan is None:
-            raise RequestRefused(Code.STALE_REVIEW, "the transaction could not be prepared again")
+            raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.facts.chain_id:
-            raise RequestRefused(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
+            raise AgentRefusal(Code.OTHER_CHAIN, "the node is on another chain than the wallet")
         signed = self._wallet.evm(subject.account.address).sign_transaction(plan)
-        draft = Draft(
+        draft = TransactionDraft(
             hash=signed.hash,
             intent_id=subject.promise.intent_id,
             purpose=payload.purpose,
@@ -157,17 +157,17 @@ class Signing:
         return self._written(draft, _given(claim, subject), looked.of_node)
 
     def _solana(
-        self, subject: Subject, payload: SolanaPayload, looked: Looked
+        self, subject: SigningRequest, payload: SolanaPayload, looked: Looked
     ) -> SignedTransaction:
         claim = looked.claim
         if claim is None or looked.last_valid is None:
-            raise RequestRefused(Code.STALE_REVIEW, "how long it is valid could not be read again")
+            raise AgentRefusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
         signed = self._wallet.solana(subject.account.address).sign(b64decode(payload.transaction))
         if not signed.complete:
-            raise RequestRefused(
+            raise AgentRefusal(
                 Code.BAD_REQUEST, "another signature is missing that comes before ours"
             )
-        draft = Draft(
+        draft = TransactionDraft(
             hash=signed.signature,
             intent_id=subject.promise.intent_id,
             purpose=payload.purpose,
@@ -179,24 +179,26 @@ class Signing:
         )
         return self._written(draft, _given(claim, subject), None)
 
-    def _written(self, draft: Draft, given: Given, of_node: int | None) -> SignedTransaction:
+    def _written(
+        self, draft: TransactionDraft, given: Given, of_node: int | None
+    ) -> SignedTransaction:
         """The transaction as it stands in the records now."""
         given = replace(given, hash=draft.hash)
         try:
             self._records.write(draft, given, of_node, self._clock.now())
         except AlreadySigned as already:
-            raise RequestRefused(Code.ALREADY_SIGNED, str(already)) from None
+            raise AgentRefusal(Code.ALREADY_SIGNED, str(already)) from None
         except Unresolved as unresolved:
-            raise RequestRefused(Code.UNRESOLVED, str(unresolved)) from None
+            raise AgentRefusal(Code.UNRESOLVED, str(unresolved)) from None
         except (NonceTaken, BadReplacement) as stale:
-            raise RequestRefused(Code.STALE_REVIEW, str(stale)) from None
+            raise AgentRefusal(Code.STALE_REVIEW, str(stale)) from None
         found = self._records.find(draft.hash)
         if found is None:
-            raise RequestRefused(Code.RECORDS, "the transaction was not written down")
+            raise AgentRefusal(Code.RECORDS, "the transaction was not written down")
         return found
 
 
-def _given(claim: Claim, subject: Subject) -> Given:
+def _given(claim: Claim, subject: SigningRequest) -> Given:
     promise, flows = subject.promise, (*claim.allowed, *claim.outflows)
     return Given(
         content=claim.content,
@@ -218,12 +220,12 @@ class Pending:
     """A review that may be signed: what it was about and what was seen."""
 
     review: Review
-    subject: Subject
+    subject: SigningRequest
     looked: Looked
 
 
 class Reviewing:
-    """Raises RequestRefused for what is no matter of the gate, and RecordsUnavailable."""
+    """Raises AgentRefusal for what is no matter of the gate, and RecordsUnavailable."""
 
     def __init__(
         self, place: WalletPlace, wallet: Wallet, chains: Chains, records: Records, clock: Clock
@@ -245,10 +247,8 @@ class Reviewing:
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
-            raise RequestRefused(
-                Code.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}"
-            )
-        subject = Subject(payload, promise, account, link, replaces)
+            raise AgentRefusal(Code.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}")
+        subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
         refuse_foreign_chain(account, link, looked.facts.genesis_hash)
         verdict = looked.verdict
@@ -277,11 +277,11 @@ class Reviewing:
         one = self._records.find(hash_)
         asked = None if one is None else self._records.asked(hash_)
         if one is None or asked is None:
-            raise RequestRefused(Code.NO_TRANSACTION, "what this was signed for is not known here")
+            raise AgentRefusal(Code.NO_TRANSACTION, "what this was signed for is not known here")
         try:
             payload, promise = read_asked(asked)
         except MessageError as error:
-            raise RequestRefused(
+            raise AgentRefusal(
                 Code.NO_TRANSACTION, f"{error}, of what this was signed for"
             ) from None
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
@@ -298,19 +298,17 @@ class Reviewing:
         """
         pending = self._pending.get(review_id)
         if pending is None:
-            raise RequestRefused(
-                Code.UNKNOWN_REVIEW, "there is no such review: look at it once more"
-            )
+            raise AgentRefusal(Code.UNKNOWN_REVIEW, "there is no such review: look at it once more")
         review, subject = pending.review, pending.subject
         if not digest or not hmac.compare_digest(digest.encode(), review.digest.encode()):
-            raise RequestRefused(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise AgentRefusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
         if review.refused:
             raise _refused(review.findings)
         if review.phrase is not None and phrase != review.phrase:
-            raise RequestRefused(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
+            raise AgentRefusal(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
         if self._clock.now() >= review.valid_until:
             del self._pending[review_id]
-            raise RequestRefused(Code.STALE_REVIEW, "the review has expired: look at it once more")
+            raise AgentRefusal(Code.STALE_REVIEW, "the review has expired: look at it once more")
         signer_kind = self._wallet.evm if subject.account.kind is Kind.EVM else self._wallet.solana
         signer_kind(subject.account.address)
         del self._pending[review_id]
@@ -326,19 +324,19 @@ def _agree(seen: Looked, looked: Looked) -> None:
     if verdict.refused:
         raise _refused(verdict.findings)
     if verdict.content is None or verdict.content != seen.verdict.content:
-        raise RequestRefused(Code.STALE_REVIEW, "the payload reads another way than it did")
+        raise AgentRefusal(Code.STALE_REVIEW, "the payload reads another way than it did")
     known = {(one.code, one.field) for one in seen.verdict.findings}
     new = [one for one in verdict.findings if (one.code, one.field) not in known]
     if new or verdict.phrase != seen.verdict.phrase:
-        raise RequestRefused(
+        raise AgentRefusal(
             Code.STALE_REVIEW,
             "something changed since it was reviewed: look once more",
             tuple(new),
         )
     if looked.plan != seen.plan:
-        raise RequestRefused(Code.STALE_REVIEW, "the transaction could not be prepared again")
+        raise AgentRefusal(Code.STALE_REVIEW, "the transaction could not be prepared again")
     if looked.plan is not None and (looked.base_fee or 0) > looked.plan.max_fee:
-        raise RequestRefused(Code.STALE_REVIEW, "the price of gas rose above what was reviewed")
+        raise AgentRefusal(Code.STALE_REVIEW, "the price of gas rose above what was reviewed")
 
 
 def _digest(looked: Looked) -> str:
@@ -356,6 +354,6 @@ def _terms(looked: Looked) -> EvmTerms | None:
     return EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority)
 
 
-def _refused(findings: tuple[Finding, ...]) -> RequestRefused:
+def _refused(findings: tuple[Finding, ...]) -> AgentRefusal:
     first = next(one for one in findings if one.severity is Severity.REFUSE)
-    return RequestRefused(Code.GATE, first.words, findings)
+    return AgentRefusal(Code.GATE, first.words, findings)

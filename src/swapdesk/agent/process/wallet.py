@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from swapdesk.agent.keys.key_file import KeyDirectory, KeyFile, is_name, short_name, write_key
 from swapdesk.agent.keys.keystore import MAX_N, KeyFileRefused, Scrypt, WrongPassword
 from swapdesk.agent.keys.material import PUBLISHED_WORDS, KeyMaterial, address_of, is_published
-from swapdesk.agent.process.request import RequestRefused
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import SANDBOX_PROFILE, Account, Kind, UnusableKey
@@ -74,18 +74,18 @@ class Wallet:
         for account in self.accounts()[0]:
             if account.address == address:
                 return account
-        raise RequestRefused(Code.NO_ACCOUNT, "there is no such account in this wallet")
+        raise AgentRefusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
 
     def _read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
         try:
             return self._directory.read()
         except UnsafePlace as unsafe:
-            raise RequestRefused(Code.UNSAFE_FILES, str(unsafe)) from None
+            raise AgentRefusal(Code.UNSAFE_FILES, str(unsafe)) from None
 
     # Open and closed
 
     async def unlock(self, passphrase: SecretBytes, addresses: Iterable[str] | None) -> Opened:
-        """Open key files, each derivation in a thread of its own. Raises RequestRefused when none
+        """Open key files, each derivation in a thread of its own. Raises AgentRefusal when none
         opens; wipes the pass phrase."""
         try:
             wanted = None if addresses is None else set(addresses)
@@ -93,7 +93,7 @@ class Wallet:
             files = tuple(f for f in files if wanted is None or f.account.address in wanted)
             if not files:
                 words = unusable[0].reason if unusable else "there is no account to unlock"
-                raise RequestRefused(Code.UNSAFE_FILES if unusable else Code.NO_ACCOUNT, words)
+                raise AgentRefusal(Code.UNSAFE_FILES if unusable else Code.NO_ACCOUNT, words)
             _check_passphrase(passphrase)
             outcomes = await asyncio.gather(*(self._try(file, passphrase) for file in files))
         finally:
@@ -138,7 +138,7 @@ class Wallet:
 
         signer = self._signer(address)
         if not isinstance(signer, EvmSigner):
-            raise RequestRefused(Code.NO_ACCOUNT, "the account is none of an EVM chain")
+            raise AgentRefusal(Code.NO_ACCOUNT, "the account is none of an EVM chain")
         return signer
 
     def solana(self, address: str) -> SolanaSigner:
@@ -146,14 +146,14 @@ class Wallet:
 
         signer = self._signer(address)
         if not isinstance(signer, SolanaSigner):
-            raise RequestRefused(Code.NO_ACCOUNT, "the account is none of Solana")
+            raise AgentRefusal(Code.NO_ACCOUNT, "the account is none of Solana")
         return signer
 
     def _signer(self, address: str) -> EvmSigner | SolanaSigner:
         signer = self._open.get(address)
         if signer is None:
             self.account(address)
-            raise RequestRefused(Code.LOCKED, "the wallet is locked")
+            raise AgentRefusal(Code.LOCKED, "the wallet is locked")
         return signer
 
     # New keys
@@ -168,7 +168,7 @@ class Wallet:
             account = self._new_account(material, name, now)
             files, _ = self._read()
             if any(file.account.address == account.address for file in files):
-                raise RequestRefused(Code.ACCOUNT_EXISTS, "this account is in the wallet already")
+                raise AgentRefusal(Code.ACCOUNT_EXISTS, "this account is in the wallet already")
             _check_passphrase(passphrase)
             loop = asyncio.get_running_loop()
             scrypt = Scrypt.fresh(self._cost)
@@ -178,7 +178,7 @@ class Wallet:
                 key, outcome = await asyncio.gather(derive, self._try(files[0], passphrase))
                 if isinstance(outcome, str):
                     key.wipe()
-                    raise RequestRefused(
+                    raise AgentRefusal(
                         Code.WRONG_PASSPHRASE, "this is not the pass phrase of the wallet"
                     )
                 outcome.wipe()
@@ -197,9 +197,9 @@ class Wallet:
 
     def _new_account(self, material: KeyMaterial, name: str, now: datetime) -> Account:
         if self.live and is_published(material.address):
-            raise RequestRefused(Code.PUBLISHED_KEY, PUBLISHED_WORDS)
+            raise AgentRefusal(Code.PUBLISHED_KEY, PUBLISHED_WORDS)
         if name and not is_name(name):
-            raise RequestRefused(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
+            raise AgentRefusal(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
         return Account(
             address=material.address,
             kind=material.kind,
@@ -214,20 +214,20 @@ class Wallet:
         try:
             self._directory.add(account, content)
         except FileExistsError:
-            raise RequestRefused(
+            raise AgentRefusal(
                 Code.ACCOUNT_EXISTS, "there is a file of this account already"
             ) from None
         except OSError as error:
-            raise RequestRefused(Code.UNSAFE_FILES, f"the key cannot be kept: {error}") from None
+            raise AgentRefusal(Code.UNSAFE_FILES, f"the key cannot be kept: {error}") from None
 
     def rename(self, address: str, name: str) -> Account:
         account = self.account(address)
         if not is_name(name):
-            raise RequestRefused(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
+            raise AgentRefusal(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
         try:
             self._directory.rename(account.address, name)
         except OSError as error:
-            raise RequestRefused(Code.UNSAFE_FILES, f"the name cannot be kept: {error}") from None
+            raise AgentRefusal(Code.UNSAFE_FILES, f"the name cannot be kept: {error}") from None
         self._held.pop(address, None)
         return self.account(address)
 
@@ -239,7 +239,7 @@ class Wallet:
                 if file.account.address == address:
                     break
             else:
-                raise RequestRefused(Code.NO_ACCOUNT, "there is no such account in this wallet")
+                raise AgentRefusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
             outcome = await self._try(file, passphrase)
         finally:
             passphrase.wipe()
@@ -266,12 +266,12 @@ def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
     return secret
 
 
-def _why_none(closed: list[UnusableKey]) -> RequestRefused:
+def _why_none(closed: list[UnusableKey]) -> AgentRefusal:
     if all(one.reason == _WRONG for one in closed):
-        return RequestRefused(Code.WRONG_PASSPHRASE, "wrong pass phrase")
+        return AgentRefusal(Code.WRONG_PASSPHRASE, "wrong pass phrase")
     reason = next(one.reason for one in closed if one.reason != _WRONG)
     code = Code.PUBLISHED_KEY if reason == PUBLISHED_WORDS else Code.KEY_FILE
-    return RequestRefused(code, reason)
+    return AgentRefusal(code, reason)
 
 
 def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
@@ -286,4 +286,4 @@ def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
 
 def _check_passphrase(passphrase: SecretBytes) -> None:
     if not 0 < len(passphrase) <= MAX_PASSPHRASE:
-        raise RequestRefused(Code.WRONG_PASSPHRASE, "a pass phrase is needed")
+        raise AgentRefusal(Code.WRONG_PASSPHRASE, "a pass phrase is needed")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.agent.keys.key_file import KeyDirectory, WalletLock
-from swapdesk.agent.process.request import RequestRefused, refuse_far_clock
+from swapdesk.agent.process.request import AgentRefusal, refuse_far_clock
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -65,12 +65,12 @@ class IdleLock:
 
 class OpenedWallet:
     """``dropped`` is called when the keys were dropped because nothing was asked for a while;
-    ``cost`` is scrypt's n of new key files. Raises RequestRefused, and RecordsUnavailable."""
+    ``cost`` is scrypt's n of new key files. Raises AgentRefusal, and RecordsUnavailable."""
 
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
         if not directory.is_absolute():
-            raise RequestRefused(Code.BAD_REQUEST, "the directory of keys must be an absolute path")
+            raise AgentRefusal(Code.BAD_REQUEST, "the directory of keys must be an absolute path")
         refuse_far_clock(place.clock_offset)
         keys = KeyDirectory(directory, place.profile)
         self.place = place
@@ -122,9 +122,7 @@ class OpenedWallet:
         if self._writable:
             return
         if not self._lock.take():
-            raise RequestRefused(
-                Code.READ_ONLY, "another desk has this wallet; this one only looks"
-            )
+            raise AgentRefusal(Code.READ_ONLY, "another desk has this wallet; this one only looks")
         self._records.close()
         self._records = Records(RecordsFile(Path(self.place.directory), writable=True))
         self._writable = True

@@ -23,7 +23,7 @@ from swapdesk.agent.shapes.claim import (
 from swapdesk.agent.shapes.operations import Payment, payment_fields, read_payment
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.calldata.method import Call, CalldataError, Method
+from swapdesk.chain.calldata.method import CalldataError, DecodedCall, Method
 from swapdesk.chain.deployments import Role
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
@@ -312,7 +312,7 @@ def _known(payload: bytes) -> tuple[Method, Shape]:
     return known
 
 
-def _arguments(call: Call, shape: Shape) -> Iterator[ClaimField]:
+def _arguments(call: DecodedCall, shape: Shape) -> Iterator[ClaimField]:
     for name, value in call.arguments.items():
         if isinstance(value, tuple):
             yield from _route(value, shape)

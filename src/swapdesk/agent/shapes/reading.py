@@ -1,13 +1,258 @@
-"""Any payload to its claim."""
+"""Any payload to its claim; typed data, which is known by its exact declaration, in full.
+
+Permits, orders and authorizations. Sources: EIP-2612, Permit2 (AllowanceTransfer,
+SignatureTransfer), EIP-3009, and the order of the Isthmus settlement contract. A declaration that
+differs in one character is another shape.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from swapdesk.agent.shapes.calls import read_transaction
-from swapdesk.agent.shapes.claim import Claim
+from swapdesk.agent.shapes.claim import (
+    Act,
+    Claim,
+    ClaimField,
+    Meaning,
+    Meanings,
+    NonceKind,
+    PayloadRefused,
+    Shape,
+    Target,
+    Value,
+    moves_of,
+)
 from swapdesk.agent.shapes.operations import read_bundle
-from swapdesk.agent.shapes.typed import read_typed
+from swapdesk.agent.typed_data import Document, TypedDataRefused, read_document
+from swapdesk.chain.calldata import erc20, permit2
+from swapdesk.chain.deployments import Role
 from swapdesk.wallet.payload import OperationPayload, Payload, SolanaPayload, TypedDataPayload
 from swapdesk.wallet.promise import Promise
+
+_DOMAIN: Meanings = {
+    "domain.name": (Meaning.DOMAIN, "Signed for"),
+    "domain.version": (Meaning.DOMAIN, "Version"),
+    "domain.chainId": (Meaning.CHAIN, "Chain"),
+    "domain.verifyingContract": (Meaning.CONTRACT, "Contract"),
+    "domain.salt": (Meaning.DOMAIN, "Salt"),
+}
+
+_DETAILS = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
+_PERMISSIONS = "TokenPermissions(address token,uint256 amount)"
+_ORDER = (
+    "Order(address owner,address sellToken,address buyToken,address receiver,uint256 sellAmount,"
+    "uint256 buyAmount,uint256 feeAmount,uint32 validTo,uint256 nonce,bool partiallyFillable,"
+    "bytes32 appData)"
+)
+_AUTHORIZATION = (
+    "(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+)
+
+
+def _order(place: str) -> Meanings:
+    return {
+        f"{place}.owner": (Meaning.OWNER, "Owner"),
+        f"{place}.sellToken": (Meaning.SOLD_TOKEN, "Token sold"),
+        f"{place}.buyToken": (Meaning.BOUGHT_TOKEN, "Token bought"),
+        f"{place}.receiver": (Meaning.RECEIVER, "Paid to"),
+        f"{place}.sellAmount": (Meaning.SOLD_UNITS, "You sell"),
+        f"{place}.buyAmount": (Meaning.LEAST_UNITS, "You get"),
+        f"{place}.feeAmount": (Meaning.FEE_UNITS, "Fee"),
+        f"{place}.validTo": (Meaning.ENDS, "Valid until"),
+        f"{place}.nonce": (Meaning.NONCE, "Nonce"),
+        f"{place}.partiallyFillable": (Meaning.PARTIAL, "Fills"),
+        f"{place}.appData": (Meaning.LABEL, "App data"),
+    }
+
+
+def _details(place: str) -> Meanings:
+    return {
+        f"{place}.token": (Meaning.SOLD_TOKEN, "Token"),
+        f"{place}.amount": (Meaning.ALLOWED_UNITS, "May take"),
+        f"{place}.expiration": (Meaning.ALLOWANCE_ENDS, "Allowance until"),
+        f"{place}.nonce": (Meaning.NONCE, "Nonce"),
+        "message.spender": (Meaning.SPENDER, "Spender"),
+        "message.sigDeadline": (Meaning.ENDS, "Valid until"),
+    }
+
+
+def _permitted(place: str) -> Meanings:
+    return {
+        f"{place}.token": (Meaning.SOLD_TOKEN, "Token"),
+        f"{place}.amount": (Meaning.ALLOWED_UNITS, "May take"),
+        "message.spender": (Meaning.SPENDER, "Spender"),
+        "message.nonce": (Meaning.NONCE, "Nonce"),
+        "message.deadline": (Meaning.ENDS, "Valid until"),
+    }
+
+
+def _authorization(name: str) -> Shape:
+    return Shape(
+        name=name,
+        title="A payment by signature",
+        act=Act.PAY,
+        target=Target.TOKEN,
+        nonce_kind=NonceKind.AUTHORIZATION,
+        sells_contract=True,
+        fields={
+            "message.from": (Meaning.OWNER, "From"),
+            "message.to": (Meaning.PAYEE, "Paid to"),
+            "message.value": (Meaning.SOLD_UNITS, "You pay"),
+            "message.validAfter": (Meaning.BEGINS, "Valid from"),
+            "message.validBefore": (Meaning.ENDS, "Valid until"),
+            "message.nonce": (Meaning.NONCE, "Nonce"),
+        },
+    )
+
+
+SHAPES: dict[str, Shape] = {
+    "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)": Shape(
+        name="Permit",
+        title="A permit: a contract may take a token",
+        act=Act.ALLOW,
+        target=Target.TOKEN,
+        nonce_kind=NonceKind.SEQUENCE,
+        limitless=erc20.UNLIMITED,
+        sells_contract=True,
+        fields={
+            "message.owner": (Meaning.OWNER, "Owner"),
+            "message.spender": (Meaning.SPENDER, "Spender"),
+            "message.value": (Meaning.ALLOWED_UNITS, "May take"),
+            "message.nonce": (Meaning.NONCE, "Nonce"),
+            "message.deadline": (Meaning.ENDS, "Valid until"),
+        },
+    ),
+    f"PermitSingle(PermitDetails details,address spender,uint256 sigDeadline){_DETAILS}": Shape(
+        name="PermitSingle",
+        title="A permit of Permit2: a contract may take a token",
+        act=Act.ALLOW,
+        target=Target.PERMIT2,
+        nonce_kind=NonceKind.PERMIT2_ALLOWANCE,
+        limitless=permit2.UNLIMITED,
+        fields=_details("message.details"),
+    ),
+    f"PermitBatch(PermitDetails[] details,address spender,uint256 sigDeadline){_DETAILS}": Shape(
+        name="PermitBatch",
+        title="Permits of Permit2: a contract may take tokens",
+        act=Act.ALLOW,
+        target=Target.PERMIT2,
+        nonce_kind=NonceKind.PERMIT2_ALLOWANCE,
+        limitless=permit2.UNLIMITED,
+        fields=_details("message.details[]"),
+    ),
+    "PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,"
+    f"uint256 deadline){_PERMISSIONS}": Shape(
+        name="PermitTransferFrom",
+        title="A transfer by Permit2: a contract may take a token once",
+        act=Act.ALLOW,
+        target=Target.PERMIT2,
+        nonce_kind=NonceKind.PERMIT2_BITMAP,
+        fields=_permitted("message.permitted"),
+    ),
+    "PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,"
+    f"uint256 deadline){_PERMISSIONS}": Shape(
+        name="PermitBatchTransferFrom",
+        title="Transfers by Permit2: a contract may take tokens once",
+        act=Act.ALLOW,
+        target=Target.PERMIT2,
+        nonce_kind=NonceKind.PERMIT2_BITMAP,
+        fields=_permitted("message.permitted[]"),
+    ),
+    "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,"
+    f"uint256 deadline,Order witness){_ORDER}{_PERMISSIONS}": Shape(
+        name="PermitWitnessTransferFrom",
+        title="An order paid through Permit2: sell a token for another",
+        act=Act.ORDER,
+        target=Target.PERMIT2,
+        nonce_kind=NonceKind.PERMIT2_BITMAP,
+        fields={
+            **_order("message.witness"),
+            **_permitted("message.permitted"),
+            # The order's own nonce is none of Permit2's: what is used once is the transfer.
+            "message.witness.nonce": (Meaning.LABEL, "Order number"),
+            "message.witness.validTo": (Meaning.ENDS, "Order until"),
+            "message.permitted.token": (Meaning.SOLD_TOKEN, "Token taken"),
+        },
+    ),
+    _ORDER: Shape(
+        name="Order",
+        title="An order: sell a token for another",
+        act=Act.ORDER,
+        target=Target.VENUE,
+        roles=frozenset({Role.SETTLEMENT}),
+        nonce_kind=NonceKind.SETTLEMENT,
+        fields=_order("message"),
+    ),
+    f"TransferWithAuthorization{_AUTHORIZATION}": _authorization("TransferWithAuthorization"),
+    f"ReceiveWithAuthorization{_AUTHORIZATION}": _authorization("ReceiveWithAuthorization"),
+}
+
+_INDEX = re.compile(r"\[([0-9]+)\]")
+
+
+def read_typed(raw: object) -> Claim:
+    """The claim of a document; one of no known shape has the act UNKNOWN.
+
+    Raises PayloadRefused for a document that cannot be read strictly.
+    """
+    try:
+        document = read_document(raw)
+        digest = document.digest
+    except TypedDataRefused as refusal:
+        raise PayloadRefused(f"DOCUMENT_{refusal.code}", str(refusal)) from refusal
+    shape = SHAPES.get(document.declaration)
+    fields = tuple(_fields(document, shape))
+    contract = document.domain.get("verifyingContract")
+    chain_id = document.domain.get("chainId")
+    contract = contract if isinstance(contract, str) else None
+    known = shape or _unknown(document.primary_type)
+    moves = moves_of(fields, known, contract)
+    return Claim(
+        shape=known.name,
+        act=known.act,
+        title=known.title,
+        contract=contract,
+        chain_id=chain_id if isinstance(chain_id, int) else None,
+        content=digest,
+        fields=fields,
+        target=known.target,
+        roles=known.roles,
+        outflows=moves.outflows,
+        allowed=moves.allowed,
+        limitless=known.limitless,
+        bought=moves.bought,
+        nonce_kind=known.nonce_kind,
+        typed=True,
+        domain_separator=document.domain_separator,
+    )
+
+
+def _unknown(primary_type: str) -> Shape:
+    return Shape(
+        name=primary_type,
+        title="A document of a kind that is not known here",
+        act=Act.UNKNOWN,
+        target=Target.ANY,
+        fields={},
+    )
+
+
+def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
+    for leaf in document.leaves():
+        places = _INDEX.findall(leaf.path)
+        path = _INDEX.sub("[]", leaf.path)
+        if path in _DOMAIN:
+            meaning, label = _DOMAIN[path]
+        elif shape is None:
+            meaning, label = Meaning.UNKNOWN, leaf.path
+        else:
+            # A known declaration has no other fields: a miss here is a defect, and it raises.
+            meaning, label = shape.fields[path]
+        number = f" {int(places[0]) + 1}" if places and shape is not None else ""
+        value: Value = leaf.value
+        yield ClaimField(leaf.path, f"{label}{number}", meaning, value)
 
 
 def read_payload(payload: Payload, promise: Promise) -> Claim:

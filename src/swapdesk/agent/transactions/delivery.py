@@ -10,7 +10,7 @@ know them for good, can nothing come of the bytes any more.
 
 from __future__ import annotations
 
-from swapdesk.agent.process.request import RequestRefused
+from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.rpc.evm import EvmClient, Request, balance_of
 from swapdesk.chain.rpc.evm_answers import (
@@ -18,8 +18,8 @@ from swapdesk.chain.rpc.evm_answers import (
     EvmRefused,
     EvmUncertain,
     EvmUnreachable,
-    Receipt,
     Transaction,
+    TransactionReceipt,
     digest,
     fields,
     quantity,
@@ -50,7 +50,7 @@ class EvmDelivery:
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
         """Hand the bytes to the node; those of the twin that pays more for gas, where there is
-        one on its way. Raises RequestRefused when it is not known to have them."""
+        one on its way. Raises AgentRefusal when it is not known to have them."""
         if one.state not in _UNSENT:
             return one
         if self._records.outbidding(one) is not None:
@@ -65,10 +65,10 @@ class EvmDelivery:
             # No connection came about, so the bytes are where they were.
             back = State.SIGNED if first else State.SENDING
             self._records.move(one.hash, back, among=frozenset({State.SENDING}), problem=str(error))
-            raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
         except EvmUncertain as error:
             self._note(one, str(error))
-            raise RequestRefused(
+            raise AgentRefusal(
                 Code.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
             ) from None
         except EvmRefused as error:
@@ -89,7 +89,7 @@ class EvmDelivery:
         if self._records.twins(one) and await self._nonce_used(one):
             # One of its twins was executed, or is about to count: looking tells which.
             return self._found(one)
-        raise RequestRefused(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+        raise AgentRefusal(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
 
     async def _nonce_used(self, one: SignedTransaction) -> bool:
         try:
@@ -103,14 +103,14 @@ class EvmDelivery:
         it shall only be looked at.
 
         One that was never sent stays as it is: sending it is the trader's decision. Raises
-        RequestRefused when the node does not answer.
+        AgentRefusal when the node does not answer.
         """
         if one.state in FINAL or one.state is State.SIGNED:
             return one
         try:
             return await self._resolve(one, resend=resend)
         except EvmError as error:
-            raise RequestRefused(Code.CHAIN_UNREACHABLE, str(error)) from None
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None
 
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         receipt = await self._client.receipt(one.hash)
@@ -127,7 +127,9 @@ class EvmDelivery:
         await self.send(self._found(kept))
         return self._found(one)
 
-    async def _executed(self, one: SignedTransaction, receipt: Receipt) -> SignedTransaction:
+    async def _executed(
+        self, one: SignedTransaction, receipt: TransactionReceipt
+    ) -> SignedTransaction:
         known = await self._client.transaction(one.hash)
         head = await self._client.height()
         told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
@@ -150,7 +152,7 @@ class EvmDelivery:
         return self._found(one)
 
     async def _paid_although(
-        self, one: SignedTransaction, receipt: Receipt, known: Transaction
+        self, one: SignedTransaction, receipt: TransactionReceipt, known: Transaction
     ) -> str | None:
         """A failed payment leaves no events that could contradict it, but money does."""
         if await self._left(one.account, receipt.block) >= known.value:
@@ -158,7 +160,7 @@ class EvmDelivery:
         return None
 
     async def _without_events(
-        self, one: SignedTransaction, receipt: Receipt, known: Transaction
+        self, one: SignedTransaction, receipt: TransactionReceipt, known: Transaction
     ) -> str | None:
         """A call that did something tells it by events, but for coins that a smart account pays:
         they have left it in that block."""
@@ -207,7 +209,10 @@ class EvmDelivery:
 
 
 def _contradiction(
-    one: SignedTransaction, receipt: Receipt, known: Transaction | None, hash_there: str | None
+    one: SignedTransaction,
+    receipt: TransactionReceipt,
+    known: Transaction | None,
+    hash_there: str | None,
 ) -> str | None:
     """What the node says against its own receipt; None when all of it agrees."""
     if known is None or known.block != receipt.block or hash_there != receipt.block_hash:
@@ -227,7 +232,7 @@ class SolanaDelivery:
         self._records = records
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
-        """Hand the bytes to the node. Raises RequestRefused when it is not known to have them."""
+        """Hand the bytes to the node. Raises AgentRefusal when it is not known to have them."""
         if one.state not in _UNSENT:
             return one
         first = one.state is State.SIGNED
@@ -239,22 +244,22 @@ class SolanaDelivery:
         except SolanaUnreachable as error:
             back = State.SIGNED if first else State.SENDING
             self._records.move(one.hash, back, among=sending, problem=str(error))
-            raise RequestRefused(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
         except SolanaUncertain as error:
             self._records.move(one.hash, State.SENDING, among=sending, problem=str(error))
-            raise RequestRefused(
+            raise AgentRefusal(
                 Code.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
             ) from None
         except SolanaRefused as error:
             words = "".join(c if c.isascii() and c.isprintable() else "?" for c in str(error))[:200]
             self._records.move(one.hash, State.SENDING, among=sending, problem=words)
-            raise RequestRefused(Code.CHAIN_REFUSED, f"the node refused it: {words}") from None
+            raise AgentRefusal(Code.CHAIN_REFUSED, f"the node refused it: {words}") from None
         self._records.move(one.hash, State.SENT, among=sending)
         return self._found(one)
 
     async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
         """Find out what became of it, and send it again while it can still be executed. Raises
-        RequestRefused when the node does not answer."""
+        AgentRefusal when the node does not answer."""
         if one.state in FINAL or one.state is State.SIGNED:
             return one
         try:
@@ -262,7 +267,7 @@ class SolanaDelivery:
             height = await self._client.call("getBlockHeight", {"commitment": "finalized"})
             status = await self._client.status(one.hash)
         except SolanaError as error:
-            raise RequestRefused(Code.CHAIN_UNREACHABLE, str(error)) from None
+            raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None
         if status is not None:
             end = State.SUCCEEDED if status.error is None else State.FAILED
             state = end if status.level == "finalized" else State.MINED

@@ -24,7 +24,7 @@ State = TransactionState
 
 
 @dataclass(frozen=True)
-class Draft:
+class TransactionDraft:
     """A transaction that is about to be written down. ``content`` is a hash of all that its
     payload fixes; ``nonce``, ``fee`` and ``priority`` (wei per gas) are of EVM chains,
     ``last_valid`` (height of blocks) of Solana. ``asked`` is what it was signed for, payload and
@@ -201,7 +201,7 @@ class Admission:
         last = rows[0]["last"]
         return of_node if last is None else max(of_node, last + 1)
 
-    def require(self, draft: Draft, of_node: int | None) -> None:
+    def require(self, draft: TransactionDraft, of_node: int | None) -> None:
         """Raises AlreadySigned, Unresolved, NonceTaken and BadReplacement."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
@@ -237,7 +237,7 @@ class Admission:
         ):
             raise NonceTaken("another transaction of this account took the nonce meanwhile")
 
-    def _allow_replacement(self, draft: Draft) -> None:
+    def _allow_replacement(self, draft: TransactionDraft) -> None:
         old = self._row(draft.replaces or "")
         if old is None or State(old["state"]) in FINAL | {State.MINED}:
             raise BadReplacement("what it should replace is not waiting any more")
@@ -265,12 +265,12 @@ def state_names(states: Iterable[State]) -> str:
     return json.dumps([state.value for state in states])
 
 
-def _alike(draft: Draft, row: sqlite3.Row) -> bool:
+def _alike(draft: TransactionDraft, row: sqlite3.Row) -> bool:
     """The same call again, or a cancellation of it."""
     return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == draft.content
 
 
-def _bars(draft: Draft, row: sqlite3.Row, state: State) -> bool:
+def _bars(draft: TransactionDraft, row: sqlite3.Row, state: State) -> bool:
     """Whether ``row``, of the same intent, forbids another signature."""
     if row["purpose"] == Purpose.CANCEL.value and draft.purpose in _PAYS:
         # What was taken back is not paid under the same confirmation: a node may have told a
@@ -357,7 +357,9 @@ class Records:
         """The nonce of a new transaction, ``of_node`` being what the node would use."""
         return self._admission.next_nonce(chain, account, of_node)
 
-    def write(self, draft: Draft, given: Given, of_node: int | None, at: datetime) -> None:
+    def write(
+        self, draft: TransactionDraft, given: Given, of_node: int | None, at: datetime
+    ) -> None:
         """Write a signed transaction down. Raises AlreadySigned, Unresolved, NonceTaken and
         BadReplacement; after each of them nothing is written and the bytes must be dropped."""
         with self._file.transaction() as connection:

@@ -11,7 +11,7 @@ from swapdesk.chain.addresses import base58, bech32
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
-    Reading,
+    ParsedAddress,
     UnpaidForm,
     burned,
     expand,
@@ -40,11 +40,11 @@ def encode(kind: int, hashes: bytes, network: int = MAINNET) -> str:
     return bech32.encode(PREFIX, values, bech32.BECH32)
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address; a Shelley one in lower case. Raises AddressProblem."""
     lowered = text[:6].lower()
     if lowered.startswith(f"{PREFIX}1"):
-        return Reading(_read_shelley(text))
+        return ParsedAddress(_read_shelley(text))
     if lowered.startswith(f"{STAKE_PREFIX}1"):
         raise AddressProblem(
             "prefix",
@@ -54,7 +54,7 @@ def read(text: str) -> Reading:
             whole=True,
         )
     if text.startswith(_BYRON_STARTS):
-        return Reading(_read_byron(text), noun="address of the Byron era")
+        return ParsedAddress(_read_byron(text), noun="address of the Byron era")
     raise wrong_start("addr1")
 
 

@@ -17,9 +17,9 @@ from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
     MemoRule,
-    Payment,
+    ParsedAddress,
     PaymentLink,
-    Reading,
+    PaymentRequest,
     UnpaidForm,
     burned,
     link_query,
@@ -96,7 +96,7 @@ def is_seed(text: str) -> bool:
     return found is not None and found[0] == SEED
 
 
-def read_stellar(text: str) -> Reading:
+def read_stellar(text: str) -> ParsedAddress:
     """The account. Raises AddressProblem."""
     parts = muxed_parts(text)
     if parts is not None:
@@ -121,10 +121,10 @@ def read_stellar(text: str) -> Reading:
         raise AddressProblem("prefix", "it holds no account", 2)
     if not any(found[1]):
         raise burned()
-    return Reading(text)
+    return ParsedAddress(text)
 
 
-def _stellar_link(payment: Payment) -> PaymentLink:
+def _stellar_link(payment: PaymentRequest) -> PaymentLink:
     """SEP-7. Digits are a memo id, as exchanges hand them out; anything else is text."""
     memo, kind = payment.memo, None
     if memo is not None:
@@ -178,7 +178,7 @@ def encode_algorand(key: bytes) -> str:
     return _base32(key + _algorand_checksum(key))
 
 
-def read_algorand(text: str) -> Reading:
+def read_algorand(text: str) -> ParsedAddress:
     """The address. Raises AddressProblem."""
     require_alphabet(text, ALPHABET, "an Algorand address")
     if len(text) != ALGORAND_LENGTH:
@@ -193,10 +193,10 @@ def read_algorand(text: str) -> Reading:
         raise wrong_checksum()
     if not any(key):
         raise burned()
-    return Reading(text)
+    return ParsedAddress(text)
 
 
-def _algorand_link(payment: Payment) -> PaymentLink:
+def _algorand_link(payment: PaymentRequest) -> PaymentLink:
     """ARC-26: base units; ``xnote`` is a note the payer may not change."""
     asked = link_query(
         ("amount", str(payment.units)),

@@ -16,7 +16,7 @@ from swapdesk.chain.addresses import base58, bech32
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
-    Reading,
+    ParsedAddress,
     UnpaidForm,
     bip21,
     burned,
@@ -125,19 +125,19 @@ def read_witness(text: str, prefix: str) -> str:
 # Readers
 
 
-def read_bitcoin(text: str) -> Reading:
+def read_bitcoin(text: str) -> ParsedAddress:
     """P2PKH, P2SH, witness version 0 or taproot. Raises AddressProblem."""
     if text[:3].lower() == "bc1":
-        return Reading(read_witness(text, "bc"))
+        return ParsedAddress(read_witness(text, "bc"))
     if text[:1] not in ("1", "3"):
         raise wrong_start("bc1, 1 or 3")
     address = read_key_hash(text, BITCOIN_VERSIONS)
     if address in _BURNED:
         raise burned()
-    return Reading(address)
+    return ParsedAddress(address)
 
 
-def read_litecoin(text: str) -> Reading:
+def read_litecoin(text: str) -> ParsedAddress:
     """As Bitcoin; the same script as of an address with 3 also has one with M."""
     if text[: len(_MWEB)].lower() == _MWEB:
         raise AddressProblem(
@@ -148,33 +148,33 @@ def read_litecoin(text: str) -> Reading:
             whole=True,
         )
     if text[:4].lower() == "ltc1":
-        return Reading(read_witness(text, "ltc"))
+        return ParsedAddress(read_witness(text, "ltc"))
     if text[:1] == "3":
         read_key_hash(text, BITCOIN_VERSIONS)
         raise AddressProblem("other_chain", _OLD_SCRIPT, 1, whole=True)
     if text[:1] not in ("L", "M"):
         raise wrong_start("ltc1, L or M")
-    return Reading(read_key_hash(text, LITECOIN_VERSIONS))
+    return ParsedAddress(read_key_hash(text, LITECOIN_VERSIONS))
 
 
-def read_dogecoin(text: str) -> Reading:
+def read_dogecoin(text: str) -> ParsedAddress:
     """P2PKH (D) or P2SH (A or 9). Raises AddressProblem."""
     if text[:1] not in ("D", "A", "9"):
         raise wrong_start("D, A or 9")
     address = read_key_hash(text, DOGECOIN_VERSIONS, fixed_length=34)
     if address in _BURNED_DOGE:
         raise burned()
-    return Reading(address)
+    return ParsedAddress(address)
 
 
-def read_dash(text: str) -> Reading:
+def read_dash(text: str) -> ParsedAddress:
     """P2PKH (X) or P2SH (7). Raises AddressProblem."""
     if text[:1] not in ("X", "7"):
         raise wrong_start("X or 7")
-    return Reading(read_key_hash(text, DASH_VERSIONS, fixed_length=34))
+    return ParsedAddress(read_key_hash(text, DASH_VERSIONS, fixed_length=34))
 
 
-def read_tron(text: str) -> Reading:
+def read_tron(text: str) -> ParsedAddress:
     """0x41 and the twenty bytes an EVM address would have. Raises AddressProblem."""
     if len(text) == 42 and text[:2] == "41" and set(text) <= _HEXADECIMAL:
         raise AddressProblem(
@@ -182,7 +182,7 @@ def read_tron(text: str) -> Reading:
         )
     if not text.startswith("T"):
         raise wrong_start("T")
-    return Reading(read_key_hash(text, (TRON_VERSION,), fixed_length=34))
+    return ParsedAddress(read_key_hash(text, (TRON_VERSION,), fixed_length=34))
 
 
 # CashAddr (specification of Bitcoin Cash)
@@ -207,7 +207,7 @@ def encode_cash(kind: int, digest: bytes) -> str:
     return "".join(bech32.CHARSET[value] for value in [*values, *tail])
 
 
-def read_cash(text: str) -> Reading:
+def read_cash(text: str) -> ParsedAddress:
     """The address in lower case and without ``bitcoincash:``. Raises AddressProblem."""
     if text[:1] in ("1", "3"):
         _refuse_old_cash(text)
@@ -230,7 +230,7 @@ def read_cash(text: str) -> Reading:
         raise AddressProblem("prefix", "its version is not one of the main network", skipped + 1)
     if not any(payload[1:]):
         raise burned()
-    return Reading(body, account=payload[1:].hex() + str(kind % 2))
+    return ParsedAddress(body, account=payload[1:].hex() + str(kind % 2))
 
 
 def _cash_polymod(values: Iterable[int]) -> int:

@@ -22,8 +22,8 @@ from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
     AddressVerdict,
+    ParsedAddress,
     Proof,
-    Reading,
     with_article,
 )
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, kinds_by_proof, network_of
@@ -86,7 +86,7 @@ def check_address(
     )
 
 
-def _reader(known: AddressKind, chain_name: str | None) -> Callable[[str], Reading]:
+def _reader(known: AddressKind, chain_name: str | None) -> Callable[[str], ParsedAddress]:
     """A chain of a name not known here may have any prefix that its kind of chain takes."""
     unlisted = chain_name is not None and network_of(known.name, chain_name) is None
     return known.read_unlisted if unlisted and known.read_unlisted else known.read
@@ -101,7 +101,7 @@ def same_address(kind: str, one: str, other: str) -> bool:
 
 
 def _refuse_network(
-    known: AddressKind, reading: Reading, chain_name: str | None, symbol: str | None
+    known: AddressKind, reading: ParsedAddress, chain_name: str | None, symbol: str | None
 ) -> None:
     wanted = network_of(known.name, chain_name)
     if wanted is None or reading.network == wanted.name:
@@ -111,12 +111,12 @@ def _refuse_network(
     raise AddressProblem("other_chain", sentence, whole=True)
 
 
-def _proof(known: AddressKind, reading: Reading) -> Proof:
+def _proof(known: AddressKind, reading: ParsedAddress) -> Proof:
     return known.proof if reading.proves is None else reading.proves
 
 
 def _refuse_better_proof(
-    known: AddressKind, text: str, reading: Reading, chain: str, symbol: str | None
+    known: AddressKind, text: str, reading: ParsedAddress, chain: str, symbol: str | None
 ) -> None:
     """What a stronger kind reads is that kind's address, whatever else it may be.
 
@@ -242,7 +242,7 @@ def recognise(
     return None
 
 
-def _called(kind: AddressKind, reading: Reading) -> str:
+def _called(kind: AddressKind, reading: ParsedAddress) -> str:
     """``a Bitcoin address``; by the network where the kind has several: ``an Osmosis address``."""
     if reading.network is None or reading.network == kind.chain:
         return kind.called

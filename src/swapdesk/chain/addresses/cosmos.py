@@ -15,7 +15,7 @@ from swapdesk.chain.addresses.kind import (
     AddressProblem,
     MemoRule,
     Network,
-    Reading,
+    ParsedAddress,
     burned,
     expand,
     wrong_length,
@@ -84,15 +84,15 @@ def encode(prefix: str, account: bytes) -> str:
     return bech32.encode(prefix, bech32.regroup(account, 8, 5, pad=True), bech32.BECH32)
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address and the chain its prefix stands for. Raises AddressProblem."""
     network = NETWORKS.get(_prefix(text))
     if network is None:
         raise wrong_start("the prefix of a chain known here, as cosmos1")
-    return Reading(_account(text), network=network.name)
+    return ParsedAddress(_account(text), network=network.name)
 
 
-def read_unlisted(text: str) -> Reading:
+def read_unlisted(text: str) -> ParsedAddress:
     """An address on a chain whose prefix is not known here: any but that of a known chain.
 
     Raises AddressProblem.
@@ -100,10 +100,10 @@ def read_unlisted(text: str) -> Reading:
     prefix = _prefix(text)
     known = NETWORKS.get(prefix)
     if known is not None:
-        return Reading(_account(text), network=known.name)
+        return ParsedAddress(_account(text), network=known.name)
     if not prefix.isalnum():
         raise wrong_start("the prefix of a chain, as cosmos1")
-    return Reading(_account(text), network=f"{prefix}1", warnings=(UNLISTED,))
+    return ParsedAddress(_account(text), network=f"{prefix}1", warnings=(UNLISTED,))
 
 
 def _prefix(text: str) -> str:

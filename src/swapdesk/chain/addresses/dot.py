@@ -11,7 +11,7 @@ from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
     Network,
-    Reading,
+    ParsedAddress,
     burned,
     expand,
     require_alphabet,
@@ -84,22 +84,22 @@ def decode(text: str) -> tuple[int, bytes] | None:
     return (network, whole[2:-2]) if network >= 64 else None
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address and the chain its number stands for. Raises AddressProblem."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is None:
         raise AddressProblem("prefix", f"it is of network {number}, which is not known here", 1)
-    return Reading(text, network=network.name)
+    return ParsedAddress(text, network=network.name)
 
 
-def read_unlisted(text: str) -> Reading:
+def read_unlisted(text: str) -> ParsedAddress:
     """An address on a chain whose number is not known here. Raises AddressProblem."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is not None:
-        return Reading(text, network=network.name)
-    return Reading(text, network=f"network {number}", warnings=(UNLISTED,))
+        return ParsedAddress(text, network=network.name)
+    return ParsedAddress(text, network=f"network {number}", warnings=(UNLISTED,))
 
 
 def _network(text: str) -> int:

@@ -9,9 +9,9 @@ from swapdesk.chain.addresses.kind import (
     NO_CHECKSUM,
     AddressKind,
     AddressProblem,
-    Payment,
+    ParsedAddress,
     PaymentLink,
-    Reading,
+    PaymentRequest,
     expand,
     link_query,
     require_alphabet,
@@ -61,7 +61,7 @@ def checksummed(address: str) -> str:
     return "0x" + "".join(spelled)
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address with its EIP-55 spelling. Raises AddressProblem."""
     if not text.startswith("0x"):
         raise wrong_start("0x")
@@ -72,12 +72,16 @@ def read(text: str) -> Reading:
     digits = text[2:]
     normalized = checksummed(text)
     if digits in (digits.lower(), digits.upper()) and text != normalized:
-        return Reading(normalized, proof="no checksum in this spelling", warnings=(NO_CHECKSUM,))
+        return ParsedAddress(
+            normalized, proof="no checksum in this spelling", warnings=(NO_CHECKSUM,)
+        )
     if digits.isdigit():
-        return Reading(normalized, proof="no checksum in digits alone", warnings=(NO_CHECKSUM,))
+        return ParsedAddress(
+            normalized, proof="no checksum in digits alone", warnings=(NO_CHECKSUM,)
+        )
     if text != normalized:
         raise wrong_checksum()
-    return Reading(normalized)
+    return ParsedAddress(normalized)
 
 
 def _refuse_lost(address: str) -> None:
@@ -97,7 +101,7 @@ def contract_account(text: str) -> str:
     return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 
-def _link(payment: Payment) -> PaymentLink | None:
+def _link(payment: PaymentRequest) -> PaymentLink | None:
     """ERC-681. Without a chain id a wallet would take the chain it happens to be on."""
     chain_id = payment.chain_id
     if chain_id is None:

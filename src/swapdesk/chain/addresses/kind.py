@@ -57,7 +57,7 @@ class AddressVerdict:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedAddress:
     """A text that is an address of its kind: its canonical spelling and what was proven.
 
     ``network`` names the chain where the chains of one kind differ in their addresses.
@@ -198,7 +198,7 @@ class UnpaidForm:
 
 
 @dataclass(frozen=True)
-class Payment:
+class PaymentRequest:
     """What a payment link is made of: ``units`` are base units of the token.
 
     ``contract`` and ``memo`` are None for none, ``symbol`` is the token's code on the chain.
@@ -247,9 +247,9 @@ class AddressKind:
     proof: Proof = Proof.CHECKSUM
     shape: str
 
-    read: Callable[[str], Reading]
+    read: Callable[[str], ParsedAddress]
     """The reading of a text. Raises AddressProblem."""
-    read_unlisted: Callable[[str], Reading] | None = None
+    read_unlisted: Callable[[str], ParsedAddress] | None = None
     """Reads for a chain of the kind whose own mark is not known here."""
     colon_after: tuple[str, ...] = ()
     """Beginnings, in lower case, after which the form itself has a colon."""
@@ -266,7 +266,7 @@ class AddressKind:
     """Whether a text is a name of words: shown in one piece, compared as it is drawn."""
 
     memo: MemoRule | None = None
-    link: Callable[[Payment], PaymentLink | None] | None = None
+    link: Callable[[PaymentRequest], PaymentLink | None] | None = None
     """The payment link; None for a payment that the scheme cannot say."""
     explorers: tuple[str, ...] = ()
     """Hosts of public block explorers."""
@@ -302,10 +302,10 @@ def link_query(*pairs: tuple[str, str | None]) -> str:
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
 
 
-def bip21(scheme: str, parameter: str = "amount") -> Callable[[Payment], PaymentLink | None]:
+def bip21(scheme: str, parameter: str = "amount") -> Callable[[PaymentRequest], PaymentLink | None]:
     """Links in the form of BIP 21, which cannot name a token."""
 
-    def link(payment: Payment) -> PaymentLink | None:
+    def link(payment: PaymentRequest) -> PaymentLink | None:
         if payment.contract is not None:
             return None
         address = payment.address.removeprefix(f"{scheme}:")

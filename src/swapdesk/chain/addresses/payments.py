@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from swapdesk.chain.addresses.kind import MemoRule, Payment, PaymentLink
+from swapdesk.chain.addresses.kind import MemoRule, PaymentLink, PaymentRequest
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.wire.encoding.numbers import short, to_base_units
 
@@ -217,4 +217,6 @@ def _link(
     if known is None or known.link is None or not plain or not payable:
         return None
     units = to_base_units(amount, decimals)
-    return known.link(Payment(address, amount, units, contract, memo, symbol, chain.chain_id))
+    return known.link(
+        PaymentRequest(address, amount, units, contract, memo, symbol, chain.chain_id)
+    )

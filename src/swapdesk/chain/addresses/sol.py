@@ -8,10 +8,10 @@ from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
     MemoRule,
-    Payment,
+    ParsedAddress,
     PaymentLink,
+    PaymentRequest,
     Proof,
-    Reading,
     link_query,
     plain_amount,
     require_alphabet,
@@ -37,7 +37,7 @@ _PROGRAMS = {
 }
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address. A warning always says that no checksum stands behind it."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     if not SHORTEST <= len(text) <= LONGEST:
@@ -50,10 +50,10 @@ def read(text: str) -> Reading:
     if len(key) != 32:
         raise AddressProblem("length", f"it holds {len(key)} bytes instead of 32")
     warnings = (NO_CHECKSUM,) if is_point(key) else (NO_CHECKSUM, OFF_CURVE)
-    return Reading(text, proof="this chain has no checksum", warnings=warnings)
+    return ParsedAddress(text, proof="this chain has no checksum", warnings=warnings)
 
 
-def _link(payment: Payment) -> PaymentLink:
+def _link(payment: PaymentRequest) -> PaymentLink:
     asked = link_query(
         ("amount", plain_amount(payment.amount)),
         ("spl-token", payment.contract),

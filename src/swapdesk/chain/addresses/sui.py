@@ -7,8 +7,8 @@ from swapdesk.chain.addresses.evm import contract_account
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
+    ParsedAddress,
     Proof,
-    Reading,
     burned,
     expand,
     require_alphabet,
@@ -27,7 +27,7 @@ _LAST_RESERVED = 0xFFFF
 """Packages and objects of the system have short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address in lower case. Raises AddressProblem; short forms are not filled up."""
     if not text.startswith("0x"):
         raise wrong_start("0x")
@@ -41,7 +41,7 @@ def read(text: str) -> Reading:
         raise burned()
     if number <= _LAST_RESERVED:
         raise system_account()
-    return Reading(text.lower(), proof="this chain has no checksum", warnings=(NO_CHECKSUM,))
+    return ParsedAddress(text.lower(), proof="this chain has no checksum", warnings=(NO_CHECKSUM,))
 
 
 SUI = AddressKind(

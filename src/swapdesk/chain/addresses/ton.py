@@ -10,9 +10,9 @@ from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
     MemoRule,
-    Payment,
+    ParsedAddress,
     PaymentLink,
-    Reading,
+    PaymentRequest,
     UnpaidForm,
     burned,
     expand,
@@ -63,7 +63,7 @@ def is_test_only(text: str) -> bool:
     return found is not None and found[0] in (BOUNCEABLE | TEST_ONLY, NON_BOUNCEABLE | TEST_ONLY)
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address as wallets take it: a raw one becomes non-bounceable. AddressProblem."""
     workchain_text, colon, digits = text.partition(":")
     if colon:
@@ -89,7 +89,7 @@ def read(text: str) -> Reading:
     _refuse_burned(account)
     signed = -1 if workchain == _MASTERCHAIN else 0
     bounceable = flag == BOUNCEABLE
-    return Reading(
+    return ParsedAddress(
         text.replace("+", "-").replace("/", "_"),
         noun="address in the bounceable form" if bounceable else "address",
         warnings=(BOUNCES,) if bounceable else (),
@@ -97,7 +97,7 @@ def read(text: str) -> Reading:
     )
 
 
-def _read_raw(workchain: str, digits: str) -> Reading:
+def _read_raw(workchain: str, digits: str) -> ParsedAddress:
     if workchain not in ("0", "-1"):
         raise wrong_start("UQ or EQ")
     text = f"{workchain}:{digits}"
@@ -106,7 +106,7 @@ def _read_raw(workchain: str, digits: str) -> Reading:
         raise wrong_length(len(text), str(len(workchain) + 1 + _RAW_DIGITS))
     account = bytes.fromhex(digits)
     _refuse_burned(account)
-    return Reading(
+    return ParsedAddress(
         encode(account, workchain=int(workchain)),
         noun="address in the raw form",
         proof="no checksum in this spelling",
@@ -125,7 +125,7 @@ def _contract_account(text: str) -> str:
     return found[2].hex() if found is not None else text
 
 
-def _link(payment: Payment) -> PaymentLink | None:
+def _link(payment: PaymentRequest) -> PaymentLink | None:
     """Nanotons. A wallet that overlooks a jetton would send that many nanotons instead."""
     if payment.contract is not None:
         return None

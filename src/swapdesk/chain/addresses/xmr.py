@@ -12,7 +12,7 @@ from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
-    Reading,
+    ParsedAddress,
     UnpaidForm,
     bip21,
     require_alphabet,
@@ -79,7 +79,7 @@ def decode_address(text: str) -> tuple[int, bytes]:
     return whole[0], whole[1:-4]
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The address, named by its form. Raises AddressProblem."""
     if text[:1] not in ("4", "8"):
         raise wrong_start("4 or 8")
@@ -96,7 +96,7 @@ def read(text: str) -> Reading:
         raise AddressProblem(
             "unsafe", "The keys in this address are not keys. Nobody can spend from it.", whole=True
         )
-    return Reading(text, noun=_NOUNS[network])
+    return ParsedAddress(text, noun=_NOUNS[network])
 
 
 def _is_of_test_network(text: str) -> bool:

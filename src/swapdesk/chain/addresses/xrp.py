@@ -11,9 +11,9 @@ from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
     MemoRule,
-    Payment,
+    ParsedAddress,
     PaymentLink,
-    Reading,
+    PaymentRequest,
     UnpaidForm,
     expand,
     link_query,
@@ -87,7 +87,7 @@ def _taken_apart(text: str) -> str:
     )
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedAddress:
     """The classic address. Raises AddressProblem."""
     if is_x_address(text):
         raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
@@ -108,7 +108,7 @@ def read(text: str) -> Reading:
             "This account belongs to the ledger itself. What is sent to it is lost.",
             whole=True,
         )
-    return Reading(text)
+    return ParsedAddress(text)
 
 
 def is_seed(text: str) -> bool:
@@ -120,7 +120,7 @@ def is_seed(text: str) -> bool:
     return old or (payload[:3] == b"\x01\xe1\x4b" and len(payload) == 19)
 
 
-def _link(payment: Payment) -> PaymentLink | None:
+def _link(payment: PaymentRequest) -> PaymentLink | None:
     if payment.contract is not None:
         return None
     asked = link_query(("amount", plain_amount(payment.amount)), ("dt", payment.memo))

@@ -41,7 +41,7 @@ class Method:
         except (EncodingError, TypeError, ValueError, OverflowError) as error:
             raise CalldataError(f"{self.name}: {error}") from error
 
-    def read(self, data: bytes) -> Call:
+    def read(self, data: bytes) -> DecodedCall:
         """The arguments of a call. Raises CalldataError unless the data is what ``call`` gives:
         another layout, unused bytes and dirty padding are refused."""
         from eth_abi.abi import decode
@@ -55,11 +55,11 @@ class Method:
             raise CalldataError(f"the arguments of {self.name} cannot be read") from error
         if self.call(*values) != data:
             raise CalldataError(f"the arguments of {self.name} are not in their plain form")
-        return Call(self, dict(zip(self.names, map(_normal, values), strict=True)))
+        return DecodedCall(self, dict(zip(self.names, map(_normal, values), strict=True)))
 
 
 @dataclass(frozen=True)
-class Call:
+class DecodedCall:
     """A call that was read: addresses with their checksum, numbers as integers."""
 
     method: Method

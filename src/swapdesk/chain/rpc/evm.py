@@ -21,11 +21,11 @@ from swapdesk.chain.rpc.evm_answers import (
     EvmUnreachable,
     Fees,
     Head,
-    Identity,
     Log,
-    Receipt,
+    NodeIdentity,
     SimulatedCall,
     Transaction,
+    TransactionReceipt,
     digest,
     fields,
     items,
@@ -236,12 +236,12 @@ class EvmClient(EvmWire):
 
     # Reads
 
-    async def identity(self) -> Identity:
+    async def identity(self) -> NodeIdentity:
         """Chain id and hash of block 0, which together name a chain for good."""
         chain_id, genesis = await self.batch(
             [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
         )
-        return Identity(quantity(_whole(chain_id)), digest(fields(_whole(genesis)).get("hash")))
+        return NodeIdentity(quantity(_whole(chain_id)), digest(fields(_whole(genesis)).get("hash")))
 
     async def head(self) -> Head:
         return read_head(await self.ask("eth_getBlockByNumber", "latest", False))
@@ -315,7 +315,7 @@ class EvmClient(EvmWire):
         )
         return Fees(read_head(_whole(head)).base_fee, quantity(_whole(tip)))
 
-    async def receipt(self, transaction_hash: str) -> Receipt | None:
+    async def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
         """The receipt once the transaction is in a block; None before, and for unknown ones."""
         found = await self.ask("eth_getTransactionReceipt", transaction_hash)
         return None if found is None else read_receipt(found, transaction_hash)

@@ -101,7 +101,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 @dataclass(frozen=True)
-class Identity:
+class NodeIdentity:
     """Which chain a node serves."""
 
     chain_id: int
@@ -144,7 +144,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class TransactionReceipt:
     """A transaction that is in a block. ``succeeded`` is its status."""
 
     hash: str
@@ -247,14 +247,14 @@ def read_log(value: object) -> Log:
     )
 
 
-def read_receipt(value: object, wanted: str) -> Receipt:
+def read_receipt(value: object, wanted: str) -> TransactionReceipt:
     """The receipt of ``wanted``; another one is no answer."""
     receipt = fields(value)
     found = digest(receipt.get("transactionHash"))
     status = quantity(receipt.get("status"))
     if found != wanted.lower() or status > 1:
         raise EvmUncertain("the node answered another receipt")
-    return Receipt(
+    return TransactionReceipt(
         hash=found,
         block=quantity(receipt.get("blockNumber")),
         block_hash=digest(receipt.get("blockHash")),

@@ -88,7 +88,7 @@ class TokenMove:
 
 
 @dataclass(frozen=True)
-class Moves:
+class BalanceChanges:
     """What a transaction changes: lamports (before, after) by account, and tokens. Only what
     differs is listed."""
 
@@ -97,7 +97,7 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class Simulation:
+class SimulationResult:
     """``error`` is Solana's JSON of why it would fail, None for success. ``moves`` is None when
     it would not be executed at all, or when the node does not tell."""
 
@@ -105,7 +105,7 @@ class Simulation:
     logs: tuple[str, ...]
     units: int | None
     fee: int | None
-    moves: Moves | None
+    moves: BalanceChanges | None
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Executed:
     seconds: int | None
     error: Any
     fee: int
-    moves: Moves
+    moves: BalanceChanges
 
 
 def read_refusal(given: Any) -> SolanaError:
@@ -181,10 +181,10 @@ def read_delegations(value: Any) -> list[Delegation]:
     return found
 
 
-def read_simulation(value: Any, keys: Sequence[str]) -> Simulation:
+def read_simulation(value: Any, keys: Sequence[str]) -> SimulationResult:
     value = _object(value)
     units, fee, logs = value.get("unitsConsumed"), value.get("fee"), value.get("logs")
-    return Simulation(
+    return SimulationResult(
         error=value.get("err"),
         logs=tuple(map(str, logs)) if isinstance(logs, list) else (),
         units=None if units is None else require_int(units),
@@ -244,7 +244,7 @@ def require_int(value: Any) -> int:
     return value
 
 
-def _moves(meta: dict[str, Any], keys: Sequence[str]) -> Moves:
+def _moves(meta: dict[str, Any], keys: Sequence[str]) -> BalanceChanges:
     before = [require_int(lamports) for lamports in _array(meta.get("preBalances"))]
     after = [require_int(lamports) for lamports in _array(meta.get("postBalances"))]
     if not len(before) == len(after) == len(keys):
@@ -259,7 +259,7 @@ def _moves(meta: dict[str, Any], keys: Sequence[str]) -> Moves:
         units = (old_tokens.get(place, 0), new_tokens.get(place, 0))
         if units[0] != units[1]:
             moved.append(TokenMove(*place, *units))
-    return Moves(lamports, tuple(moved))
+    return BalanceChanges(lamports, tuple(moved))
 
 
 def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
@@ -353,7 +353,7 @@ class SolanaClient(NodeHttp):
         found = require_value(await self._call("getFeeForMessage", text, self._options))
         return None if found is None else require_int(found)
 
-    async def simulate(self, transaction: bytes, keys: Sequence[str]) -> Simulation:
+    async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
         """What a transaction would do, signed or not; ``keys`` are the accounts of its message
         in their order."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sqlite3
 from decimal import ROUND_DOWN
 
+from swapdesk.sandbox.market import PAYOUT_CONFIRMATIONS
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, LedgerTransfer
 from swapdesk.sandbox.node.world_clock import Moment
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
-from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.wire.orders import LegStatus
 

@@ -35,8 +35,7 @@ from swapdesk.service.orders.presentation import Presentation, list_orders, visi
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.private_bounds import PayoutRotation
 from swapdesk.service.store.records import QuoteConsumed, QuoteGone, Store, StoredOrder, StoredQuote
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import within
+from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order, OrderList, OrderQuery, OrderStatusCode

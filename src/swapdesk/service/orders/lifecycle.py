@@ -18,13 +18,12 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import WINDOW
-from swapdesk.service.orders.progress import next_rows, rows_of_return
 from swapdesk.service.orders.recovery import Recovery, given_up, moving
 from swapdesk.service.orders.route_opening import OpeningUnknown
+from swapdesk.service.orders.states import next_rows, rows_of_return
 from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import within
+from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
 log = logging.getLogger(__name__)

@@ -33,8 +33,7 @@ from swapdesk.service.orders.states import deposit_seen
 from swapdesk.service.quoting.routes import PricedRoute, rescaled
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder
 from swapdesk.service.venues.adapter import LegOrder, LegReport, Rejected, Transient
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import GuardedVenue
+from swapdesk.service.venues.registry import GuardedVenue, Venues
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 

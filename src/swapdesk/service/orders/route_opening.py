@@ -36,8 +36,7 @@ from swapdesk.service.venues.adapter import (
     Transient,
     VenueFailure,
 )
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import within
+from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import LegStatus, OrderStatusCode

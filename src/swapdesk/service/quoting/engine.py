@@ -40,8 +40,7 @@ from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.adapter import Terms
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import within
+from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (

@@ -34,8 +34,7 @@ from swapdesk.service.quoting.routes import (
     swap_cap,
     terms_of_leg,
 )
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import GuardedVenue, within
+from swapdesk.service.venues.registry import GuardedVenue, Venues, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.tokens import Token
 

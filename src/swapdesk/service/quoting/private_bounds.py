@@ -39,8 +39,7 @@ from swapdesk.service.quoting.routes import (
 )
 from swapdesk.service.store.records import RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import GuardedVenue
+from swapdesk.service.venues.registry import GuardedVenue, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.tokens import Token
 

@@ -26,8 +26,7 @@ from swapdesk.service.venues.adapter import (
     VenueLimits,
     VenueQuote,
 )
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import GuardedVenue, TimedOut
+from swapdesk.service.venues.registry import GuardedVenue, TimedOut, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.quotes import LegFilters

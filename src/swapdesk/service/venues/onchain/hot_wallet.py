@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, Receipt
+from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
 from swapdesk.service.venues.onchain.adapter import ApprovalCall, Deal, DexRefused
 from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
@@ -95,12 +95,12 @@ class Spender:
 class OwnTransaction:
     """``receipt`` is None while it waits; ``deep`` counts blocks from its own, of ``needed``."""
 
-    receipt: Receipt | None
+    receipt: TransactionReceipt | None
     deep: int
     needed: int
 
     @property
-    def final(self) -> Receipt | None:
+    def final(self) -> TransactionReceipt | None:
         """The receipt once it counts."""
         return self.receipt if self.deep >= self.needed else None
 

@@ -20,7 +20,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.venues import NONCE_USED, SETTLE, SETTLE_WITH_PERMIT2
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, Log, Receipt
+from swapdesk.chain.rpc.evm_answers import EvmRefused, Log, TransactionReceipt
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,
@@ -232,7 +232,7 @@ def _exchanging(transaction: str, deep: int = 0, needed: int | None = None) -> L
     )
 
 
-def _bought(receipt: Receipt, deal: Deal) -> int:
+def _bought(receipt: TransactionReceipt, deal: Deal) -> int:
     for log in receipt.logs:
         if log.topics and log.topics[0] == _TRADE_EVENT and len(log.data) == 160:
             return int.from_bytes(log.data[96:128], "big")

@@ -14,7 +14,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.calldata.venues import FULFIL, SEND
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, Receipt
+from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,
@@ -180,7 +180,11 @@ class Meridian(Unsigned):
         return await self._pay(there, execution, receipt, transfer)
 
     async def _pay(
-        self, there: OnchainReader, execution: RouteExecution, receipt: Receipt, transfer: bytes
+        self,
+        there: OnchainReader,
+        execution: RouteExecution,
+        receipt: TransactionReceipt,
+        transfer: bytes,
     ) -> Progress:
         plan = execution.deal.plan
         data = FULFIL.call(transfer, plan.path[1], plan.out, execution.receiver)
@@ -197,7 +201,11 @@ class Meridian(Unsigned):
         return Progress(_sending(receipt, sent), {"payout": sent})
 
     async def _paid(
-        self, there: OnchainReader, execution: RouteExecution, receipt: Receipt, payout: str
+        self,
+        there: OnchainReader,
+        execution: RouteExecution,
+        receipt: TransactionReceipt,
+        payout: str,
     ) -> LegReport | None:
         """The payout as a leg; None when the chain does not know it, or it was in vain."""
         found = await looked_up(there, payout)
@@ -231,7 +239,7 @@ def _rescaled(units: int, decimals: int, wanted: int) -> int:
     return int(units // 10 ** (decimals - wanted))
 
 
-def _transfer_of(receipt: Receipt, portal: str) -> bytes | None:
+def _transfer_of(receipt: TransactionReceipt, portal: str) -> bytes | None:
     """The id the portal gave the transfer."""
     for log in receipt.logs:
         if log.address == portal and len(log.topics) > 1 and log.topics[0] == _SENT_EVENT:
@@ -239,7 +247,7 @@ def _transfer_of(receipt: Receipt, portal: str) -> bytes | None:
     return None
 
 
-def _sending(receipt: Receipt, payout: str) -> LegReport:
+def _sending(receipt: TransactionReceipt, payout: str) -> LegReport:
     return LegReport(
         LegStatus.SENDING, deposit_hash=receipt.hash, payout_hash=payout, deposit_arrived=True
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import EvmRefused, Receipt
+from swapdesk.chain.rpc.evm_answers import EvmRefused, TransactionReceipt
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,
@@ -193,7 +193,7 @@ async def tried(
 
 async def watched(
     reader: OnchainReader, execution: RouteExecution
-) -> tuple[LegReport, Receipt | None]:
+) -> tuple[LegReport, TransactionReceipt | None]:
     """The confirmed transaction as a leg: seen, confirmed, failed. Money moves in it or nowhere.
 
     The receipt comes with FINISHED only: after as many blocks as the chain asks for. What a
@@ -254,7 +254,7 @@ async def swapped(reader: OnchainReader, execution: RouteExecution) -> Progress:
     return Progress(finished)
 
 
-def paid_by_pools(receipt: Receipt) -> int | None:
+def paid_by_pools(receipt: TransactionReceipt) -> int | None:
     """What the last pool of a path paid out."""
     swaps = [log for log in receipt.logs if log.topics and log.topics[0] == _SWAP_EVENT]
     if not swaps or len(swaps[-1].data) != 128:

@@ -1,8 +1,9 @@
-"""A simulated centralized exchange behind the venue protocol.
+"""A simulated centralized exchange behind the service's venue protocol.
 
-Quotes are computed here, from seed, sandbox time, pair and amount alone. Deposits, payouts
-and refunds live in the node and are reached over its JSON-RPC, as a real exchange would be.
-Amounts there are in base units.
+Quotes are computed here, from seed, sandbox time, pair, amount and terms alone, so that every
+process computes the same. Deposits, payouts and refunds live in the node, keyed by the service's
+key, and are reached over its JSON-RPC, as a real exchange would be. Amounts there are in base
+units.
 
 A fixed rate is a promise that every process can check: its name carries the moment it was given
 and a digest of what was promised, so nothing is kept (contract 6.28).
@@ -31,16 +32,17 @@ from swapdesk.chain.rpc.ledger import (
     RpcCode,
 )
 from swapdesk.clock import Clock
-from swapdesk.sandbox.market import Market, noise
-from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
-from swapdesk.sandbox.venues.pricing import (
+from swapdesk.sandbox.market import (
+    Market,
     OrderBook,
     book_of,
     bucket_of,
     limits_of,
     minutes_of,
+    noise,
     poll_seconds,
 )
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
 from swapdesk.sandbox.world import WorldToken, provider_of, traded_by, world_tokens
 from swapdesk.service.venues.adapter import (
     FLOATING,
