@@ -1,7 +1,5 @@
 """Effective rate limits of a partner (contract 12.1)."""
 
-from __future__ import annotations
-
 from swapdesk.wire.encoding.numbers import WireInteger
 from swapdesk.wire.model import WireModel
 

@@ -1,7 +1,5 @@
 """Chains (contract 5.1 to 5.3)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

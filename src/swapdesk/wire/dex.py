@@ -4,8 +4,6 @@ What is to be signed comes from the service and is data: the typed data is kept 
 number tokens included, and read strictly by the process that holds the keys.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Any
 

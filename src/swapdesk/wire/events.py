@@ -5,8 +5,6 @@ and ``ping``. The server sends ``welcome``, ``order_update`` (``data`` is an Ord
 ``subscribed``, ``unsubscribed``, ``pong`` and ``error``.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Bodies that create an order (contract 7.1 to 7.3)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Health of the service (contract 13.1)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from swapdesk.wire.encoding.codec import Timestamp

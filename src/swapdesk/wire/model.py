@@ -3,6 +3,9 @@
 A response ignores fields it does not know, because fields are added over time
 (contract 1.7). A request body or a parameter set is closed: an unknown name is
 refused (contract 1.6).
+
+Modules of models leave ``from __future__ import annotations`` out: pydantic would compile and
+evaluate the text of every field at every start.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ by ordinary transactions on Solana, or one by one. What a wallet is asked to sig
 service and is data: it is recomputed by the process that holds the keys.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Orders, their states and their lists (contract 8.1 to 8.22)."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, ClassVar, Self
 

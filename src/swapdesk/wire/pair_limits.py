@@ -1,7 +1,5 @@
 """Smallest and largest amounts of a pair (contract 6.1)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from swapdesk.wire.encoding.numbers import Amount

@@ -1,7 +1,5 @@
 """Tiers of calls that are paid one by one (contract 14.4)."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """Swap providers (contract 5.14)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from swapdesk.wire.chains import Link

@@ -1,7 +1,5 @@
 """Quotes and private-send items (contract 6.6, 6.7, 6.26, 6.27)."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated

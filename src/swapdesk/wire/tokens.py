@@ -1,7 +1,5 @@
 """Tokens and their security scans (contract 5.5 to 5.13)."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Any
 

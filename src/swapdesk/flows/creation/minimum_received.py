@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from swapdesk.flows.intents.deposit_release import RELEASED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, least_units
@@ -26,10 +27,12 @@ from swapdesk.flows.journal.order_merge import untouched
 from swapdesk.flows.notation import table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
 from swapdesk.wire.orders import Order
+
+if TYPE_CHECKING:
+    from swapdesk.flows.quotes.quoting import QuoteResult
+    from swapdesk.flows.quotes.ranking import RankedQuote
 
 
 class Guarantor(StrEnum):
