@@ -49,6 +49,7 @@ from swapdesk.chain.user_operation import (
 from swapdesk.wallet.payload import OperationPayload
 from swapdesk.wallet.promise import BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.review import Match, Severity
+from swapdesk.wallet.transactions import TransactionState
 
 V07, V08 = EntryPointVersion
 CAROL = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
@@ -322,7 +323,7 @@ TABLE: Table = {
         ],
         [
             lambda: scene(memory=(signed(),)),
-            lambda: scene(memory=(signed(key="another nonce", spent=True),)),
+            lambda: scene(memory=(signed(key="another nonce", state=TransactionState.REPLACED),)),
             lambda: scene(memory=(signed(act=Act.ALLOW, key="approve", taking=Taking(0)),)),
         ],
     ),

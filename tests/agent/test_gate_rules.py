@@ -52,6 +52,7 @@ from swapdesk.secret import SecretBytes
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Severity, Simulation
+from swapdesk.wallet.transactions import TransactionState
 
 SMART_ACCOUNT = account_address(ALICE)
 UNKNOWN_DOCUMENT = {
@@ -451,7 +452,9 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "PAID_ALREADY": (
         lambda: order().after(given("Order", key="z", content=OTHER)),
-        lambda: order().after(given("Order", key="z", content=OTHER, spent=True)),
+        lambda: order().after(
+            given("Order", key="z", content=OTHER, state=TransactionState.REPLACED)
+        ),
     ),
     "ALLOWED_ALREADY": (
         lambda: permit().after(given("swapExactTokensForTokens")),
@@ -652,7 +655,7 @@ def test_a_transaction_and_its_replacement_are_one():
     approve = Scene("approve")
     assert "ALLOWANCE_SUM" in approve.after(*after(approve, nonce=7)).at_nonce(8).codes()
     assert approve.after(*after(approve, nonce=7)).at_nonce(7).codes() == set()
-    gone = after(approve, nonce=7, spent=True)
+    gone = after(approve, nonce=7, state=TransactionState.REPLACED)
     assert approve.after(*gone).at_nonce(8).codes() == set()
 
 

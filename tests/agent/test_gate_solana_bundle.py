@@ -34,6 +34,7 @@ from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
 from swapdesk.wallet.payload import SolanaPayload
 from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.review import Match, Severity
+from swapdesk.wallet.transactions import TransactionState
 
 UNITS = (70_000_000, 80_000_000, 100_000_000)
 GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"
@@ -206,7 +207,7 @@ BAD: dict[str, tuple[str, Any]] = {
     "as a deposit": ("PURPOSE_DIFFERS", lambda: verdict(SOL, purpose=Purpose.DEPOSIT)),
     "signed before": (
         "BUNDLE_PAID_ALREADY",
-        lambda: verdict(SOL, memory=(_signed(spent=False),)),
+        lambda: verdict(SOL, memory=(_signed(None),)),
     ),
 }
 
@@ -219,9 +220,9 @@ def _with(**changed: Any) -> Promise:
     return replace(given, bundle=replace(given.bundle, deposits=deposits))
 
 
-def _signed(*, spent: bool) -> PastSignature:
+def _signed(state: TransactionState | None) -> PastSignature:
     return PastSignature(
-        b"another transaction", Act.BUNDLE, None, None, str(ME), None, None, spent=spent
+        b"another transaction", Act.BUNDLE, None, None, str(ME), None, None, state=state
     )
 
 
@@ -234,7 +235,7 @@ def test_every_other_one_is_refused(name: str) -> None:
 
 
 def test_what_can_never_be_executed_makes_room() -> None:
-    assert codes(verdict(SOL, memory=(_signed(spent=True),))) == set()
+    assert codes(verdict(SOL, memory=(_signed(TransactionState.REPLACED),))) == set()
 
 
 def test_what_others_sign_is_no_bundle() -> None:

@@ -43,6 +43,7 @@ from swapdesk.chain.smart_account import (
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose, TakenOut, WithdrawalPromise
 from swapdesk.wallet.review import Match, Severity, Simulation
+from swapdesk.wallet.transactions import TransactionState
 
 MINE = account_address(ALICE)
 COINS, DOLLARS, PREPAID = 3 * 10**17, 25_000_000, 4 * 10**14
@@ -350,7 +351,7 @@ def test_its_gas_is_paid_by_a_wallet_that_has_little_else() -> None:
 
 
 def test_one_that_was_given_up_or_replaced_makes_room() -> None:
-    assert scene(memory=(signed(spent=True),)).codes() == set()
+    assert scene(memory=(signed(state=TransactionState.REPLACED),)).codes() == set()
 
 
 def test_no_word_of_it_can_be_changed() -> None:

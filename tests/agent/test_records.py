@@ -15,13 +15,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from sampling import examples as how_many
-from swapdesk.agent.gate.case import Taking
-from swapdesk.agent.shapes.claim import NonceKind
+from swapdesk.agent.gate.case import PastSignature, Taking
+from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
 from swapdesk.agent.transactions.records import (
     AlreadySigned,
     BadReplacement,
-    Given,
     NonceTaken,
     OtherChain,
     Records,
@@ -60,8 +59,8 @@ def draft(name: str, nonce: int | None = 0, **changed: object) -> TransactionDra
     return replace(made, **changed)  # type: ignore[arg-type]
 
 
-def given(one: TransactionDraft) -> Given:
-    return Given(one.content, "swap", "quote", 1, one.account, None, None, hash=one.hash)
+def given(one: TransactionDraft) -> PastSignature:
+    return PastSignature(one.content, Act.SWAP, "quote", 1, one.account, None, None, hash=one.hash)
 
 
 def write(records: Records, one: TransactionDraft, of_node: int = 0) -> None:
@@ -168,7 +167,9 @@ def test_a_name_means_one_chain_for_ever(records: Records) -> None:
 
 def test_signatures_are_remembered_with_what_became_of_them(records: Records) -> None:
     taking = Taking(1 << 200, "0xs", True, "once", NonceKind.SEQUENCE, 0, 1_800_000_000)
-    permit = Given(b"p", "allow", "q", 1, "0xme", "0xt", "0xc", "key", 0, 2, taking=taking)
+    permit = PastSignature(
+        b"p", Act.ALLOW, "q", 1, "0xme", "0xt", "0xc", "key", 0, 2, taking=taking
+    )
     records.write_given("intent", permit, NOW)
     records.write_given("intent", permit, NOW)
     put(records, draft("a"), State.SENT)

@@ -11,9 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
+from swapdesk.agent.gate.case import PastSignature
+from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.agent.transactions.records import Given, Records, TransactionDraft
+from swapdesk.agent.transactions.records import Records, TransactionDraft
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -55,7 +57,7 @@ def sent(records: Records) -> SignedTransaction:
         raw=b"bytes",
         last_valid=LAST_VALID,
     )
-    given = Given(draft.content, "pay", None, None, "me", None, None, hash=draft.hash)
+    given = PastSignature(draft.content, Act.PAY, None, None, "me", None, None, hash=draft.hash)
     records.write(draft, given, None, datetime(2026, 11, 22, tzinfo=UTC))
     assert records.move(draft.hash, State.SENT, among=frozenset({State.SIGNED}))
     found = records.find(draft.hash)

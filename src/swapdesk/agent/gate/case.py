@@ -25,6 +25,9 @@ from swapdesk.chain.smart_account import GET_NONCE, account_address
 from swapdesk.wallet.payload import ChainStep
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.review import Severity, Simulation
+from swapdesk.wallet.transactions import TransactionState
+
+NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
 
 MOVING = frozenset({Act.ALLOW, Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE})
 """What may take the token sold from its owner. A withdrawal pays the owner."""
@@ -120,9 +123,8 @@ class PastSignature:
     """One signature that was given out.
 
     ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
-    of its requirement, None for a transaction. ``spent`` tells that nothing can come of it any
-    more: another transaction took its place, or it never left. ``taking`` is None where an earlier
-    release did not keep it; ``nonce`` is that of an EVM transaction.
+    of its requirement, None for a transaction. ``hash``, ``state`` and ``nonce`` are those of its
+    transaction, None for typed data. ``taking`` is None where an earlier release did not keep it.
     """
 
     content: bytes
@@ -136,9 +138,19 @@ class PastSignature:
     step: int | None = None
     total: int | None = None
     complete: bool = False
-    spent: bool = False
+    hash: str | None = None
+    state: TransactionState | None = None
     taking: Taking | None = None
     nonce: int | None = None
+
+    @property
+    def spent(self) -> bool:
+        """Nothing can come of it any more: another transaction took its place, or it never left,
+        or its blockhash on Solana has expired."""
+        # Not even a failure: a node can tell a wrong one, and the money leaves twice.
+        if self.state is TransactionState.LOST:
+            return self.chain_id is None
+        return self.state in NEVER_ARRIVES
 
 
 PastSignatures = tuple[PastSignature, ...]

@@ -20,7 +20,6 @@ from swapdesk.agent.gate.case import (
     Facts,
     GasPlan,
     Needs,
-    PastSignature,
     PastSignatures,
     Policy,
     needed,
@@ -30,10 +29,10 @@ from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains
 from swapdesk.agent.process.holdings import account_factory
 from swapdesk.agent.process.request import AgentRefusal
-from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
+from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
-from swapdesk.agent.transactions.records import Given, Records
+from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at, nonce_of
@@ -65,7 +64,6 @@ from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
-from swapdesk.wallet.transactions import TransactionState
 
 NATIVE = checksummed("0x" + "ee" * 20)
 """Stands for the chain's own coin in the transfers that a simulation tells."""
@@ -245,10 +243,6 @@ def _asset(contract: str | None, promise: Promise) -> Asset | None:
     return promise.buy if same_chain and contract == promise.buy.contract else None
 
 
-_NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
-"""And one of Solana that is LOST: its blockhash has expired."""
-
-
 @dataclass(frozen=True)
 class SigningRequest:
     """What is looked at: a payload, what was confirmed for it, and who would sign it where.
@@ -301,7 +295,7 @@ class Looking:
                 claim = read_payload(payload, promise)
             except PayloadRefused as refusal:
                 return Looked(None, Facts(now), unreadable(refusal, now))
-        memory = tuple(_remembered(one) for one in self._records.given(promise.intent_id))
+        memory = self._records.given(promise.intent_id)
         read, last_valid = await self._read(subject, claim, policy, memory, now)
         if not policy.genesis_hash:
             # First use: the chain is the one the node serves, and from the first signature on
@@ -429,27 +423,6 @@ def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[Finding]:
         return []
     words = "Other wallets would compute another digest of it."
     return [Finding("DIGEST_DISAGREES", Severity.REFUSE, words)]
-
-
-def _remembered(given: Given) -> PastSignature:
-    return PastSignature(
-        content=given.content,
-        act=Act(given.act),
-        quote_id=given.quote_id,
-        chain_id=given.chain_id,
-        owner=given.owner,
-        token=given.token,
-        contract=given.contract,
-        key=given.key,
-        step=given.step,
-        total=given.total,
-        complete=given.complete,
-        # Not even a failure: a node can tell a wrong one, and the money leaves twice.
-        spent=given.state in _NEVER_ARRIVES
-        or (given.state is TransactionState.LOST and given.chain_id is None),
-        taking=given.taking,
-        nonce=given.nonce,
-    )
 
 
 LIFETIME = 150

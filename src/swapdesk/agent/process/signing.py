@@ -16,7 +16,7 @@ import secrets
 from base64 import b64decode
 from dataclasses import dataclass, replace
 
-from swapdesk.agent.gate.case import taking_of
+from swapdesk.agent.gate.case import PastSignature, taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
 from swapdesk.agent.process.request import AgentRefusal
@@ -27,7 +27,6 @@ from swapdesk.agent.signers.evm import signing_hash
 from swapdesk.agent.transactions.records import (
     AlreadySigned,
     BadReplacement,
-    Given,
     NonceTaken,
     OtherChain,
     Records,
@@ -180,7 +179,7 @@ class Signing:
         return self._written(draft, _given(claim, subject), None)
 
     def _written(
-        self, draft: TransactionDraft, given: Given, of_node: int | None
+        self, draft: TransactionDraft, given: PastSignature, of_node: int | None
     ) -> SignedTransaction:
         """The transaction as it stands in the records now."""
         given = replace(given, hash=draft.hash)
@@ -198,11 +197,11 @@ class Signing:
         return found
 
 
-def _given(claim: Claim, subject: SigningRequest) -> Given:
+def _given(claim: Claim, subject: SigningRequest) -> PastSignature:
     promise, flows = subject.promise, (*claim.allowed, *claim.outflows)
-    return Given(
+    return PastSignature(
         content=claim.content,
-        act=claim.act.value,
+        act=claim.act,
         quote_id=promise.quote_id,
         chain_id=subject.link.chain_id,
         owner=promise.account,

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from swapdesk.agent.gate.case import Taking
-from swapdesk.agent.shapes.claim import NonceKind
+from swapdesk.agent.gate.case import NEVER_ARRIVES, PastSignature, PastSignatures, Taking
+from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
@@ -45,33 +45,10 @@ class TransactionDraft:
     asked: str | None = None
 
 
-@dataclass(frozen=True)
-class Given:
-    """A signature that was given out, with what the gate remembers of it. ``hash``, ``state`` and
-    ``nonce`` are those of its transaction, None for typed data; ``taking`` is None where an
-    earlier release wrote it down."""
-
-    content: bytes
-    act: str
-    quote_id: str | None
-    chain_id: int | None
-    owner: str
-    token: str | None
-    contract: str | None
-    key: str | None = None
-    step: int | None = None
-    total: int | None = None
-    complete: bool = False
-    hash: str | None = None
-    state: State | None = None
-    taking: Taking | None = None
-    nonce: int | None = None
-
-
-def given_of(row: sqlite3.Row) -> Given:
-    return Given(
+def given_of(row: sqlite3.Row) -> PastSignature:
+    return PastSignature(
         content=bytes(row["content"]),
-        act=row["act"],
+        act=Act(row["act"]),
         quote_id=row["quote"],
         chain_id=row["chain_id"],
         owner=row["owner"],
@@ -153,7 +130,6 @@ _PAYS = frozenset(
         Purpose.WITHDRAW,
     }
 )
-_NEVER_ARRIVES = frozenset({State.ABANDONED, State.REPLACED})
 MIN_BUMP_PERCENT = 10
 """By how much a replacement must raise both fees, or nodes keep the first one."""
 
@@ -275,8 +251,8 @@ def _bars(draft: TransactionDraft, row: sqlite3.Row, state: State) -> bool:
     if row["purpose"] == Purpose.CANCEL.value and draft.purpose in _PAYS:
         # What was taken back is not paid under the same confirmation: a node may have told a
         # cancellation that never was.
-        return state not in _NEVER_ARRIVES
-    if row["purpose"] != draft.purpose.value or state in _NEVER_ARRIVES:
+        return state not in NEVER_ARRIVES
+    if row["purpose"] != draft.purpose.value or state in NEVER_ARRIVES:
         return False
     if draft.purpose in _PAYS:
         # Of EVM chains not even a failure frees it: nodes have told wrong ones. The trader
@@ -332,7 +308,7 @@ class Records:
 
     # Signatures
 
-    def given(self, intent_id: str) -> tuple[Given, ...]:
+    def given(self, intent_id: str) -> PastSignatures:
         """Every signature under an intent, in the order they were given."""
         rows = self._file.read(
             "SELECT given.*, tx.state AS state, tx.nonce AS nonce"
@@ -341,7 +317,7 @@ class Records:
         )
         return tuple(given_of(row) for row in rows)
 
-    def write_given(self, intent_id: str, given: Given, at: datetime) -> None:
+    def write_given(self, intent_id: str, given: PastSignature, at: datetime) -> None:
         """A signature of typed data, before it leaves; the same one again changes nothing."""
         if any(
             (one.content, one.key, one.step) == (given.content, given.key, given.step)
@@ -358,7 +334,7 @@ class Records:
         return self._admission.next_nonce(chain, account, of_node)
 
     def write(
-        self, draft: TransactionDraft, given: Given, of_node: int | None, at: datetime
+        self, draft: TransactionDraft, given: PastSignature, of_node: int | None, at: datetime
     ) -> None:
         """Write a signed transaction down. Raises AlreadySigned, Unresolved, NonceTaken and
         BadReplacement; after each of them nothing is written and the bytes must be dropped."""
@@ -490,12 +466,12 @@ class Records:
 
 
 def _insert_given(
-    connection: sqlite3.Connection, intent_id: str, given: Given, at: datetime
+    connection: sqlite3.Connection, intent_id: str, given: PastSignature, at: datetime
 ) -> None:
     values: tuple[Any, ...] = (
         intent_id,
         given.content,
-        given.act,
+        given.act.value,
         given.quote_id,
         given.chain_id,
         given.owner,
