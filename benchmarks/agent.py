@@ -17,11 +17,10 @@ from pathlib import Path
 
 from benchmarks.report import Case, Figures
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import ChainStep, TypedDataPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 
 OVERHEAD_SECONDS = 0.8

@@ -24,10 +24,9 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.smart_account import account_address
 from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import OperationPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.transactions import Signature
 

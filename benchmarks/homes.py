@@ -11,7 +11,7 @@ from pathlib import Path
 
 from swapdesk.clock import SystemClock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
-from swapdesk.flows.catalog.token_body import row_of
+from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
 from swapdesk.sandbox.world_generator import build_catalog

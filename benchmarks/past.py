@@ -23,7 +23,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.payees.payees import last_paid, own_deposits, paid_addresses
+from swapdesk.flows.payees.recipients import last_paid, own_deposits, paid_addresses
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.settings import load_settings, place_of_url

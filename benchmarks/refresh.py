@@ -22,7 +22,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.catalog_refresh import PAGE_SIZE
-from swapdesk.flows.catalog.token_body import row_of
+from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.wire.encoding.codec import encode_json
 

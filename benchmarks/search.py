@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from benchmarks.report import Case
 from swapdesk.flows.catalog.search import search
-from swapdesk.flows.catalog.token_body import row_of
 from swapdesk.flows.catalog.token_list import TokenList
 from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
 
 TOKENS = 20_000

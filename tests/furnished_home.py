@@ -71,8 +71,8 @@ async def _fill(home: Path) -> None:
     from swapdesk.flows.connection import sandbox_connection
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.wallet.chain_links import sandbox_links
-    from swapdesk.flows.wallet.faucet_topup import fill_wallet
     from swapdesk.flows.wallet.local_wallet import LocalWallet
+    from swapdesk.flows.wallet.wallet_reading import fill_wallet
     from swapdesk.paths import Home
     from swapdesk.settings import load_settings
     from wallet.agents import CHEAP

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from generator.commands import every_command
 from generator.markdown import codes, page, section
 from generator.source import defined, imports, module, modules, path_of
-from swapdesk.flows.batch.results import ENDS, HEADS
+from swapdesk.flows.batch.progress import ENDS, HEADS
 
 PRINTED: dict[str, str] = {
     "cli/creation.py:_print": "swap, send",

@@ -10,10 +10,10 @@ from operator import itemgetter
 
 from generator.markdown import code, page, plain, section, table
 from generator.source import defined, imports, modules, path_of
+from swapdesk.tui.base_screen import STILL_SECONDS
 from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.command import Command
 from swapdesk.tui.commands.key_names import FORBIDDEN, TAKEN, shown_key, split_keys
-from swapdesk.tui.money_key_guard import STILL_SECONDS
 
 Verbs = list[type[Command]]
 SCREENS = "tui/screens"

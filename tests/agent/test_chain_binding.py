@@ -8,8 +8,7 @@ import pytest
 
 from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign_chain
 from swapdesk.agent.process.request import AgentRefusal
-from swapdesk.wallet.accounts import Account, Kind, Origin
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

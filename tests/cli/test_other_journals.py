@@ -12,7 +12,7 @@ import pytest
 
 from cli.desks import InProcess
 from flows import old_journals
-from swapdesk.flows.journal.journal_schema import SCHEMA_VERSION
+from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
 from tui.terminal_window import TerminalWindow
 
 NEWER = (

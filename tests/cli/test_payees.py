@@ -21,7 +21,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.payees.payees import token_contracts
+from swapdesk.flows.payees.recipients import token_contracts
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import rank

@@ -11,7 +11,7 @@ import pytest
 
 from harness import cli
 from patience import PATIENCE
-from swapdesk.cli.secret_screen import HIDE_AFTER, show_secret
+from swapdesk.cli.wallet_keys import HIDE_AFTER, show_secret
 from tui.terminal_window import TerminalWindow
 
 ENTER, LEAVE, CLEAR = b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b[H\x1b[2J"

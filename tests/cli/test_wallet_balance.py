@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from cli.desks import Desk
-from swapdesk.cli.balance_table import BalanceTable
 from swapdesk.cli.output import Form, Output
+from swapdesk.cli.wallet_chains import BalanceTable
 from swapdesk.flows.wallet.chain_holdings import ChainHoldings, Holding
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.promise import Asset

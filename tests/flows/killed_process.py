@@ -8,8 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
+from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import WalletPlace
 from wallet.agents import CHEAP, PASSPHRASE
 
 TESTS = Path(__file__).parents[1]

@@ -9,13 +9,15 @@ from typing import Any
 
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.exchange import new_intent_id
-from swapdesk.flows.intents.deposit_release import (
+from swapdesk.flows.intents.intent import (
     RELEASED,
     UNREPEATED,
     DepositRelease,
+    Intent,
+    IntentKind,
     ReleaseVerdict,
+    TokenFacts,
 )
-from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import DisplayStatus, Order
 

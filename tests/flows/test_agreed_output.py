@@ -13,7 +13,7 @@ import pytest
 from flows.orders import created_here, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.minimum_received import agreed_output, lower_output, moved_output
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder

@@ -21,9 +21,9 @@ from swapdesk.client.errors import AnswerRefused, ClientError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.catalog_refresh import TokenReader
-from swapdesk.flows.catalog.token_body import verdict_of
 from swapdesk.flows.catalog.token_query import TokenQuery as TokenWords
 from swapdesk.flows.catalog.token_row import CanDo, Verdict
+from swapdesk.flows.catalog.token_safety import verdict_of
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home

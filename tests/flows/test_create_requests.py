@@ -14,7 +14,7 @@ from flows.faulty_network import lose_answer
 from flows.orders import NOW, created_here, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.order_verification import Created
-from swapdesk.flows.intents.deposit_release import UNREPEATED
+from swapdesk.flows.intents.intent import UNREPEATED
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
 

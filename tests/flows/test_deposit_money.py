@@ -8,9 +8,8 @@ from datetime import timedelta
 import pytest
 
 from flows.orders import NOW, order
-from swapdesk.flows.deposits.deposit_money import deposit_money
-from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 

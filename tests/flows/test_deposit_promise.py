@@ -12,7 +12,7 @@ from flows.deposits import PLACE, waiting
 from flows.orders import NOW, intent, order
 from flows.signing import TRADING
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.deposits.deposit_promise import (
+from swapdesk.flows.deposits.wallet_funding import (
     NotPayable,
     check_payable,
     deposit_payload,

@@ -21,7 +21,7 @@ from flows.deposits import (
 from flows.orders import NOW, order
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_money import deposit_money
+from swapdesk.flows.deposits.deposit_phase import deposit_money
 from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
 from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, SandboxFaucet
@@ -35,8 +35,7 @@ from swapdesk.flows.signing.signing_session import Mark, Stage
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Account, Kind, Origin
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
 from swapdesk.wallet.transactions import TransactionState
 
 NODE = ChainLink("ethereum", Kind.EVM, 1_337_000_001, "http://127.0.0.1:9", 2)

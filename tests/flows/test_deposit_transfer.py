@@ -13,9 +13,8 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.deposits.wallet_funding import DepositTransfer
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, NotSignable, Watch
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.review import Review
 from wallet.agents import CHEAP, PASSPHRASE

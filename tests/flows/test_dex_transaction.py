@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapdesk.flows.creation.dex_transaction import approval_of, deadline_of, transaction_of
+from swapdesk.flows.dex.dex_plan import approval_of, deadline_of, transaction_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap, same_transaction, told_by
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Asset, Promise, Purpose

@@ -31,8 +31,7 @@ from swapdesk.flows.creation.order_verification import (
     NotCreated,
 )
 from swapdesk.flows.creation.resume import resume
-from swapdesk.flows.intents.deposit_release import NO_SUCH_TEXT, DepositRelease, ReleaseVerdict
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import NO_SUCH_TEXT, DepositRelease, Intent, ReleaseVerdict
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json

@@ -9,7 +9,7 @@ from flows.signing import swap_intent
 from flows.test_ranking import quote
 from flows.test_waterfall import WISH, board
 from swapdesk.flows.creation.minimum_received import NONE, Guarantor, guaranteed, guaranteed_by
-from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.quotes.quote_request import OnChain, QuoteRequest
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote

@@ -17,14 +17,14 @@ import pytest
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.deposit_release import (
+from swapdesk.flows.intents.intent import (
     FOREIGN,
     RELEASED,
     UNREPEATED,
     DepositRelease,
+    Intent,
     contradiction,
 )
-from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable

@@ -16,14 +16,18 @@ import sampling
 from flows import old_journals
 from flows.orders import NOW
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.results import result_rows, sheet_of
-from swapdesk.flows.batch.sheet import Column
+from swapdesk.flows.batch.planned import Column
+from swapdesk.flows.batch.progress import result_rows, sheet_of
 from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_migration import JournalRefused, copy_name
+from swapdesk.flows.journal.journal_migration import (
+    SCHEMA_VERSION,
+    STEPS,
+    JournalRefused,
+    copy_name,
+)
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.journal_schema import SCHEMA_VERSION, STEPS
 
 TESTS = Path(__file__).parents[1]
 KILLED = str(Path(__file__).parent / "killed_migration.py")

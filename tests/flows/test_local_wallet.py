@@ -24,18 +24,16 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader, ChainTokens
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
-from swapdesk.flows.wallet.faucet_topup import Gifts, fill_wallet
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
+from swapdesk.flows.wallet.wallet_reading import Gifts, Told, WalletReading, fill_wallet
 from swapdesk.paths import Home
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
-from swapdesk.tui.screens.wallet_rows import wallet_rows
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.tui.screens.wallets import wallet_rows
+from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
 from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.holdings import Balance, SmartAccount
-from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.review import Finding, Severity
 from swapdesk.wallet.transactions import SignedTransaction

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from flows.orders import NOW, order
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder

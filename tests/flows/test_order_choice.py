@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
-from swapdesk.flows.intents.deposit_release import DepositRelease
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,

@@ -15,9 +15,9 @@ import pytest
 from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_here, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.deposit_release import UNREPEATED, DepositRelease, ReleaseVerdict
+from swapdesk.flows.intents.intent import UNREPEATED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_index import OrderIndex, PaidRecipient
+from swapdesk.flows.journal.order_log import OrderIndex, PaidRecipient
 from swapdesk.wire.orders import Order
 
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "action_required": False}

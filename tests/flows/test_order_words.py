@@ -15,8 +15,7 @@ from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, OrderCheck
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
-from swapdesk.flows.intents.deposit_release import RELEASED, DepositRelease
-from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.intents.intent import RELEASED, DepositRelease, Intent, IntentKind
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence

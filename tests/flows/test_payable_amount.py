@@ -13,12 +13,12 @@ from service.world import BITCOIN
 from service.world import BTC as LISTED
 from swapdesk.cli.order_document import deposit_json
 from swapdesk.flows.creation.order_verification import check_order
-from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.orders.payable_amount import (
+from swapdesk.flows.orders.deposit_destination import (
     PayableAmount,
     amount_to_pay,
     payable_amount,
 )
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.screens.deposit_facts import payment_of
 from swapdesk.tui.screens.order_facts import order_facts

@@ -13,11 +13,15 @@ from flows.orders import NOW, RECIPIENT, created_here, order
 from service.world import ETH
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.deposit_release import DepositRelease, ReleaseVerdict, contradiction
+from swapdesk.flows.intents.intent import DepositRelease, ReleaseVerdict, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.payees import last_paid, own_deposits, paid_addresses
-from swapdesk.flows.payees.recipients import check_recipient
+from swapdesk.flows.payees.recipients import (
+    check_recipient,
+    last_paid,
+    own_deposits,
+    paid_addresses,
+)
 
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "modified": NOW + timedelta(minutes=9)}
 THEIRS = derive_address("evm", b"t" * 32)

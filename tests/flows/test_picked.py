@@ -7,7 +7,7 @@ import pytest
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import TokenRow
-from swapdesk.flows.quotes.token_choice import TokenChoice
+from swapdesk.flows.quotes.intent_line import TokenChoice
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.test_recipients import BTC, ETH
-from swapdesk.flows.quotes.option_texts import read_options, written_options
-from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_presets import QuotePresets, read_options, written_options
 from swapdesk.flows.quotes.quote_request import (
     PLAIN,
     LegFilter,

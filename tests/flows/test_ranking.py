@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swapdesk.flows.quotes.quoting import value_difference
 from swapdesk.flows.quotes.ranking import Ranking, comparison_key, former_places, rank
-from swapdesk.flows.quotes.value_difference import value_difference
 from swapdesk.wire.quotes import Quote
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)

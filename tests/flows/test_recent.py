@@ -12,8 +12,7 @@ from flows.orders import NOW, intent, order
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.creation.create_checks import NotAgain, TypedBefore, came_to_nothing, same_again
-from swapdesk.flows.intents.deposit_release import DepositRelease
-from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.intents.intent import DepositRelease, Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import parse_intent_line

@@ -25,9 +25,8 @@ from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings
-from swapdesk.wallet.accounts import Account, Kind, export_phrase
+from swapdesk.wallet.accounts import Account, ChainLink, Kind, export_phrase
 from swapdesk.wallet.holdings import Allowance
-from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase

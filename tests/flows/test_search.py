@@ -20,7 +20,7 @@ from swapdesk.flows.catalog.confusables import (
     suspicion,
 )
 from swapdesk.flows.catalog.search import CanDo, TokenRow, Verdict, imitated_by, lookalikes, search
-from swapdesk.flows.catalog.token_body import row_of
+from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
 

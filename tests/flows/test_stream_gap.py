@@ -23,8 +23,8 @@ from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import Created
-from swapdesk.flows.data_age import stale_words
 from swapdesk.flows.journal.order_merge import PROGRESS
+from swapdesk.flows.orders.order_listing import stale_words
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.fault_layer import FaultLayer

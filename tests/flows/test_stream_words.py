@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.data_age import NEVER, stale_words
+from swapdesk.flows.orders.order_listing import NEVER, stale_words
 
 
 @pytest.mark.parametrize(

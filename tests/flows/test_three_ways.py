@@ -9,8 +9,8 @@ import pytest
 
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_waterfall import SOLD, WISH, board
+from swapdesk.flows.quotes.quote_columns import compare_route_types
 from swapdesk.flows.quotes.quote_request import QuoteRequest
-from swapdesk.flows.quotes.route_type_comparison import compare_route_types
 from swapdesk.wire.quotes import RouteType
 
 

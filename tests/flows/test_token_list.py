@@ -15,10 +15,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.catalog.confusables import skeleton
 from swapdesk.flows.catalog.search import imitated_by, lookalikes, search
-from swapdesk.flows.catalog.token_body import row_of
-from swapdesk.flows.catalog.token_columns import Column
-from swapdesk.flows.catalog.token_list import ListedToken, TokenList, pack
+from swapdesk.flows.catalog.token_list import Column, ListedToken, TokenList, pack
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
+from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import Token

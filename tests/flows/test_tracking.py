@@ -22,7 +22,7 @@ from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import Created
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.journal.order_writes import Writing
 from swapdesk.flows.orders.order_listing import Group

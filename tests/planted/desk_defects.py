@@ -111,7 +111,7 @@ CONFIRMED = (
     Defect(
         "foreign-order-released",
         "The deposit address of an order that nobody confirmed here is shown as one's own.",
-        "swapdesk/flows/intents/deposit_release.py",
+        "swapdesk/flows/intents/intent.py",
         "DepositRelease.FOREIGN: frozenset(\n"
         "        {DepositRelease.UNREPEATED, DepositRelease.DIFFERS, DepositRelease.CONTRADICTS}\n",
         "DepositRelease.FOREIGN: frozenset(\n        {*DepositRelease}\n",
@@ -161,7 +161,7 @@ PAYING = (
     Defect(
         "deposit-rounded-down",
         "What is sent is a little less than the order asks for, and the deposit is held back.",
-        "swapdesk/flows/orders/payable_amount.py",
+        "swapdesk/flows/orders/deposit_destination.py",
         "quantize(amount, decimals, up=True)",
         "quantize(amount, decimals, up=False)",
         ("tests/flows/test_payable_amount.py::test_more_digits_than_the_token_has",),
@@ -185,7 +185,7 @@ PAYING = (
     Defect(
         "memo-not-promised",
         "The wallet signs a deposit without the memo that the order asks for.",
-        "swapdesk/flows/deposits/deposit_promise.py",
+        "swapdesk/flows/deposits/wallet_funding.py",
         "            order.deposit_tag or None,",
         "            order.receiver_tag or None,",
         (
@@ -249,7 +249,7 @@ PAYING = (
     Defect(
         "row-matched-to-another-recipient",
         "An order that pays somebody else is taken for a row of the batch.",
-        "swapdesk/flows/batch/order_match.py",
+        "swapdesk/flows/batch/payable.py",
         "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
         "order.receiver_address is None",
         ("tests/flows/batch/test_comparing.py::test_what_differs_from_the_row_is_named",),

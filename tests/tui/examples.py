@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.tui.screens.create_facts import IntentState, intent_lines
+from swapdesk.tui.screens.swap_line import IntentReading, Reading, reading_lines
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
@@ -24,12 +25,10 @@ from swapdesk.tui.widgets.frame import (
 )
 from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
 from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
-from swapdesk.tui.widgets.intent_line import IntentReading, Reading, reading_lines
 from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.order_table import Nothing, empty_line
 from swapdesk.tui.widgets.overlay import Question, question_lines
-from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
-from swapdesk.tui.widgets.stage_track import TrackState, track_lines
+from swapdesk.tui.widgets.stage_line import Mark, StageState, TrackState, stage_spans, track_lines
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.tui.widgets.text_field import FieldState, field_lines
 

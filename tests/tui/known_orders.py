@@ -11,14 +11,16 @@ from typing import Any
 from flows.orders import BTC, ETH, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intents.deposit_release import (
+from swapdesk.flows.intents.intent import (
     FOREIGN,
     RELEASED,
     UNREPEATED,
     DepositRelease,
+    Intent,
+    IntentKind,
     ReleaseVerdict,
+    TokenFacts,
 )
-from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.paths import Home

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import httpx
 
-from swapdesk.tui.screens.candidates import CandidatesScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_state import Step
+from swapdesk.tui.screens.unfinished import CandidatesScreen
 from swapdesk.wire.exchanges import ExchangeRequest
 from tui.desk_run import DeskRun, Market
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.results import sheet_of
+from swapdesk.flows.batch.progress import sheet_of
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.paths import Home

@@ -5,10 +5,10 @@ from __future__ import annotations
 import httpx
 
 from swapdesk.flows.journal.journal_records import IntentState
-from swapdesk.tui.screens.candidates import CandidatesScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_state import Step
 from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.unfinished import CandidatesScreen
 from tui.desk_run import DeskRun, Market
 
 

@@ -6,12 +6,12 @@ import pytest
 from textual.keys import _character_to_key
 
 from swapdesk.clock import ManualClock
+from swapdesk.tui.base_screen import STILL_SECONDS, Refusal, StillnessGuard
 from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.command import Command, CommandState
 from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.commands.orders import Orders
-from swapdesk.tui.money_key_guard import STILL_SECONDS, Refusal, StillnessGuard
 from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.help_overlay import PaletteEntry, ranked
 

@@ -12,7 +12,7 @@ from textual.geometry import Size
 
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.deposits.deposit_code import deposit_codes
+from swapdesk.flows.deposits.deposit_phase import deposit_codes
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import GlyphSet

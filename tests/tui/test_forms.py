@@ -9,6 +9,7 @@ import pytest
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from swapdesk.tui.screens.swap_line import IntentField, IntentReading, Reading
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositPhase, DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
@@ -20,7 +21,6 @@ from swapdesk.tui.widgets.form_fields import (
     MemoNeed,
     Verdict,
 )
-from swapdesk.tui.widgets.intent_line import IntentLine, IntentReading, Reading
 from tui.examples import BOB, ME, XRP
 from tui.screen_text import screen_text
 
@@ -93,7 +93,7 @@ async def test_facts_are_walked_and_chosen() -> None:
 
 
 async def test_the_intent_line_marks_the_place_of_a_refusal() -> None:
-    line = IntentLine("1,5 btc eth")
+    line = IntentField("1,5 btc eth")
     async with Body(line).run_test(size=(80, 30)) as pilot:
         line.show(IntentReading(Reading.REFUSED, '"1,5": write 1.5', marked=frozenset({1})))
         await pilot.pause()

@@ -17,12 +17,12 @@ from corpus import load
 from corpus.texts import control_texts, markup_texts, sample
 from swapdesk.clock import ManualClock
 from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.screens.swap_line import IntentField, IntentReading, Reading
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.terminal import ControlFilter, SafeApp
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
 from swapdesk.tui.widgets.form_fields import AddressInput, Check, MemoField, MemoNeed, Verdict
 from swapdesk.tui.widgets.frame import FrameState
-from swapdesk.tui.widgets.intent_line import IntentLine, IntentReading, Reading
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.table_layout import Column, Prose, Row, Section
 from swapdesk.tui.widgets.text_field import TextField
@@ -103,7 +103,7 @@ class Everything(DeskScreen):
                 Prose("p", text),
             ]
         )
-        line = IntentLine(text)
+        line = IntentField(text)
         line.show(IntentReading(Reading.REFUSED, text, text, text))
         address = AddressInput(text, note=text, value=text)
         address.show_checks([Check(Verdict.REFUSED, text, text)])

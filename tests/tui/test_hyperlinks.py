@@ -12,9 +12,8 @@ from textual.app import ComposeResult
 
 from corpus.texts import control_texts
 from swapdesk.chain.addresses.display import KNOWN, known_page
-from swapdesk.tui.amount_masking import unknown
 from swapdesk.tui.cell_updates import thrifty
-from swapdesk.tui.painting import paint
+from swapdesk.tui.painting import paint, unknown
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.terminal import SafeApp, draws_links
 from swapdesk.tui.widgets.detail_rows import Fact, fact_lines

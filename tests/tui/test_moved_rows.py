@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.orders import NOW, intent, order
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.orders.order_status import OrderStatus, RowTime, order_status, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.widgets.order_table import order_row, row_at

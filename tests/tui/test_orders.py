@@ -14,10 +14,9 @@ from corpus import load
 from flows.orders import order
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.orders import OrdersScreen
-from swapdesk.tui.screens.raw_order import RawOrderScreen
+from swapdesk.tui.screens.raw_order import RawOrderScreen, RawText
 from swapdesk.tui.spans import ascii_line, plain_text
 from swapdesk.tui.widgets.order_table import order_columns, order_row, pane_lines
-from swapdesk.tui.widgets.raw_text import RawText
 from swapdesk.tui.widgets.table_layout import Row, Section
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.text import safe_text

@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from flows.signing import GROUPED, line, review
 from swapdesk.flows.signing.review_words import Names, PaymentRow, match_rows
 from swapdesk.tui.spans import plain_text
-from swapdesk.tui.widgets.match_lines import match_table
-from swapdesk.tui.widgets.payment_lines import payment_lines
+from swapdesk.tui.widgets.match_lines import match_table, payment_lines
 
 EVM = "0x d502 5181 635c 6707 50c7 ED7F df05 B972 3497 4e69"
 SOLANA = "7xKX tg2C W87d 97TX JSDp bD5j BkhE TQbs pKuN KcRT gAsU"

@@ -13,8 +13,8 @@ from rich.cells import cell_len
 
 from flows.orders import NOW, order
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.tui.amount_masking import DOTS, masked, masked_text
 from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, Notify, terminal_notice
+from swapdesk.tui.painting import DOTS, masked, masked_text
 from swapdesk.tui.spans import Span, plain_text
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.wire.orders import DisplayStatus, Order

@@ -13,8 +13,7 @@ from patience import PATIENCE
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import Told
 from swapdesk.tui.messages import SigningMoved
-from swapdesk.tui.screens.wallet_rows import wallet_pane, wallet_rows
-from swapdesk.tui.screens.wallets import WalletsScreen
+from swapdesk.tui.screens.wallets import WalletsScreen, wallet_pane, wallet_rows
 from swapdesk.tui.spans import Span, line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Row, Section
 from swapdesk.wallet.accounts import Account, Kind, Origin

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import WalletPlace
 from wallet.agents import CHEAP, Start
 from wallet.owner import Owner, owning
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wire.encoding.codec import decode_json
 from wallet.agents import CHEAP, PASSPHRASE

@@ -20,11 +20,10 @@ from solders.transaction import VersionedTransaction
 
 from sandbox.solana.solana_world import USDC, World, running
 from swapdesk.sandbox.node.solana.genesis import MAKER
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import SignedTransaction

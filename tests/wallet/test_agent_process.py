@@ -28,13 +28,12 @@ from patience import PATIENCE
 from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Kind, Origin, export_phrase
+from swapdesk.wallet.accounts import Kind, Origin, WalletPlace, export_phrase
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WrongPassphrase
 from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Asset, BundlePromise, Promise, Purpose
 from swapdesk.wallet.protocol import (
     MAX_FRAME,
@@ -172,7 +171,7 @@ import asyncio, sys
 from pathlib import Path
 from swapdesk.secret import Secret
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import WalletPlace
+from swapdesk.wallet.accounts import WalletPlace
 
 async def main():
     agent = await WalletClient.start(WalletPlace(sys.argv[1], "sandbox"))

@@ -14,7 +14,7 @@ from patience import PATIENCE
 from swapdesk.clock import SystemClock
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.signing.replacing import replace
+from swapdesk.flows.signing.running_signings import replace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.replacement import CANCELLATION as OF_CANCELLING

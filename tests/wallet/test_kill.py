@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone
-from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import PASSPHRASE

@@ -18,8 +18,7 @@ from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.settings import Settings
-from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import Account, ChainLink
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Trader
 

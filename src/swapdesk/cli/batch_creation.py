@@ -28,7 +28,7 @@ from swapdesk.cli.session import Session, require_key
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.results import NoFailedRows, failed_sheet
+from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable

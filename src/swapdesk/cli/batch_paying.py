@@ -19,13 +19,13 @@ from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
-from swapdesk.flows.batch.group_account import (
+from swapdesk.flows.batch.group_outcomes import outcome_of
+from swapdesk.flows.batch.group_payment import (
     NotSettled,
     group_account,
     require_payers,
     settling_of,
 )
-from swapdesk.flows.batch.group_outcomes import outcome_of
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
 from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan

@@ -15,12 +15,10 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session
 from swapdesk.client.budget import Allowance
-from swapdesk.flows.batch.document import plan_document
-from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
-from swapdesk.flows.batch.planned import UNLESS_MEANT, PlannedRow
+from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, plan_document
+from swapdesk.flows.batch.planned import UNLESS_MEANT, Column, PlannedRow, Sheet
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
-from swapdesk.flows.batch.sheet import Column, Sheet
 from swapdesk.flows.notation import about_amount, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook

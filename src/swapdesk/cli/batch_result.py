@@ -15,8 +15,7 @@ from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.group_outcomes import or_take_back
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
-from swapdesk.flows.batch.payouts import PAY_OUT, payouts_of
-from swapdesk.flows.batch.results import result_rows, results_csv
+from swapdesk.flows.batch.progress import PAY_OUT, payouts_of, result_rows, results_csv
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledGroup, WalletPayment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState

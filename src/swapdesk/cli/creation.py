@@ -31,8 +31,7 @@ from swapdesk.flows.creation.minimum_received import guaranteed_by
 from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.intents.deposit_release import DepositRelease
-from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
+from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.orders.order_status import order_status, withheld_next

@@ -23,9 +23,8 @@ from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error,
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
-from swapdesk.flows.dex.dex_dry_run import DryRun, DryStep, dry_run
-from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
-from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
+from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap

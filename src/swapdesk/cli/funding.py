@@ -12,8 +12,7 @@ from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
-from swapdesk.flows.deposits.deposit_promise import kind_of
-from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding
+from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome

@@ -26,8 +26,15 @@ from swapdesk.cli.command_error import (
     of_unusable_file,
 )
 from swapdesk.cli.exit_codes import MEANINGS, Exit
-from swapdesk.cli.output import Form, Output, OutputLost, ReaderLeft
-from swapdesk.cli.standard_streams import escape_foreign, replace_closed, silence
+from swapdesk.cli.output import (
+    Form,
+    Output,
+    OutputLost,
+    ReaderLeft,
+    escape_foreign,
+    replace_closed,
+    silence,
+)
 
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",

@@ -12,11 +12,14 @@ from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
+    amount_to_pay,
     deposit_destination,
     deposit_hash,
     named_deposit,
     other_deposit,
     own_payment,
+    symbol_to_pay,
+    token_to_pay,
 )
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
@@ -32,7 +35,6 @@ from swapdesk.flows.orders.order_fields import (
 )
 from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
 from swapdesk.flows.orders.order_status import order_status
-from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token

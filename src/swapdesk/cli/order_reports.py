@@ -14,7 +14,6 @@ from swapdesk.cli.order_document import order_facts, order_row, order_sentence, 
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import TELLING_SECONDS, Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
-from swapdesk.flows.data_age import left_out_words
 from swapdesk.flows.deposits.funding import settle_payments
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import Intent
@@ -26,6 +25,7 @@ from swapdesk.flows.orders.order_listing import (
     FilterLine,
     FilterProblem,
     Sorting,
+    left_out_words,
     read_filter,
     sort_orders,
 )

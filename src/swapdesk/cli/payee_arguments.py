@@ -11,16 +11,17 @@ from swapdesk.cli.create_request import CreateRequest
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import needs_refund_address
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.payees.payees import own_deposits, paid_addresses, token_contracts
 from swapdesk.flows.payees.recipients import (
     MemoCheck,
     RecipientCheck,
     check_memo_of,
     check_recipient,
     check_refund,
+    own_deposits,
+    paid_addresses,
+    token_contracts,
 )
-from swapdesk.flows.quotes.intermediate_token import find_intermediate_token
-from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.tokens import Token
 

@@ -12,6 +12,7 @@ from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.listed_help import WithVenues
 from swapdesk.cli.quote_options import (
+    QuoteArguments,
     RouteWish,
     preset_option,
     receive_option,
@@ -19,7 +20,6 @@ from swapdesk.cli.quote_options import (
     route_options,
     slippage_option,
 )
-from swapdesk.cli.quote_request import QuoteArguments
 
 ROUTES = ("standard", "private", "dex")
 

@@ -1,4 +1,4 @@
-"""How quotes are asked for, as options of ``quote``, ``swap`` and ``send``."""
+"""How quotes are asked for, as options and arguments of ``quote``, ``swap`` and ``send``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from swapdesk.cli.command_error import bad_input
 
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteOptions
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -165,3 +166,21 @@ def require_no_options(preset: str | None, typed: bool) -> None:
     if preset is not None and typed:
         message = "--preset brings its own options; leave out the others."
         raise bad_input("TWO_CHOICES", message, field="preset")
+
+
+@dataclass(frozen=True)
+class QuoteArguments:
+    """What the command line asks for. ``both``: floating rates beside the fixed ones.
+    ``account`` would sign an on-chain swap, by name or address."""
+
+    amount: str
+    sell: str
+    buy: str
+    types: tuple[str, ...]
+    providers: tuple[str, ...]
+    wish: RouteWish
+    both: bool
+    preset: str | None
+    explain: bool
+    slippage: Decimal | None = None
+    account: str | None = None

@@ -13,7 +13,7 @@ from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.quote_cache import QuoteCache
-from swapdesk.cli.quote_request import QuoteArguments
+from swapdesk.cli.quote_options import QuoteArguments
 from swapdesk.cli.session import Session
 from swapdesk.cli.token_argument import find_token, usability
 from swapdesk.flows.notation import (

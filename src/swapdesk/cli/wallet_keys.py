@@ -1,28 +1,132 @@
-"""Keys on the command line: made, taken in, listed, given out by a typed phrase."""
+"""Keys on the command line: made, taken in, listed, given out by a typed phrase.
+
+A secret is shown on the terminal's second screen, which has no scrollback. Any key hides it, and
+so do time and the end of the program by a signal.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
+import signal
 import sys
-from collections.abc import Sequence
+import termios
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.output import Form
-from swapdesk.cli.passphrase import MAX_SECRET, new_passphrase, read_secret
-from swapdesk.cli.secret_screen import can_show, show_secret
-from swapdesk.cli.wallet_session import account_named
+from swapdesk.cli.output import Form, safe_line
+from swapdesk.cli.wallet_session import MAX_SECRET, account_named, new_passphrase, read_secret
 from swapdesk.flows.notation import grouped_address, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import write_private
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import Account, ImportChoice, Kind, Origin, export_phrase
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
+
+HIDE_AFTER = 30
+"""Seconds for which a secret is shown."""
+
+_SECOND_SCREEN, _FIRST_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
+_CLEAR = b"\x1b[H\x1b[2J"
+_WITHOUT = ("", "dumb", "unknown")
+
+Wait = Callable[[float], bool]
+"""Waits so many seconds for a key; whether one came."""
+
+
+def can_show() -> bool:
+    """Whether the terminal has a second screen, and a person at it."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in _WITHOUT
+
+
+def show_secret(
+    above: Sequence[str],
+    secret: bytearray,
+    *,
+    out: int | None = None,
+    wait: Wait | None = None,
+    seconds: int = HIDE_AFTER,
+) -> None:
+    """Show ``secret``, ASCII without control bytes, under lines that say whose it is.
+
+    ``out`` and ``wait`` are standard output and the keyboard where nothing else is given.
+    """
+    if not all(0x20 <= one < 0x7F for one in secret):
+        raise ValueError("a secret that is shown is printable ASCII")
+    target = sys.stdout.fileno() if out is None else out
+    with contextlib.ExitStack() as held:
+        if wait is None:
+            held.enter_context(_every_key())
+            wait = _key_within
+        held.enter_context(_ended_by_signals())
+        _write(target, _SECOND_SCREEN)
+        try:
+            _write(target, _CLEAR)
+            for line in above:
+                _write(target, safe_line(line).encode() + b"\r\n")
+            _write(target, b"\r\n")
+            _write(target, secret)
+            _write(target, b"\r\n\r\n")
+            for left in range(seconds, 0, -1):
+                _write(target, b"\rHidden in %d s, or with any key. " % left)
+                if wait(1.0):
+                    break
+        finally:
+            _write(target, _CLEAR + _FIRST_SCREEN)
+
+
+def _write(target: int, data: bytes | bytearray) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(target, rest) :]
+    rest.release()
+
+
+def _key_within(seconds: float) -> bool:
+    descriptor = sys.stdin.fileno()
+    ready, _, _ = select.select([descriptor], [], [], seconds)
+    if ready:
+        # What was typed belongs to no question that comes later.
+        os.read(descriptor, 1024)
+    return bool(ready)
+
+
+@contextlib.contextmanager
+def _every_key() -> Iterator[None]:
+    """Each key at once and unseen, those that interrupt or stop a program among them."""
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    now = termios.tcgetattr(descriptor)
+    now[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG)
+    termios.tcsetattr(descriptor, termios.TCSAFLUSH, now)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A program that is told to end hides the secret first."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {one: signal.signal(one, end) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
 
 OF_KIND = {Origin.RAW: Kind.EVM, Origin.KEYSTORE: Kind.EVM, Origin.KEYGEN: Kind.SOLANA}
 """What a form of key is for; a mnemonic is for both."""

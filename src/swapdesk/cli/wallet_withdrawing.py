@@ -18,8 +18,7 @@ from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.notation import exact_amount, grouped_address
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.wallet.accounts import Account, Kind
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.promise import Purpose
 
 

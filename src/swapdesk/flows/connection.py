@@ -10,7 +10,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.flows.wallet.chain_links import sandbox_links, sandbox_makers
 from swapdesk.secret import Secret
 from swapdesk.settings import Origin, Settings
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import ChainLink
 
 
 class NotConfigured(Exception):

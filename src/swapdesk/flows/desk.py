@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.payees.address_book import AddressBook
     from swapdesk.flows.wallet.local_wallet import LocalWallet
     from swapdesk.settings import Settings
-    from swapdesk.wallet.place import ChainLink
+    from swapdesk.wallet.accounts import ChainLink
 
 
 class NotConnected(Exception):

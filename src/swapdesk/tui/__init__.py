@@ -1,7 +1,7 @@
 """The desk in the terminal, on Textual: ``app`` is the application, a ``Page`` each of its screens.
 
-How a page is made (``screens/raw_payload`` is the smallest one, ``screens/raw_order`` the smallest
-that reads the desk, ``screens/order_history`` one that follows an order):
+How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smallest one and
+``RawOrderScreen`` reads the desk; ``screens/order_history`` follows an order):
 
 1. Its verbs are classes in ``commands/NAME``: docstring (the help sentence), ``KEY``, ``VERB``, and
    ``MONEY`` where the key moves money. Binding, footer, help and palette come from them.

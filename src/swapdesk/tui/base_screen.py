@@ -1,16 +1,18 @@
 """The screen that every screen of the desk is built on.
 
 Rows from the top: frame, frame rule, body (with an optional side panel), bottom rule or notice,
-money line, keys. A subclass gives the body, its verbs and what each verb does.
+money line, keys. A subclass gives the body, its verbs and what each verb does. A key that moves
+money counts only on a screen that has been still. A terminal that is too small shows one line.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -23,20 +25,17 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from swapdesk.clock import Clock
-from swapdesk.tui.bound_keys import bind_keys
-from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, classes_at
+from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, bind_keys, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
-from swapdesk.tui.commands.command import READY, Command, CommandState
+from swapdesk.tui.commands import everywhere_commands
+from swapdesk.tui.commands.command import READY, Command, CommandState, KeyHint
 from swapdesk.tui.commands.everywhere import Keys
-from swapdesk.tui.commands.key_names import shown_key
-from swapdesk.tui.money_key_guard import StillnessGuard
-from swapdesk.tui.screen_verbs import THEME_ENTRY, ScreenVerbs, Working, verbs_of_screen
-from swapdesk.tui.too_small import TooSmall, is_too_small
+from swapdesk.tui.commands.key_names import shown_key, split_keys
+from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.frame import (
     Frame,
     FrameState,
     KeyBar,
-    KeyHint,
     MoneyLine,
     MoneyState,
     NoticeLog,
@@ -45,6 +44,150 @@ from swapdesk.tui.widgets.frame import (
     Weight,
     notice_line,
 )
+from swapdesk.tui.widgets.lines_view import LinesView
+
+if TYPE_CHECKING:
+    from swapdesk.tui.widgets.help_overlay import HelpGroup, PaletteEntry
+
+
+THEME_ENTRY = "theme:"
+
+Working = list[tuple[type[Command], CommandState]]
+
+
+def verbs_of_screen(own: Sequence[type[Command]]) -> tuple[type[Command], ...]:
+    """Those of the screen, then those of everywhere that it has not under words of its own."""
+    taken = {verb.id() for verb in own}
+    return (*own, *(verb for verb in everywhere_commands() if verb.id() not in taken))
+
+
+class ScreenVerbs:
+    """``standing`` says whether a verb works now, ``keymap`` which keys the user gave to verbs."""
+
+    def __init__(
+        self,
+        verbs: Sequence[type[Command]],
+        standing: Callable[[type[Command]], CommandState],
+        keymap: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._verbs = verbs
+        self._standing = standing
+        self._keymap = keymap
+
+    def named(self, name: str) -> type[Command] | None:
+        return next((verb for verb in self._verbs if verb.id() == name), None)
+
+    def working(self) -> Working:
+        """Those that have a key at this moment, with how they stand."""
+        standings = [(verb, self._standing(verb)) for verb in self._verbs]
+        return [(verb, standing) for verb, standing in standings if not standing.hidden]
+
+    def keys(self, verb: type[Command]) -> list[str]:
+        """The keys of a verb in the keymap that is on, by Textual's names."""
+        return split_keys(self._keymap().get(verb.id(), verb.KEY))
+
+    def has_key(self, key: str) -> bool:
+        """Whether a verb that works now has this key (Textual's name of it)."""
+        return any(key in self.keys(verb) for verb, _ in self.working())
+
+    def hints(self, verbs: Working) -> list[KeyHint]:
+        """The entries of the footer."""
+        return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
+
+    def help_groups(self, focused: Widget | None) -> list[HelpGroup]:
+        """What the help says: keys of the focused widget, of this screen, of every screen."""
+        # Overlays are imported when they are asked for: the first frame does not wait for them.
+        from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, widget_help
+
+        here: list[HelpRow] = []
+        everywhere: list[HelpRow] = []
+        for verb, standing in self.working():
+            row = HelpRow(self._shown_key(verb), verb.help(standing))
+            (everywhere if verb.EVERYWHERE else here).append(row)
+        return [
+            widget_help(focused),
+            HelpGroup("This screen", here),
+            HelpGroup("Everywhere", everywhere),
+        ]
+
+    def palette_entries(self, theme_names: Iterable[str]) -> list[PaletteEntry]:
+        """The verbs that work now, then one entry per theme."""
+        from swapdesk.tui.widgets.help_overlay import PaletteEntry
+
+        verbs = [
+            PaletteEntry(verb.id(), verb.text(), verb.help(standing), self._shown_key(verb))
+            for verb, standing in self.working()
+            if not standing.locked and verb.id() != "palette"
+        ]
+        themes = (PaletteEntry(f"{THEME_ENTRY}{name}", f"Theme {name}") for name in theme_names)
+        return [*verbs, *themes]
+
+    def _shown_key(self, verb: type[Command]) -> str:
+        """The key of a verb as it is written."""
+        return self._configured_key(verb) or verb.shown_key()
+
+    def _configured_key(self, verb: type[Command]) -> str:
+        """The key that the user gave to a verb; empty where it has its own."""
+        keys = split_keys(self._keymap().get(verb.id(), ""))
+        return shown_key(keys[0]) if keys else ""
+
+
+STILL_SECONDS = 0.3
+
+
+class Refusal(Enum):
+    """Why a money key did not count, as the notice says it."""
+
+    MOVING = "The screen just changed. Read it, then press the key again."
+    OTHER_STEP = "The step changed under the key. Nothing was done."
+
+
+@dataclass(slots=True)
+class StillnessGuard:
+    """Fed with every change of what the user decides on; asked before every money key."""
+
+    clock: Clock
+    step: str = ""
+    _changed: float | None = None
+
+    def changed(self, step: str) -> None:
+        """The screen shows something else now; ``step`` names what its money key would do."""
+        self.step = step
+        self._changed = self.clock.monotonic()
+
+    def refusal(self, step: str) -> Refusal | None:
+        """None when a money key for ``step`` counts now."""
+        if step != self.step:
+            return Refusal.OTHER_STEP
+        if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
+            return Refusal.MOVING
+        return None
+
+
+LEAST_WIDTH = 60
+LEAST_HEIGHT = 15
+
+
+def is_too_small(width: int, height: int) -> bool:
+    return width < LEAST_WIDTH or height < LEAST_HEIGHT
+
+
+class TooSmall(LinesView):
+    """Lies over everything else, which keeps its place and the focus beneath."""
+
+    DEFAULT_CSS = """
+    TooSmall {
+        display: none; padding: 0; layer: cover; width: 100%; height: 100%;
+        background: $background;
+    }
+    """
+
+    def lines(self, width: int) -> list[Line]:
+        size = self.app.size
+        need = f"This desk needs {LEAST_WIDTH} x {LEAST_HEIGHT}."
+        said = f"{need} You have {size.width} x {size.height}."
+        return wrapped([Span(said)], width)
+
 
 NOTICE_SECONDS = 4.0
 WARNING_SECONDS = 10.0

@@ -1,6 +1,11 @@
-"""From how many columns and rows on a screen is drawn in another way, and by which class."""
+"""What screens and overlays share: classes by width and height, and keys by the desk's keymap."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from textual.screen import Screen
 
 WIDTHS: list[tuple[int, str]] | None = [
     (0, "-tiny"),
@@ -21,3 +26,15 @@ def classes_at(width: int, height: int) -> dict[str, bool]:
         reached = max((least for least, _ in steps if least <= cells), default=None)
         found |= {name: least == reached for least, name in steps}
     return found
+
+
+def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
+    """Give the commands of a screen the keys of the keymap.
+
+    Not ``App.set_keymap``: Textual 8.2.8 asks a field whether it takes a key before it applies
+    that keymap, and a verb whose old key is a letter is lost while a field has the focus.
+    """
+    merged = type(screen)._merged_bindings
+    if keymap and merged is not None:
+        screen._bindings = merged.copy()
+        screen._bindings.apply_keymap(dict(keymap))

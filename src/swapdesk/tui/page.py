@@ -9,6 +9,7 @@ from swapdesk.flows.deposits.funds_location import Funds, funds_now
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.tui.controls import DeskControls
+
 
 RESET_SHOWN_FROM = 15.0
 """Seconds of age below which an idle desk does not redraw the badge."""
@@ -202,3 +204,13 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
 
 def _scarce(budget: Budget) -> bool:
     return budget.limit is not None and budget.left * 5 < budget.limit
+
+
+SHOWN_BY_KEY = "you: s shows what is to be signed"
+"""Who acts next where something waits for a signature."""
+
+
+def signing_standing(signing: SigningSession | None) -> CommandState:
+    if signing is None:
+        return HIDDEN
+    return READY if signing.waits else CommandState(verb=f"open {signing.NOUN}")

@@ -1,4 +1,4 @@
-"""Accounts of a wallet, as they are known without a pass phrase."""
+"""Which wallet, which chains it signs for, and its accounts as known without a pass phrase."""
 
 from __future__ import annotations
 
@@ -80,3 +80,50 @@ class ImportChoice:
 def export_phrase(address: str) -> str:
     """What has to be typed before a key leaves the wallet."""
     return f"export {address[-6:]}"
+
+
+AUTO_LOCK_SECONDS = 900.0
+
+
+def has_smart_accounts(*, live: bool) -> bool:
+    """Whether bundles on EVM chains can be paid: who makes smart accounts is known in the sandbox
+    alone, and no setting names anybody."""
+    return not live
+
+
+@dataclass(frozen=True)
+class ChainLink:
+    """A chain by its short name. ``chain_id`` is None on Solana; ``rpc`` is the URL of a node;
+    after ``confirmations`` blocks a transaction counts."""
+
+    name: str
+    kind: Kind
+    chain_id: int | None
+    rpc: str
+    confirmations: int
+
+
+@dataclass(frozen=True)
+class WalletPlace:
+    """The wallet of one profile.
+
+    ``directory`` holds its keys; ``clock_offset`` is sandbox time ahead of the wall, and 0 for
+    a live profile whatever is said. ``spenders`` are contracts that the profile's configuration
+    allows beside the venues' own, ``known`` addresses that were paid before, ``makers`` the
+    Solana keys of providers, each (provider, key), ``blind`` the flag for documents of unknown
+    shape.
+    """
+
+    directory: str
+    profile: str
+    chains: tuple[ChainLink, ...] = ()
+    auto_lock_seconds: float = AUTO_LOCK_SECONDS
+    clock_offset: float = 0.0
+    spenders: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    makers: tuple[tuple[str, str], ...] = ()
+    blind: bool = False
+
+    @property
+    def live(self) -> bool:
+        return self.profile != SANDBOX_PROFILE

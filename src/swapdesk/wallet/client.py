@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from swapdesk.secret import Secret, SecretBytes
-from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Origin, UnusableKey
+from swapdesk.wallet.accounts import (
+    Account,
+    Accounts,
+    ImportChoice,
+    Kind,
+    Origin,
+    UnusableKey,
+    WalletPlace,
+)
 from swapdesk.wallet.agent_process import AGENT, AgentProcess
 from swapdesk.wallet.encoding import from_json, payload_from_json, payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.holdings import Allowances, Balances, CallData, SmartAccount, SolanaDraft
 from swapdesk.wallet.own_digest import held_against
 from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import Operation
 from swapdesk.wallet.review import Review

@@ -1,8 +1,9 @@
 """The digest of a payload as the desk computes it by itself, beside the wallet agent's.
 
 An encoder of its own, which shares nothing with the agent's but the hash function: what the
-trader reads was made from this payload, so two that disagree do not speak of the same one. The
-agent judges what may be signed; here a document is only hashed, and one that cannot be is None.
+trader reads was made from this payload, so two that disagree do not speak of the same one. For a
+UserOperation it is what EntryPoint v0.7 and v0.8 call ``getUserOpHash``. The agent judges what may
+be signed; here a document is only hashed, and one that cannot be is None.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import replace
 from typing import Any
 
 from swapdesk.chain.addresses.evm import keccak
-from swapdesk.wallet.operation_digest import operation_digest
 from swapdesk.wallet.payload import (
     OperationPayload,
     Payload,
@@ -23,6 +23,67 @@ from swapdesk.wallet.payload import (
     TypedDataPayload,
 )
 from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
+
+_HALF = 16
+_OPERATION_DOMAIN = (
+    "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+)
+_OPERATION = (
+    "PackedUserOperation(address sender,uint256 nonce,bytes initCode,bytes callData,"
+    "bytes32 accountGasLimits,uint256 preVerificationGas,bytes32 gasFees,bytes paymasterAndData)"
+)
+
+
+def operation_digest(payload: OperationPayload) -> bytes:
+    """32 bytes. Raises KeyError, ValueError and OverflowError for what is no operation, and for a
+    release that is not known here."""
+    told = payload.operation
+    words = b"".join(
+        (
+            _address_word(told["sender"]),
+            _address_word(told["nonce"]),
+            keccak(_octets(told, "factory") + _octets(told, "factoryData")),
+            keccak(_octets(told, "callData")),
+            _halves(told["verificationGasLimit"], told["callGasLimit"]),
+            _address_word(told["preVerificationGas"]),
+            _halves(told["maxPriorityFeePerGas"], told["maxFeePerGas"]),
+            keccak(_paymaster(told)),
+        )
+    )
+    entry_point, chain = _address_word(payload.entry_point), payload.chain_id.to_bytes(32, "big")
+    if payload.version == "0.7":
+        return keccak(keccak(words) + entry_point + chain)
+    if payload.version != "0.8":
+        raise ValueError("a release of the EntryPoint that is not known here")
+    domain = (
+        keccak(_OPERATION_DOMAIN.encode()) + keccak(b"ERC4337") + keccak(b"1") + chain + entry_point
+    )
+    return keccak(b"\x19\x01" + keccak(domain) + keccak(keccak(_OPERATION.encode()) + words))
+
+
+def _paymaster(told: Mapping[str, str]) -> bytes:
+    """Who pays instead of the sender, and within which limits; nothing where nobody does."""
+    if "paymaster" not in told:
+        return b""
+    limits = _halves(
+        told.get("paymasterVerificationGasLimit", "0x0"),
+        told.get("paymasterPostOpGasLimit", "0x0"),
+    )
+    return _octets(told, "paymaster") + limits + _octets(told, "paymasterData")
+
+
+def _octets(told: Mapping[str, str], name: str) -> bytes:
+    return bytes.fromhex(told.get(name, "0x").removeprefix("0x"))
+
+
+def _address_word(text: str) -> bytes:
+    """A number or an address in a word of 32 bytes."""
+    return int(text, 16).to_bytes(32, "big")
+
+
+def _halves(high: str, low: str) -> bytes:
+    return b"".join(int(one, 16).to_bytes(_HALF, "big") for one in (high, low))
+
 
 DIFFERS = "DESK_DIGEST_DIFFERS"
 _DOMAIN = "EIP712Domain"

@@ -19,9 +19,9 @@ from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import from_json
-from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.review import Review
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE

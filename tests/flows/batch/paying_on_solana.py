@@ -25,8 +25,7 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import assemble
-from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.place import WalletPlace
+from swapdesk.wallet.accounts import Kind, WalletPlace
 from swapdesk.wire.tokens import Token
 
 CHAIN = "solana"

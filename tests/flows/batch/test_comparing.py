@@ -9,7 +9,7 @@ import pytest
 
 from flows.orders import ETH, RECIPIENT, order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.batch.order_match import differing
+from swapdesk.flows.batch.payable import differing
 from swapdesk.wire.multi import MultiOrderRequest
 
 ORDER = order()

@@ -23,8 +23,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
 from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.planned import Column
 from swapdesk.flows.batch.planner import BatchPlanner
-from swapdesk.flows.batch.results import (
+from swapdesk.flows.batch.progress import (
     ENDS,
     HEADS,
     NoFailedRows,
@@ -32,7 +33,6 @@ from swapdesk.flows.batch.results import (
     result_rows,
     results_csv,
 )
-from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal

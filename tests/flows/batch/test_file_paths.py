@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from swapdesk.flows.batch.file_paths import KEPT, RecentFiles, completed, offered
+from swapdesk.flows.batch.reading import KEPT, RecentFiles, completed, offered
 
 
 @pytest.fixture

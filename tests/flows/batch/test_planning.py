@@ -17,10 +17,9 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planned import Column, PlannedRow, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
-from swapdesk.flows.batch.sheet import Column, edited
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
+from swapdesk.flows.batch.planned import WITHOUT_HEADS, Column, InputRow, Separator, Sheet, edited
 from swapdesk.flows.batch.reading import (
     MOST_BYTES,
     MOST_ROWS,
@@ -22,7 +23,6 @@ from swapdesk.flows.batch.reading import (
     reading,
     with_decimal_commas,
 )
-from swapdesk.flows.batch.sheet import WITHOUT_HEADS, Column, InputRow, Separator, Sheet, edited
 
 HEAD = b"to,amount,token,sell\n"
 TEXT = st.text(

@@ -7,8 +7,7 @@ import pytest
 from flows.marketplace import api, catalog, clock, service, venues
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import SheetTokens
-from swapdesk.flows.batch.planned import Level
-from swapdesk.flows.batch.sheet import Column, InputRow
+from swapdesk.flows.batch.planned import Column, InputRow, Level
 from swapdesk.flows.catalog.catalog import Catalog
 
 __all__ = ["api", "catalog", "clock", "service", "venues"]

@@ -12,9 +12,8 @@ import pytest
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
-from swapdesk.flows.batch.payouts import Payouts
-from swapdesk.flows.batch.progress import BatchProgress, batch_progress
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.batch_records import (
     Built,
     BundleDeposit,

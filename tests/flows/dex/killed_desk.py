@@ -19,9 +19,9 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
+from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import from_json
-from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.review import Review
 from wallet.agents import CHEAP, PASSPHRASE
 

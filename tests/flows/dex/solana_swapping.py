@@ -11,9 +11,8 @@ from flows.dex.swapping import Place, Swapper, frozen, reached
 from service.dex.solana_floor import SolanaFloor, trading_on_solana
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 

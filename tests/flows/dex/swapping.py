@@ -26,9 +26,8 @@ from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.transactor import Agreed
 from swapdesk.sandbox.evm_world import keeper
 from swapdesk.service.app import build_service
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.review import Review
 from swapdesk.wire.orders import Order
 from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType

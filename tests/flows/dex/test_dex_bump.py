@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.wallet.payload import TransactionPayload

@@ -35,9 +35,8 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions.delivery import Pace
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState

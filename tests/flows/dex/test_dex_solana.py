@@ -15,7 +15,7 @@ from flows.dex.swapping import Swapper
 from service.faulty_loopback import serving_with_faults
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.told_transaction import told_by

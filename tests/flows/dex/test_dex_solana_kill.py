@@ -13,8 +13,8 @@ from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
 from flows.killed_process import killed, reopened
 from service.loopback import serving
 from swapdesk.flows.creation.reconciliation import find_order
+from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.encoding import to_json
-from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.transactions import TransactionState
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -15,8 +15,7 @@ from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.chain.rpc.evm import EvmClient, Request
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
-from swapdesk.wallet.accounts import Account, Kind, Origin
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 WORD = 32

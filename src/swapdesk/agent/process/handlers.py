@@ -39,9 +39,8 @@ from swapdesk.agent.process.request import (
 )
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import Account, ImportChoice, Kind, Origin, export_phrase
+from swapdesk.wallet.accounts import Account, ChainLink, ImportChoice, Kind, Origin, export_phrase
 from swapdesk.wallet.encoding import payload_from_json, payload_to_json, to_json
-from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState

@@ -62,6 +62,7 @@ from swapdesk.chain.smart_account import (
     account_address,
     encode_batch,
 )
+from swapdesk.wallet.accounts import ChainLink, WalletPlace, has_smart_accounts
 from swapdesk.wallet.holdings import (
     Allowance,
     Allowances,
@@ -71,7 +72,6 @@ from swapdesk.wallet.holdings import (
     SmartAccount,
     SolanaDraft,
 )
-from swapdesk.wallet.place import ChainLink, WalletPlace, has_smart_accounts
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, TakenOut
 from swapdesk.wallet.protocol import RefusalCode as Code
 

@@ -58,9 +58,8 @@ from swapdesk.chain.rpc.solana import (
 )
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
-from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.accounts import Account, ChainLink, Kind, WalletPlace
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation

@@ -23,8 +23,8 @@ from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.transactions.file import RecordsUnavailable
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
+from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.encoding import MessageError, from_json, to_json
-from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,

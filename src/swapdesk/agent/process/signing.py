@@ -35,7 +35,7 @@ from swapdesk.agent.transactions.records import (
 )
 from swapdesk.chain.user_operation import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
-from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.encoding import MessageError, from_json, payload_from_json, payload_to_json
 from swapdesk.wallet.encoding import to_json as as_json
 from swapdesk.wallet.payload import (
@@ -45,7 +45,6 @@ from swapdesk.wallet.payload import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity

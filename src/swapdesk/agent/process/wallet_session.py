@@ -17,8 +17,7 @@ from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.wallet.accounts import Accounts, Kind
-from swapdesk.wallet.place import WalletPlace
+from swapdesk.wallet.accounts import Accounts, Kind, WalletPlace
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 if TYPE_CHECKING:

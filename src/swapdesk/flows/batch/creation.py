@@ -16,9 +16,9 @@ from datetime import datetime
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLimited
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.order_match import differing
+from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
-from swapdesk.flows.batch.sheet import journal_cells
+from swapdesk.flows.batch.planned import journal_cells
 from swapdesk.flows.creation.reconciliation import LOOKS, SKEW, WINDOW, list_since
 from swapdesk.flows.journal.batch_records import (
     JournaledBatch,

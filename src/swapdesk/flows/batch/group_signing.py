@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.group_account import NotSettled, first_token, group_account, settling_of
+from swapdesk.flows.batch.group_payment import NotSettled, first_token, group_account, settling_of
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
 from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 
-from swapdesk.flows.batch.bundle_promise import funded_bundle
-from swapdesk.flows.batch.smart_accounts import withdrawn
+from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
 from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.batch_records import (
     Built,

@@ -1,8 +1,9 @@
-"""Transactions of the wallet for one group: each in the journal before it is signed, once.
+"""Transactions and operations of the wallet for one group, each journaled before it is signed.
 
 What was signed stands in the wallet's own records before a byte leaves, by its intent. They
-decide: a transaction found there is sent on as it is, and no other one is signed beside it.
-:class:`GroupWatch` hears how the work goes, for whoever shows it.
+decide: a transaction found there is sent on as it is, and no other one is signed beside it. On an
+EVM chain the smart account is filled and each operation signed, after the wallet was asked whether
+it holds what the group needs. :class:`GroupWatch` hears how the work goes, for whoever shows it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,29 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.payable import LEAST_LEFT
-from swapdesk.flows.journal.batch_records import BundleItem, FundingNeed, Paying, WalletPayment
+from swapdesk.flows.batch import bundle_promise as promises
+from swapdesk.flows.batch.bundle_promise import Payer, blocking, overtaken
+from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, Stopped
+from swapdesk.flows.batch.payable import LEAST_LEFT, GroupOrders
+from swapdesk.flows.journal.batch_records import (
+    Built,
+    BundleItem,
+    FundingNeed,
+    JournaledBundle,
+    Paying,
+    WalletPayment,
+)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
+from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions.transactor import Entry, Transactor, Watch
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.promise import Promise, Purpose
-from swapdesk.wallet.transactions import FINAL, SignedTransaction
+from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.transactions import FINAL, Signature, SignedTransaction
+from swapdesk.wire.encoding.numbers import from_base_units, short
 
 MakePayload = Callable[[], Awaitable[Payload]]
 """What is to be signed, made when nothing was signed before. Raises what its maker raises."""
@@ -170,3 +185,162 @@ class GroupWatch(Watch):
 
     def turns_to(self, turn: Turn) -> None:
         """Something else is signed next."""
+
+
+NOT_ENOUGH = "NOT_ENOUGH"
+
+
+async def require_held(
+    client: WalletClient, account: Account, chain: str, needs: Sequence[FundingNeed]
+) -> None:
+    """Raises Stopped where the account has less of a token than is needed; a balance that cannot
+    be read speaks against nothing, since the gate simulates what is signed. Raises WalletError."""
+    sums: dict[str | None, FundingNeed] = {}
+    for need in needs:
+        before = sums.get(need.contract)
+        units = need.units + (before.units if before is not None else 0)
+        sums[need.contract] = FundingNeed(need.symbol, need.decimals, need.contract, units)
+    if not sums:
+        return
+    assets = [Asset(one.symbol, one.decimals, one.contract) for one in sums.values()]
+    told = await client.balances(account.address, chain, assets)
+    held = {one.asset.contract: one.units for one in told.balances}
+    said = []
+    for need in sums.values():
+        has_units = held.get(need.contract)
+        if has_units is None or has_units >= need.units:
+            continue
+        has = short(from_base_units(has_units, need.decimals))
+        lacking = short(from_base_units(need.units - has_units, need.decimals))
+        said.append(
+            f"{exact_amount(need.amount)} {need.symbol} are needed, and wallet"
+            f" {account.name or account.address} has {exact_amount(has)}:"
+            f" {exact_amount(lacking)} {need.symbol} are missing"
+        )
+    if said:
+        next_ = f"you: send it to {account.address}, then sign"
+        raise Stopped(NOT_ENOUGH, f"{'; '.join(said)}.", next_)
+
+
+class Operations:
+    """Of one group of a batch. ``payments`` are its transactions, ``orders`` what it is to pay."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        client: WalletClient,
+        transactor: Transactor,
+        account: Account,
+        payer: Payer,
+        payments: GroupPayments,
+        orders: GroupOrders,
+        watch: GroupWatch,
+        batch_id: str,
+        group: int,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._client = client
+        self._transactor = transactor
+        self._account = account
+        self._payer = payer
+        self._payments = payments
+        self._orders = orders
+        self._watch = watch
+        self._batch_id = batch_id
+        self._group = group
+
+    def require_in_time(self, bundle: JournaledBundle) -> None:
+        """Raises Stopped where an order of it expires before its deposit could arrive."""
+        if bundle.built.expires - self._clock.now() <= LEAST_LEFT:
+            raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
+
+    def require_untouched(self, bundle: JournaledBundle) -> None:
+        """Raises Stopped where something left the smart account since it was built."""
+        if overtaken(self._journal, bundle):
+            said = "The smart account paid another group, or its owner, since this was built."
+            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
+
+    def refuse_beside_another(self) -> None:
+        """Raises Stopped where another group counts on what the smart account holds."""
+        other = blocking(
+            self._journal,
+            self._batch_id,
+            self._group,
+            self._account.address,
+            self._payer.chain,
+            self._clock.now(),
+        )
+        if other is not None:
+            name = f"group {other.group} of batch {other.batch_id[:8]}"
+            raise Stopped(
+                "OTHER_UNDER_WAY",
+                f"What the smart account holds is for {name}, which is {other.state}.",
+                f"you: let {name} end first",
+            )
+
+    async def sign(self, bundle: JournaledBundle) -> None:
+        """Fill the smart account, wait for that, and sign all operations. Raises Stopped, and what
+        the wallet raises."""
+        self.require_in_time(bundle)
+        await self._orders.require_same(bundle.built)
+        self.refuse_beside_another()
+        self.require_untouched(bundle)
+        needs, items = bundle.built.needs, bundle.built.items
+        begun = {one.intent_id for one in self._payments.all if one.hash is not None}
+        missing = [
+            need
+            for need in needs
+            if promises.funding_intent(self._payer, need, bundle.number) not in begun
+        ]
+        await require_held(self._client, self._account, self._payer.chain, missing)
+        try:
+            for number, need in enumerate(needs, start=1):
+                self._watch.turns_to(Turn(need, 0, number, len(needs)))
+                await self._fund(bundle, need)
+        except Exception:
+            # What left before is told with what stopped it; a run that is cancelled waits for
+            # nothing.
+            await self._follow_open(bundle)
+            raise
+        await self._follow_open(bundle)
+        self._require_funded(bundle)
+        signatures = []
+        for number, item in enumerate(items, start=1):
+            self._watch.turns_to(item_turn(item, number, len(items)))
+            signed = await self._signature(bundle.built, item)
+            signatures.append(signed.signature)
+        self._journal.bundles.signed(bundle, signatures)
+        self._watch.moved()
+
+    async def _follow_open(self, bundle: JournaledBundle) -> None:
+        await self._payments.follow_all(promises.naming(self._payer, bundle.built))
+        self._watch.moved()
+
+    async def _fund(self, bundle: JournaledBundle, need: FundingNeed) -> None:
+        intent = promises.funding_intent(self._payer, need, bundle.number)
+        promise = promises.funding_promise(self._payer, bundle.built, need, intent)
+
+        async def make() -> Payload:
+            return promises.funding_payload(bundle.built, need)
+
+        await self._payments.send(Paying.FUND, need, promise, make)
+        self._watch.moved()
+
+    def _require_funded(self, bundle: JournaledBundle) -> None:
+        """Raises Stopped where a transaction that fills the smart account failed."""
+        for need in bundle.built.needs:
+            entry = self._payments.of(promises.funding_intent(self._payer, need, bundle.number))
+            if entry is None or entry.state is not StepState.ACKED:
+                code = "" if entry is None or entry.code is None else f" is {entry.code.lower()}"
+                hash_ = None if entry is None else entry.hash
+                said = f"The transaction {hash_} that fills the smart account{code}."
+                raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
+
+    async def _signature(self, built: Built, item: BundleItem) -> Signature:
+        intent = promises.item_intent(self._payer, item)
+        promise = promises.item_promise(self._payer, built, item, intent)
+        signed = await self._transactor.agree(promises.operation_payload(item), promise)
+        assert isinstance(signed, Signature)
+        return signed

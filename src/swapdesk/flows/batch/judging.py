@@ -17,7 +17,9 @@ from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.flows.batch.planned import (
     WRITE,
     BatchRoute,
+    Column,
     Finding,
+    InputRow,
     PlannedOrder,
     PlannedRow,
     look,
@@ -25,7 +27,6 @@ from swapdesk.flows.batch.planned import (
     problem,
 )
 from swapdesk.flows.batch.reading import split_amount
-from swapdesk.flows.batch.sheet import Column, InputRow
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.search import imitated_by

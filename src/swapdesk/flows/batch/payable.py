@@ -1,7 +1,7 @@
 """Which rows of a group await a deposit, and what each deposit is: compared with what was asked.
 
 The service sets orders up after it answered the create, so the first addresses come with a later
-look. Every look has to repeat the ones before, and each step holds the orders against what was
+look. Every look has to repeat the ones before, and each step compares the orders with what was
 built.
 """
 
@@ -16,7 +16,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.group_outcomes import BUILD_AGAIN, Stopped
 from swapdesk.flows.batch.group_status import group_standing
-from swapdesk.flows.batch.order_match import differing
+from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.journal.batch_records import Built, BundleDeposit, JournaledGroup, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.situations import awaits_deposit
@@ -26,6 +26,41 @@ from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest
 from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
+
+
+def differing(asked: MultiOrderRequest, order: Order) -> str | None:
+    """The first field in which the order is not what was asked for, in a word; None for none.
+
+    A field that the service leaves out says nothing, but the recipient must be there.
+    """
+    sent = order.in_token_id or (order.in_token.id if order.in_token is not None else None)
+    bought = order.out_token_id or (order.out_token.id if order.out_token is not None else None)
+    if sent is not None and sent.lower() != asked.from_.lower():
+        return "token sold"
+    if bought is not None and bought.lower() != asked.to.lower():
+        return "token bought"
+    if order.receiver_address is None or not _same(order.receiver_address, asked.address_to):
+        return "recipient"
+    if "receiver_tag" in order.model_fields_set or order.receiver_tag:
+        if (order.receiver_tag or None) != asked.destination_tag:
+            return "memo"
+    elif asked.destination_tag is not None:
+        return "memo"
+    if order.anonymous is not None and order.anonymous is not bool(asked.anonymous):
+        return "route"
+    if order.in_amount is not None:
+        near = asked.amount * AMOUNT_TOLERANCE
+        if abs(order.in_amount - asked.amount) > near:
+            return "amount"
+    return None
+
+
+def _same(one: str, other: str) -> bool:
+    """Hexadecimal addresses have no case but for their checksum."""
+    if one.startswith("0x") and other.startswith("0x"):
+        return one.lower() == other.lower()
+    return one == other
+
 
 LEAST_LEFT = timedelta(seconds=30)
 """Nothing is paid for an order that waits no longer than this."""

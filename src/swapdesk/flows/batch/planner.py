@@ -24,14 +24,13 @@ from swapdesk.flows.batch.judging import (
     limit_finding,
 )
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import Finding, PlannedRow, problem
+from swapdesk.flows.batch.planned import Column, Finding, PlannedRow, Sheet, problem
 from swapdesk.flows.batch.reading import reading
-from swapdesk.flows.batch.sheet import Column, Sheet
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.flows.payees.payees import own_deposits, paid_addresses
-from swapdesk.wallet.place import has_smart_accounts
+from swapdesk.flows.payees.recipients import own_deposits, paid_addresses
+from swapdesk.wallet.accounts import has_smart_accounts
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 
 T = TypeVar("T")

@@ -1,19 +1,104 @@
-"""A created batch as a whole: how far its groups are, which one is next, and what is due there."""
+"""A created batch as a whole: how far its groups are, what is due, what arrived, and its results.
+
+The rows that became no order are a sheet of their own, judged and created as any other, so that
+nothing is asked for twice. A batch from the journal opens as the file it was made from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.payouts import Payouts, payouts_of
+from swapdesk.flows.batch.planned import TEMPLATE, Column, InputRow, Separator, Sheet, sheet_cells
 from swapdesk.flows.failure_messages import IN_WALLET
-from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, RowState
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount, short_clock
+from swapdesk.flows.orders.order_export import FORMULA
+from swapdesk.flows.orders.situations import situation_of
+from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.orders import Order
+
+ARRIVED = "nobody: everything arrived"
+PAY_OUT = "the exchanges: they pay the recipients"
+
+
+@dataclass(frozen=True)
+class Payouts:
+    """Orders of paid groups, counted. ``smart``: a smart account paid some, and may have coins
+    left that were for gas."""
+
+    total: int
+    arrived: int
+    otherwise: int
+    smart: bool
+
+    @property
+    def done(self) -> bool:
+        return self.arrived == self.total
+
+    @property
+    def whereabouts(self) -> str:
+        """Where the money is, without a point; empty as long as nothing came of any order."""
+        if self.done:
+            all_ = "the order is" if self.total == 1 else f"all {self.total} orders are"
+            return f"with the recipients; {all_} completed"
+        if not self.arrived and not self.otherwise:
+            return ""
+        parts = [f"{self.arrived} of {self.total} orders arrived at the recipients"]
+        if self.otherwise:
+            parts.append(f"{self.otherwise} ended otherwise")
+        if waits := self.total - self.arrived - self.otherwise:
+            parts.append(f"{waits} {'is' if waits == 1 else 'are'} with the exchanges")
+        return ", ".join(parts)
+
+    @property
+    def brief(self) -> str:
+        """The same in few words."""
+        if self.done:
+            return "with the recipients"
+        return f"{self.arrived} of {self.total} arrived" if self.whereabouts else ""
+
+    def next(self, look: str, left: str = "") -> str:
+        """Who acts next; ``look`` shows the orders, ``left`` what gas left over in a smart
+        account."""
+        if self.done:
+            return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
+        if self.otherwise:
+            them = "the order" if self.otherwise == 1 else f"the {self.otherwise} orders"
+            each = "it says" if self.otherwise == 1 else "each says"
+            return f"you: look at {them} that ended otherwise, {each} where its money is; {look}"
+        return f"{PAY_OUT}; {look}"
+
+
+def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
+    """Of the groups that are paid; ``orders`` by id, as the service says last, and what it does
+    not know of an order counts as under way. None where no group is paid."""
+    total = arrived = otherwise = 0
+    smart = False
+    for one in standings:
+        if not one.over or one.bundle is None:
+            continue
+        smart = smart or not one.solana
+        for service_id in one.paid | {each.service_id for each in one.bundle.built.deposits}:
+            total += 1
+            order = orders.get(service_id)
+            if order is None or not ended(display_of(order)):
+                continue
+            if situation_of(order).meaning.level == "done":
+                arrived += 1
+            else:
+                otherwise += 1
+    return Payouts(total, arrived, otherwise, smart) if total else None
+
 
 _NEXT = {
     Until.BUILT: "you: u builds the bundle",
@@ -164,3 +249,87 @@ def _word(one: GroupStanding) -> str:
 
 
 _TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN})
+
+
+HEADS = ("row", "line", *(column.value for column in Column))
+ENDS = ("state", "multiId", "serviceId", "orderState", "code", "reason")
+
+
+def result_rows(batch: JournaledBatch, orders: Mapping[str, Order]) -> list[dict[str, Any]]:
+    """One flat row a line of the file, in its order; ``orders`` by id, as far as known."""
+    multi_ids = {group.number: group.multi_id for group in batch.groups}
+    return [_row(row, multi_ids[row.group], orders) for row in batch.rows]
+
+
+def results_csv(rows: list[dict[str, Any]]) -> bytes:
+    """UTF-8 with heads; no cell is a formula to a spreadsheet."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow((*HEADS, *ENDS))
+    writer.writerows([_cell(row[name]) for name in (*HEADS, *ENDS)] for row in rows)
+    return out.getvalue().encode("utf-8")
+
+
+def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -> dict[str, Any]:
+    order = orders.get(row.service_id or "")
+    cells = sheet_cells(row.cells)
+    display = display_of(order) if order is not None else None
+    return {
+        "row": row.number,
+        "line": row.line,
+        **{column.value: cells.get(column, "") for column in Column},
+        "state": row.state.value,
+        "multiId": multi_id,
+        "serviceId": row.service_id,
+        "orderState": str(display) if display is not None else None,
+        "code": row.code,
+        "reason": row.reason,
+    }
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return f"'{text}" if text[:1] in FORMULA else text
+
+
+class NoFailedRows(Exception):
+    """Every row of the batch became an order, or may have."""
+
+
+def failed_sheet(batch: JournaledBatch) -> Sheet:
+    """The failed rows with the cells that were confirmed, renumbered from 1; ``line`` is still
+    that of the first file. Rows that are not known to have failed are no part of it. Raises
+    NoFailedRows."""
+    failed = [row for row in batch.rows if row.state is RowState.FAILED]
+    if not failed:
+        raise NoFailedRows(batch.id)
+    rows = tuple(
+        InputRow(number, row.line, sheet_cells(row.cells))
+        for number, row in enumerate(failed, start=1)
+    )
+    named = tuple(column for column in Column if any(column in row.cells for row in rows))
+    return Sheet(batch.file, Separator.COMMA, True, named, rows)
+
+
+_RECENT = 20
+"""Batches that are looked through for one that is open."""
+
+
+def sheet_of(batch: JournaledBatch) -> Sheet:
+    """Its rows as they were confirmed, with the numbers and lines of their file."""
+    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in batch.rows)
+    return Sheet(batch.file, Separator.COMMA, True, TEMPLATE, rows)
+
+
+def left_open(journal: Journal, now: datetime) -> JournaledBatch | None:
+    """The batch to show again: the newest on which something is due, else the newest with orders
+    that the service still answers for. Raises JournalUnavailable."""
+    recent: JournaledBatch | None = None
+    for batch in journal.batches.newest(_RECENT):
+        if now - batch.created > KNOWN_TO_API:
+            break
+        if batch_progress(journal, batch.id).due:
+            return batch
+        if recent is None and any(row.state is RowState.CREATED for row in batch.rows):
+            recent = batch
+    return recent

@@ -12,15 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from swapdesk.clock import Clock
+from swapdesk.flows.batch.bundle_promise import bundle_assets, relying
 from swapdesk.flows.batch.group_status import way_out
-from swapdesk.flows.batch.smart_accounts import bundle_assets, relying
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.batch_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
-from swapdesk.flows.transactions.delivery import OWN
+from swapdesk.flows.transactions.delivery import OWN, decisive, under_way
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
-from swapdesk.flows.transactions.same_nonce import decisive, under_way
 from swapdesk.flows.transactions.transactor import (
     Entry,
     Proposal,
@@ -28,12 +27,10 @@ from swapdesk.flows.transactions.transactor import (
     Transactor,
     UnderWay,
 )
-from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.own_promise import own_promise
-from swapdesk.wallet.accounts import Account
+from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
+from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.holdings import SmartAccount
 from swapdesk.wallet.payload import Payload, TransactionPayload
-from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset, Promise, Purpose, TakenOut, WithdrawalPromise
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState

@@ -160,7 +160,7 @@ class Catalog:
         found = self._file.token_body(wanted)
         if found is None:
             return None
-        from swapdesk.flows.catalog.token_body import whole_token
+        from swapdesk.flows.catalog.token_safety import whole_token
 
         token = whole_token(*found)
         self._tokens[wanted] = token
@@ -210,7 +210,7 @@ class Catalog:
 
     def _model_steps(self, rows: TokenList) -> Iterator[None]:
         """Everything is exchanged at the end: a reader sees the old lists or the new ones."""
-        from swapdesk.flows.catalog.token_body import row_of, whole_token
+        from swapdesk.flows.catalog.token_safety import row_of, whole_token
         from swapdesk.wire.chains import Chain
         from swapdesk.wire.encoding.codec import decode
         from swapdesk.wire.providers import SwapProvider

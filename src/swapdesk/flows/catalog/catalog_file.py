@@ -1,4 +1,4 @@
-"""The file of the token catalogue: a cache that is replaced whole and may be lost.
+"""The file of the token catalogue: its tables, and a cache that is replaced whole and may be lost.
 
 A refresh writes a new generation beside the old one and makes it current in one commit, so a
 reader sees either the old list or the new one. Generation 0 holds tokens asked for by their
@@ -18,14 +18,60 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.catalog.catalog_schema import connect
-from swapdesk.flows.catalog.token_columns import Column
-from swapdesk.flows.catalog.token_list import ListedToken, ListPart, TokenList, pack
+from swapdesk.flows.catalog.token_list import Column, ListedToken, ListPart, TokenList, pack
 from swapdesk.flows.catalog.token_row import TokenRow, Verdict
 from swapdesk.paths import make_directories
 
 if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
+
+
+_VERSION = 3
+"""3: version 2 lost every token of a chain with a member it did not know, without a word, so that
+its lists are read anew; and a list knows how many tokens it lacks."""
+_SCHEMA = """
+CREATE TABLE token (
+    generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (generation, id)
+) STRICT;
+CREATE TABLE listing (
+    generation INTEGER NOT NULL, field INTEGER NOT NULL, part INTEGER NOT NULL,
+    block BLOB NOT NULL,
+    PRIMARY KEY (generation, field, part)
+) STRICT;
+CREATE TABLE chain (
+    generation INTEGER NOT NULL, short_name TEXT NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (generation, short_name)
+) STRICT;
+CREATE TABLE provider (
+    generation INTEGER NOT NULL, place INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (generation, place)
+) STRICT;
+CREATE TABLE generation (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, begun REAL NOT NULL, finished REAL,
+    skipped INTEGER NOT NULL DEFAULT 0
+) STRICT;
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """The file at ``path``, made when absent, mode 0600. Raises sqlite3.DatabaseError for one that
+    is damaged or of another version."""
+    connection = sqlite3.connect(path, timeout=2.0)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
+        elif version != _VERSION:
+            raise sqlite3.DatabaseError(f"catalogue of version {version}")
+    except BaseException:
+        connection.close()
+        raise
+    path.chmod(0o600)
+    return connection
+
 
 UNLISTED = 0
 _INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
@@ -111,7 +157,7 @@ class CatalogFile:
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
         """Store tokens with their JSON (without ``chainData``); their rows at ``now``."""
-        from swapdesk.flows.catalog.token_body import row_of
+        from swapdesk.flows.catalog.token_safety import row_of
 
         rows: list[TokenRow] = []
         listed: list[ListedToken] = []

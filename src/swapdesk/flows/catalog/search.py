@@ -13,8 +13,7 @@ from itertools import islice
 from typing import Literal
 
 from swapdesk.flows.catalog.confusables import draws_like, is_plain, skeleton
-from swapdesk.flows.catalog.token_columns import needle
-from swapdesk.flows.catalog.token_list import TokenList
+from swapdesk.flows.catalog.token_list import TokenList, needle
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
 
 __all__ = [

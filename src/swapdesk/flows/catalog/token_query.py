@@ -1,13 +1,19 @@
-"""What a token search asks for: words, a chain, a purpose, an order; and what it says of itself."""
+"""What a token search asks for (words, a chain, a purpose, an order), what it says of itself, and
+the pair whose limits say how much of a token can be swapped (contract 6.1).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.search import SORTS, CanDo, SortBy, TokenRow, search
+
+if TYPE_CHECKING:
+    from swapdesk.wire.tokens import Token
+
 
 CONTRACT_LENGTH = 26
 """Characters from which a text is taken for a contract address."""
@@ -91,3 +97,20 @@ class TokenQuery:
 def _after(value: T, places: Sequence[T]) -> T:
     at = places.index(value) if value in places else 0
     return places[(at + 1) % len(places)]
+
+
+def pair_for_limits(
+    token: Token, beside: Token | None, catalog: Catalog
+) -> tuple[Token, Token] | None:
+    """The token sold and the token bought.
+
+    ``beside`` is sold for ``token`` where one is being written. Else ``token`` is sold for the
+    first token of the list that exchanges trade. None for a token that has no counterpart.
+    """
+    if beside is not None and beside.id != token.id:
+        return beside, token
+    for row in catalog.rows:
+        if row.has_cex and row.enabled and row.id != token.id.lower():
+            other = catalog.token(row.id)
+            return None if other is None else (token, other)
+    return None

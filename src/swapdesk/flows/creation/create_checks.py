@@ -17,12 +17,10 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import needs_refund_address
-from swapdesk.flows.intents.deposit_release import DepositRelease
-from swapdesk.flows.intents.intent import IntentKind
+from swapdesk.flows.intents.intent import DepositRelease, IntentKind
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.payment_progress import SwapStage
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.payees.payees import own_deposits, paid_addresses, token_contracts
 from swapdesk.flows.payees.recipients import (
     NEVER_PAID,
     MemoCheck,
@@ -30,10 +28,12 @@ from swapdesk.flows.payees.recipients import (
     check_memo_of,
     check_recipient,
     check_refund,
+    own_deposits,
+    paid_addresses,
+    token_contracts,
 )
-from swapdesk.flows.quotes.intermediate_token import find_intermediate_token
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
-from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.orders import DisplayStatus
 from swapdesk.wire.tokens import Token

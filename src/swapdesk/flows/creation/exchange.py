@@ -43,8 +43,7 @@ from swapdesk.flows.failure_messages import (
     UNREACHABLE,
     failure_of,
 )
-from swapdesk.flows.intents.deposit_release import DepositRelease, ReleaseVerdict
-from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, ReleaseVerdict
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable

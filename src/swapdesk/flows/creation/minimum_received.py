@@ -21,8 +21,14 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.intents.deposit_release import RELEASED, DepositRelease, ReleaseVerdict
-from swapdesk.flows.intents.intent import SLIPPAGE, Intent, least_units
+from swapdesk.flows.intents.intent import (
+    RELEASED,
+    SLIPPAGE,
+    DepositRelease,
+    Intent,
+    ReleaseVerdict,
+    least_units,
+)
 from swapdesk.flows.journal.order_merge import untouched
 from swapdesk.flows.notation import table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived

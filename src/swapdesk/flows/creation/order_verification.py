@@ -25,15 +25,16 @@ from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, agreed_output, lower, lower_by
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.intents.deposit_release import (
+from swapdesk.flows.intents.intent import (
     NO_ADDRESS_TEXT,
     NO_SUCH_TEXT,
     RELEASED,
     UNREPEATED,
     DepositRelease,
+    Intent,
     ReleaseVerdict,
+    TokenFacts,
 )
-from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_merge import DOUBLE, display_of, ended
 from swapdesk.flows.orders.told_transaction import same_transaction

@@ -1,13 +1,24 @@
-"""Whether an order's deposit may be shown and sent: the one decision behind card and code."""
+"""The deposit of an order as it is shown: whether it may be paid, its code, and where the money is.
+
+One decision stands behind card and code. The code holds a payment link and the plain address,
+made from the frozen token of the intent and the order as released, never from a quote.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
+from swapdesk.chain.addresses.payments import ChainFacts, payment_uri
+from swapdesk.flows.intents.intent import DepositRelease
+from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.notation import countdown
+from swapdesk.flows.orders.deposit_destination import amount_to_pay
 from swapdesk.flows.orders.order_fields import deposit_arrived
-from swapdesk.flows.orders.order_status import reported_status
+from swapdesk.flows.orders.order_status import reported_status, short_place, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.orders import DisplayStatus
 
 
 class DepositPhase(Enum):
@@ -35,3 +46,113 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
     if order.deposit_address is None or order.in_amount is None:
         return DepositPhase.HIDDEN
     return DepositPhase.WAITING
+
+
+@dataclass(frozen=True)
+class DepositCode:
+    """``text`` is exactly what a reader reads. ``holds`` names parts of the payment and whether
+    they are in it, the memo by its short word; ``by_hand`` is what the person must enter."""
+
+    name: str
+    text: str
+    holds: tuple[tuple[str, bool], ...]
+    by_hand: tuple[str, ...]
+
+
+def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple[DepositCode, ...]:
+    """The payment link first where the chain has one, then the address alone; empty unless the
+    deposit may be sent now. ``memo_word`` is the chain's short word: ``tag``, ``memo``."""
+    order, intent = tracked.order, tracked.intent
+    if deposit_phase(tracked, now) is not DepositPhase.WAITING or intent is None:
+        return ()
+    payable = amount_to_pay(tracked)
+    if order.deposit_address is None or payable is None:
+        return ()
+    token, address, memo = intent.token_in, order.deposit_address, order.deposit_tag or None
+    names = {"token": token.symbol, "amount": "amount", "memo": memo_word}
+    link = payment_uri(
+        ChainFacts(token.kind, token.chain_id),
+        token.contract,
+        address,
+        payable.exact,
+        memo,
+        decimals=token.decimals,
+        symbol=token.symbol,
+    )
+    parts = [memo_word] if memo is not None else []
+    alone = DepositCode(
+        "address only",
+        address,
+        (*((word, False) for word in parts), ("amount", False), ("address", True)),
+        (*parts, "amount"),
+    )
+    if not link.is_link:
+        return (alone,)
+    carried = DepositCode(
+        "payment link",
+        link.text,
+        (
+            *((word, link.carries_memo) for word in parts),
+            ("amount", link.carries_amount),
+            ("address", True),
+        ),
+        tuple(names[part] for part in link.missing),
+    )
+    return (carried, alone)
+
+
+URGENT_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class DepositMoney:
+    """``where`` follows the word Funds, ``next`` the word Next: who acts, and how. ``place`` and
+    ``brief`` are the same where there is no room for them."""
+
+    where: str
+    next: str
+    brief: str
+    urgent: bool = False
+
+    @property
+    def place(self) -> str:
+        return short_place(self.where)
+
+
+def deposit_money(
+    tracked: TrackedOrder, now: datetime, *, sent: bool, begun: bool = False
+) -> DepositMoney:
+    """``sent``: the deposit left the wallet; the service says so only once it has seen it.
+    ``begun``: the wallet began to pay it, and nobody is to pay it a second time by hand."""
+    order = tracked.order
+    state = reported_status(tracked.order, tracked.intent, now=now)
+    if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+        seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
+        moving = reported_status(order.model_copy(update=seen), now=now)
+        return _said(moving.money, f"{moving.next}", moving.actor)
+    if begun and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+        where = "in your wallet, or on its way to the deposit address"
+        return _said(where, "you: f opens the payment; do not pay it by hand", "you: f opens it")
+    left = (state.deadline - now).total_seconds() if state.deadline is not None else None
+    payment = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None
+    if payment is not None and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+        return _said(payment.money, f"{payment.actor}: {payment.due}", payment.actor)
+    if tracked.withheld is not None and not state.ended:
+        if not tracked.being_confirmed:
+            return _said(state.money, "you: read why the address is hidden", "you: read why")
+        if left is None or left > 0:
+            actor, due = withheld_next(tracked)
+            return _said(state.money, f"{actor}: {due}", actor)
+    if state.ended and order.deposit_address is None:
+        return _said(state.money, f"{state.next}")
+    if state.level == "expired" or (left is not None and left <= 0):
+        said = "nobody: do not send to its address any more"
+        return _said(state.money, said, "nobody: do not send")
+    if left is None:
+        return _said(state.money, f"{state.next}", state.actor)
+    next_, brief = (f"you: send{what} within {countdown(left)}" for what in (" the deposit", ""))
+    return DepositMoney(state.money, next_, brief, urgent=left < URGENT_SECONDS)
+
+
+def _said(where: str, next_: str, brief: str = "") -> DepositMoney:
+    return DepositMoney(where, next_, brief or next_)

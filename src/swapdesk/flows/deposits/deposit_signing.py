@@ -13,12 +13,12 @@ from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.coin_price import coin_price
-from swapdesk.flows.deposits.deposit_promise import kind_of
 from swapdesk.flows.deposits.wallet_funding import (
     LOOK,
     MAYBE,
     UNPAID,
     WalletFunding,
+    kind_of,
     not_paid,
     payment_open,
 )

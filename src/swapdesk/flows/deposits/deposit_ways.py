@@ -17,8 +17,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.outgoing_writes import OutgoingWrite, OutgoingWrites
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import ChainLink, Kind
 
 log = logging.getLogger(__name__)
 

@@ -1,15 +1,13 @@
 """Paying the deposit of an order from the profile's own wallet: once, exactly, and in time.
 
-The payment is journaled before anything is signed, and signed into the wallet's records before a
-byte leaves. Whoever comes back finds it there: what was signed is sent on as it is, what never
-left is given up when the order may no longer be paid, and nothing is signed a second time.
+The promise is made of the frozen intent and the journaled order; the amount is ``inAmount`` as it
+was returned (contract 7.13). The payment is journaled before it is signed, and signed into the
+wallet's records before a byte leaves. Whoever comes back sends on what was signed, gives up what
+never left once the order may no longer be paid, and signs nothing a second time.
 
-A transfer on Solana names a block and can be executed for about a minute after it. What grew too
-old under the eyes of the trader is made over a newer block and shown once more: another
-transaction, another review, another signature.
-
-What cannot be written after the beginning is only logged: an entry that stays open pays nothing
-twice, and the wallet's own records say what became of it.
+A transfer on Solana names a block and can be executed for about a minute after it. One that grew
+too old is made over a newer block and reviewed again. What cannot be written after the beginning
+is only logged: an entry that stays open pays nothing twice.
 """
 
 from __future__ import annotations
@@ -19,15 +17,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
+from swapdesk.chain.addresses import evm
+from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.clock import Clock
-from swapdesk.flows.deposits.deposit_promise import (
-    NotPayable,
-    check_payable,
-    deposit_payload,
-    deposit_promise,
-)
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, not_payable
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
+from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
@@ -49,14 +44,97 @@ from swapdesk.flows.transactions.transactor import (
     Transactor,
     Watch,
 )
-from swapdesk.wallet.accounts import Account
+from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
-from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import EXECUTED, Signature, SignedTransaction, TransactionState
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.numbers import NumberError, to_base_units
+
+_TRANSFER = "0xa9059cbb"
+"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+
+
+class NotPayable(ValueError):
+    """The wallet cannot pay this order; the text says why."""
+
+
+def kind_of(tracked: TrackedOrder) -> Kind | None:
+    """Whose accounts can pay the order: those of its first chain; None for no chain of theirs."""
+    return None if tracked.intent is None else KINDS.get(tracked.intent.token_in.kind)
+
+
+def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
+    """``coin_price`` in dollars of the coin of the chain that is paid on. Raises NotPayable."""
+    order, intent = tracked.order, tracked.intent
+    if intent is None:
+        raise NotPayable("The order was not confirmed at this desk.")
+    token = intent.token_in
+    if order.deposit_address is None or order.expires is None or order.in_amount is None:
+        raise NotPayable("The order does not say what is to be paid, where to, and until when.")
+    try:
+        units = to_base_units(order.in_amount, token.decimals)
+        confirmed = to_base_units(intent.amount_in, token.decimals)
+        address = _spelled(order.deposit_address, token.kind)
+        refund = order.refund_address and _spelled(order.refund_address, token.kind)
+    except (NumberError, AddressProblem, ValueError) as error:
+        raise NotPayable(f"The order cannot be paid as it stands: {error}.") from None
+    return Promise(
+        intent_id=intent.id,
+        account=account.address,
+        chain=token.chain,
+        chain_id=token.chain_id if token.kind == "evm" else None,
+        sell=Asset(token.symbol, token.decimals, token.contract),
+        sell_units=confirmed,
+        buy=Asset(intent.token_out.symbol, intent.token_out.decimals, intent.token_out.contract),
+        chain_out=intent.token_out.chain,
+        chain_out_id=intent.token_out.chain_id,
+        least_units=0,
+        quoted_units=0,
+        recipient=intent.recipient,
+        venue=intent.provider,
+        quote_id=intent.quote_id,
+        valid_until=order.expires,
+        gas_units=gas_bound(coin_price, token.kind),
+        deposit=DepositPromise(
+            order.service_id,
+            address,
+            order.deposit_tag or None,
+            units,
+            order.expires,
+            refund or None,
+        ),
+    )
+
+
+def check_payable(promise: Promise) -> None:
+    """Raises NotPayable for what no transfer on the promised chain can do."""
+    if promise.deposit is not None and promise.deposit.tag and promise.chain_id is not None:
+        raise NotPayable("The order asks for a memo, which no transfer on its chain can carry.")
+
+
+def deposit_payload(promise: Promise) -> TransactionPayload:
+    """The transfer on an EVM chain; on Solana the agent builds it. Raises NotPayable."""
+    deposit = promise.deposit
+    if deposit is None or promise.chain_id is None:
+        raise NotPayable("The order is not paid on an EVM chain.")
+    check_payable(promise)
+    contract = promise.sell.contract
+    if contract is None:
+        return TransactionPayload(Purpose.DEPOSIT, deposit.address, "0x", deposit.units)
+    payee = deposit.address[2:].lower().rjust(64, "0")
+    return TransactionPayload(
+        Purpose.DEPOSIT, contract, f"{_TRANSFER}{payee}{deposit.units:064x}", 0
+    )
+
+
+def _spelled(address: str, kind: str) -> str:
+    return evm.read(address).normalized if kind == "evm" else address
+
 
 TOO_OLD = "BLOCKHASH_OLD"
 """The gate's word for a transaction of Solana that may not be executed in time."""

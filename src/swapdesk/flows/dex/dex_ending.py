@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
-from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken
-from swapdesk.flows.dex.signed_steps import AGAIN_LATER
+from swapdesk.flows.dex.dex_permission import AGAIN_LATER, ApprovalFailed, ChainBroken
 from swapdesk.flows.failure_messages import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal

@@ -1,20 +1,29 @@
-"""What a swap on chains will take, asked of the service before it is confirmed.
+"""What a swap on chains will take: the service's plan, the wallet's promise, the call to sign.
 
-The same question opens the work itself (contract 10.3); asking it changes nothing. What the
-service says here is only shown: what is signed is judged when it comes. Two kinds of documents
-are signed (contract 10.5).
+The plan is asked for before the swap is confirmed (contract 10.3). Asking changes nothing, and
+its answer is only shown. The promise is the intent in the words of the wallet agent. The call for
+an order or an approval is compared with what was confirmed; nonce, gas and kind are the agent's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown
+from swapdesk.flows.intents.intent import COIN_DECIMALS, DexTerms, Intent, TokenFacts, least_units
 from swapdesk.flows.journal.dex_log import SwapStep
-from swapdesk.wire.dex import ApproveAnswer, ApproveRequest
+from swapdesk.flows.orders.told_transaction import OTHER_KINDS, NotThisSwap, whole
+from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wire.dex import Approval, ApproveAnswer, ApproveRequest
+from swapdesk.wire.encoding.numbers import to_base_units
+from swapdesk.wire.encoding.time_range import LATEST, within_range
 
 PERMIT, ORDER = "permit", "order"
 """A permit only lets somebody take a token; an order is what the venue settles by itself."""
@@ -108,3 +117,118 @@ def journaled_plan(steps: Sequence[SwapStep]) -> SwapPlan | None:
     """What was journaled of a swap's plan with its first step; None where nothing was."""
     told = steps[0].told.get("plan") if steps else None
     return SwapPlan.from_json(told) if isinstance(told, dict) else None
+
+
+class NoDexSwap(ValueError):
+    """The intent is none of an on-chain swap, or not one that can be promised."""
+
+
+def terms(intent: Intent) -> DexTerms:
+    """Raises NoDexSwap."""
+    if intent.route != "dex" or intent.dex is None:
+        raise NoDexSwap("this was not confirmed as an on-chain swap")
+    return intent.dex
+
+
+def promise_of(intent: Intent) -> Promise:
+    """What was confirmed. Raises NoDexSwap, and NumberError for an amount with more digits than
+    its token has."""
+    agreed = terms(intent)
+    chain_id = intent.token_in.chain_id if intent.token_in.kind == "evm" else None
+    if intent.token_in.kind not in COIN_DECIMALS or (
+        intent.token_in.kind == "evm" and chain_id is None
+    ):
+        raise NoDexSwap(f"swaps on {intent.token_in.chain_name} cannot be signed here")
+    quoted = _units_down(intent.amount_out, intent.token_out.decimals)
+    return Promise(
+        intent_id=intent.id,
+        account=agreed.sender,
+        chain=intent.token_in.chain,
+        chain_id=chain_id,
+        sell=_asset(intent.token_in),
+        sell_units=to_base_units(intent.amount_in, intent.token_in.decimals),
+        buy=_asset(intent.token_out),
+        chain_out=intent.token_out.chain,
+        chain_out_id=intent.token_out.chain_id,
+        least_units=least_units(quoted, agreed.slippage),
+        quoted_units=quoted,
+        recipient=intent.recipient,
+        venue=intent.provider,
+        quote_id=intent.quote_id,
+        valid_until=intent.valid_until,
+        gas_units=agreed.gas_units,
+        fee_units=agreed.fee_units,
+    )
+
+
+def _asset(token: TokenFacts) -> Asset:
+    return Asset(token.symbol, token.decimals, token.contract)
+
+
+def _units_down(amount: Decimal, decimals: int) -> int:
+    return int(Fraction(amount) * 10**decimals)
+
+
+_PLAIN_KINDS = frozenset({0, 1, 2})
+"""Legacy, with an access list, and of EIP-1559: they say the same of who is paid."""
+
+
+def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayload:
+    """The call to sign. Raises NotThisSwap."""
+    to, data = told.get("to"), told.get("data")
+    if not isinstance(to, str) or not isinstance(data, str):
+        raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
+    _on_chain(told.get("chainId"), promise)
+    _from_account(told.get("from"), promise)
+    for name in OTHER_KINDS:
+        if told.get(name):
+            raise NotThisSwap(
+                "TRANSACTION_KIND", f"the order asks for {name}, which no swap here needs"
+            )
+    if told.get("type") is not None and whole(told["type"]) not in _PLAIN_KINDS:
+        raise NotThisSwap("TRANSACTION_KIND", "the order asks for another kind of transaction")
+    sent_along = told.get("value")
+    value = 0 if sent_along is None else whole(sent_along)
+    if value is None:
+        raise NotThisSwap("VALUE_UNREADABLE", "the order does not say how much to send along")
+    return TransactionPayload(Purpose.SWAP, to, data, value)
+
+
+def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
+    """The call to sign for an approval. Raises NotThisSwap."""
+    chain = approval.from_chain
+    if chain.chain_id is not None:
+        _on_chain(chain.chain_id, promise)
+    elif chain.short_name.casefold() != promise.chain.casefold():
+        raise NotThisSwap("CHAIN_ID_DIFFERS", f"the approval is for {chain.short_name}")
+    _from_account(approval.from_, promise)
+    value = approval.value or 0
+    if value != int(value):
+        raise NotThisSwap("VALUE_UNREADABLE", "the approval sends a part of a unit along")
+    return TransactionPayload(Purpose.APPROVE, approval.to, approval.data, int(value))
+
+
+def deadline_of(told: Mapping[str, Any]) -> datetime:
+    """When the transaction is executed last; far in the future where nobody said."""
+    seconds = whole(told.get("deadline"))
+    try:
+        if seconds is not None:
+            return within_range(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        pass
+    return LATEST
+
+
+def _on_chain(told: object, promise: Promise) -> None:
+    number = whole(told)
+    if told is None or (number is not None and number == promise.chain_id):
+        return
+    where = "a chain without a readable id" if number is None else f"the chain with id {number}"
+    raise NotThisSwap(
+        "CHAIN_ID_DIFFERS", f"it is to be sent on {where}; you confirmed {promise.chain_id}"
+    )
+
+
+def _from_account(told: object, promise: Promise) -> None:
+    if told is not None and str(told).casefold() != promise.account.casefold():
+        raise NotThisSwap("OWNER_DIFFERS", "it is to be sent by another account than yours")

@@ -1,12 +1,10 @@
 """A swap on chains from its confirmation to the venue's turn: one intent, one order, one payment.
 
 Approve or sign what is missing, create the order, send its transaction, tell the service. Every
-step is in the journal before it is done, so that :meth:`DexSwapFlow.take_on` goes on wherever an
-earlier run stopped. The wallet agent's records alone decide what was paid.
-
-The order's transaction is the one that stands in those records, or it is signed once, sent and
-followed until it was executed. On Solana the venue's maker signed it first. The word to the
-service is repeated with the same hash (contract 10.10); a service that knows it is content.
+step is journaled before it is done, so that :meth:`DexSwapFlow.take_on` goes on wherever an
+earlier run stopped. The order's transaction is the one in the agent's records, or it is signed
+once. The report to the service is repeated with the same hash (contract 10.10). A dry run goes up
+to the first signature and journals, creates, signs and sends nothing.
 """
 
 from __future__ import annotations
@@ -17,21 +15,34 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.dex_transaction import deadline_of, transaction_of
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_ending import DexEnding, Stopped, ended, goes_on, reverted
-from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission, asked
-from swapdesk.flows.dex.dex_plan import SwapPlan
-from swapdesk.flows.dex.dex_promise import promise_of
-from swapdesk.flows.dex.signed_steps import SignedSteps
+from swapdesk.flows.dex.dex_permission import (
+    ApprovalFailed,
+    ChainBroken,
+    DexPermission,
+    SignedSteps,
+    asked,
+    payload_of,
+)
+from swapdesk.flows.dex.dex_plan import (
+    MOST_APPROVALS,
+    MOST_STEPS,
+    SwapPlan,
+    approval_of,
+    deadline_of,
+    missing_permission,
+    promise_of,
+    transaction_of,
+)
 from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
     NO_JOURNAL,
@@ -46,16 +57,16 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
-from swapdesk.flows.transactions.delivery import Pace
+from swapdesk.flows.transactions.delivery import Pace, decisive
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
-from swapdesk.flows.transactions.same_nonce import decisive
 from swapdesk.flows.transactions.transactor import Look, NotAgreed, NotSignable, StillOpen, Watch
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused, WalletError
-from swapdesk.wallet.payload import SolanaPayload
+from swapdesk.wallet.payload import SolanaPayload, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from swapdesk.wire.dex import ConfirmTransactionRequest, GivenSignature
+from swapdesk.wire.dex import ApproveRequest, ConfirmTransactionRequest, GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
@@ -407,3 +418,69 @@ class _Work:
             raise Stopped(replace(refused(outcome.code, words), error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
         raise Stopped(still_open("OUTCOME_UNKNOWN", words))
+
+
+ORDER_UNKNOWN = (
+    "The order and what is to be sent for it: the service makes both when the order is created,"
+    " and that uses the quote up."
+)
+LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
+
+
+@dataclass(frozen=True)
+class DryStep:
+    """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
+
+    name: str
+    payload: TransactionPayload | TypedDataPayload
+    review: Review | None = None
+    unjudged: str | None = None
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """``unknown`` are sentences on what comes later, ``asked`` the calls of the service that
+    this took beside the quote's."""
+
+    intent: Intent
+    promise: Promise
+    steps: tuple[DryStep, ...]
+    unknown: tuple[str, ...]
+    asked: tuple[str, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the gate refuses a step: the swap would end there."""
+        return any(one.review is not None and one.review.refused for one in self.steps)
+
+
+async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
+    """Raises ClientError, WalletError, NoDexSwap, and NotThisSwap for an approval that is none
+    of this swap."""
+    promise = promise_of(intent)
+    if promise.chain_id is None:
+        # Both sides pay in the order's transaction: nothing is permitted before it.
+        return DryRun(intent, promise, (), (ORDER_UNKNOWN,), ())
+    request = ApproveRequest(quote_id=intent.quote_id, address_from=promise.account)
+    missing = await missing_permission(api, request)
+    found: list[tuple[str, TransactionPayload | TypedDataPayload]] = [
+        (f"approve {place}", approval_of(one, promise))
+        for place, one in enumerate(missing.approvals[:MOST_APPROVALS], 1)
+    ]
+    unknown = []
+    if missing.approvals and missing.signatures:
+        unknown.append("Signatures: they are asked for again once the approval is mined.")
+    for one in missing.signatures[:MOST_STEPS]:
+        found.append((f"sign {one.key} {one.step + 1} of {one.total_steps}", payload_of(one)))
+        if one.total_steps > one.step + 1:
+            unknown.append(
+                f"Signatures {one.step + 2} to {one.total_steps} of {one.key!r}: the service hands"
+                " each out against the signature before it."
+            )
+    steps = []
+    for place, (name, payload) in enumerate(found):
+        if place and isinstance(payload, TransactionPayload):
+            steps.append(DryStep(name, payload, unjudged=LATER_APPROVAL))
+        else:
+            steps.append(DryStep(name, payload, await wallet.review(payload, promise)))
+    return DryRun(intent, promise, tuple(steps), (*unknown, ORDER_UNKNOWN), ("POST /dex/approve",))

@@ -24,7 +24,7 @@ from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-    from swapdesk.wallet.place import ChainLink
+    from swapdesk.wallet.accounts import ChainLink
 
 
 class NoSwapAccount(Exception):
@@ -149,7 +149,7 @@ async def _filled(
     desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 ) -> AsyncIterator[SwapAccount]:
     """Ask the faucet, and look until its money is there or is not coming."""
-    from swapdesk.flows.wallet.faucet_topup import GIVEN, fill_wallet
+    from swapdesk.flows.wallet.wallet_reading import GIVEN, fill_wallet
 
     given = sold.address is None or sold.symbol in GIVEN
     control = desk.link.control

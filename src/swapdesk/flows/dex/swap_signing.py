@@ -13,8 +13,7 @@ from itertools import zip_longest
 
 from swapdesk.clock import Clock
 from swapdesk.flows.dex.dex_ending import AGAIN, DexEnding, goes_on
-from swapdesk.flows.dex.dex_plan import RESET_FIRST, SwapPlan, journaled_plan
-from swapdesk.flows.dex.dex_promise import NoDexSwap
+from swapdesk.flows.dex.dex_plan import RESET_FIRST, NoDexSwap, SwapPlan, journaled_plan
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent

@@ -3,7 +3,6 @@
 ``journal`` is all of them: ``intent_log``, ``order_log``, ``dex_log``, ``batch_log``,
 ``bundle_log``, ``wallet_payment_log``, ``withdrawal_log`` and ``call_log``. ``transaction_log``
 reads the transactions of an order out of them, ``create_requests`` the request that created it,
-``order_index`` what is asked of all orders at once. ``folding`` makes one order of several
-sightings. The schema is the sum of its steps, which only add (``journal_schema``,
-``journal_migration``).
+``folding`` makes one order of several
+sightings. The schema is the sum of its steps, which only add (``journal_migration``).
 """

@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from swapdesk.clock import Clock
-from swapdesk.flows.intents.deposit_release import ReleaseVerdict
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import Intent, ReleaseVerdict
 from swapdesk.flows.journal.journal_file import (
     JournalFile,
     JournalUnavailable,

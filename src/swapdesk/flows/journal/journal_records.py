@@ -8,8 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
-from swapdesk.flows.intents.deposit_release import ReleaseVerdict
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import Intent, ReleaseVerdict
 from swapdesk.flows.journal.journal_file import ProcessIdentity
 from swapdesk.wire.orders import Order
 

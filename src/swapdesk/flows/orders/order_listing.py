@@ -1,12 +1,10 @@
-"""Which orders a filter line keeps: ``private hold >1h``.
+"""Which orders a filter line keeps (``private hold >1h``), how they are grouped, how old they are.
 
 Every word must match. A bare word is looked for in the id, tokens, route, state, provider and
 recipient, and in the journal among addresses, hashes and request ids; ``>1h`` and ``<30m`` compare
 the age; ``route:private``, ``state:hold``, ``send:btc``, ``get:eth``, ``at:juniper``, ``to:@bob``,
 ``id:w2Bn`` and ``group:kXb7`` look in one place; ``-word`` keeps what does not match. What cannot
 be understood is told in words and keeps the filter before.
-
-In which groups and in which sequence within them orders stand.
 """
 
 from __future__ import annotations
@@ -20,7 +18,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
+from swapdesk.flows.notation import age
 from swapdesk.flows.orders.order_fields import expected_end, route_of
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import Situation, needs_owner, situation_of
@@ -280,3 +280,30 @@ _KEYS: dict[Sorting, Callable[[TrackedOrder], Any]] = {
     Sorting.PAIR: lambda one: one.symbols,
     Sorting.AMOUNT: _amount,
 }
+
+
+NEVER = 1e9
+"""From this age on nothing was ever heard."""
+
+
+def stale_words(state: StreamState, seconds: float) -> str:
+    """``41s old, polling`` while the stream does not tell of changes; empty while it does.
+
+    ``seconds`` since the last message or answer.
+    """
+    if state is StreamState.LIVE:
+        return ""
+    old = f"{age(seconds)} old, " if seconds < NEVER else ""
+    return f"{old}{state.name.lower()}"
+
+
+def left_out_words(skipped: int) -> str:
+    """A sentence about so many orders that the service listed and that cannot be read; empty for
+    none."""
+    if not skipped:
+        return ""
+    orders, are = ("order", "is") if skipped == 1 else ("orders", "are")
+    return (
+        f"{skipped:,} {orders} of the service's list cannot be read and {are} left out, or as last"
+        " known."
+    )

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time, day, elapsed, tracker_amount
+from swapdesk.flows.orders.deposit_destination import amount_to_pay
 from swapdesk.flows.orders.order_fields import ProceedsOutcome, deposit_doubted, route_of, unsaid
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.orders.payable_amount import amount_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 

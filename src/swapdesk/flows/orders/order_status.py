@@ -17,8 +17,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from swapdesk.flows.failure_messages import Level
-from swapdesk.flows.intents.deposit_release import DepositRelease
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
 from swapdesk.flows.notation import (

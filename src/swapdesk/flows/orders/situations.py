@@ -18,7 +18,7 @@ from enum import Enum, StrEnum
 from typing import Literal
 
 from swapdesk.flows.failure_messages import Level
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
 from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapStage

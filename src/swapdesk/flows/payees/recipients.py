@@ -1,24 +1,19 @@
-"""Who gets the money: the recipient and the refund address, checked without a call.
+"""Who gets the money: recipient, refund address and memo, checked without a call (contract 5.4).
 
-The local decoder decides, the service's pattern may only narrow. An address that is drawn
-like a known one and is not is refused: that is how address poisoning works.
+The local decoder decides, the service's pattern may only narrow. An address drawn like a known one
+is refused: that is how address poisoning works. Known are the payees and deposit addresses of the
+journal and the token contracts of the catalogue.
 
-What was found out about an address that is to be paid.
-
-The memo or tag beside an address, checked without a call (contract 5.4).
-
-The question before an address is paid for the first time.
-
-A program that watches the clipboard puts its own address into a paste, and what a person sees
-on the screen is then the wrong one throughout. So one group from the middle is hidden and asked
-for: whoever types it reads it where the address came from. Ends are not asked for, because
-look-alikes are made to have them.
+Before the first payment one group from the middle of the address is hidden and asked for. A
+program that replaces a paste shows its own address throughout, so whoever types the group reads it
+where the address came from. Look-alikes are made to have the same ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from swapdesk.chain.addresses.checking import check_recipient as check_by_pattern
 from swapdesk.chain.addresses.checking import same_address
@@ -31,8 +26,10 @@ from swapdesk.chain.addresses.display import (
 )
 from swapdesk.chain.addresses.payments import WAIVER, memo_label, uses_memo
 from swapdesk.chain.addresses.payments import check_memo as memo_verdict
+from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import short_address
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.wire.tokens import Token
@@ -430,3 +427,27 @@ def challenge_for(check: RecipientCheck, seed: str) -> Challenge | None:
 def without(address: str, hidden: frozenset[int]) -> str:
     """The address with these places as dots."""
     return "".join("•" if at in hidden else char for at, char in enumerate(address))
+
+
+def paid_addresses(journal: Journal) -> Mapping[str, int]:
+    """Recipients of orders that completed, and how often; created or sent is not paid. Only what
+    was confirmed here and stayed so: an order that the service lists by itself, or made for
+    somebody else, never makes its recipient a known one."""
+    return {one.address: one.times for one in journal.orders.index.paid_recipients()}
+
+
+def last_paid(journal: Journal) -> Mapping[str, datetime]:
+    """When each of :func:`paid_addresses` was paid last, as far as the service said."""
+    found = journal.orders.index.paid_recipients()
+    return {one.address: one.last for one in found if one.last is not None}
+
+
+def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
+    """Deposit addresses that this desk released, each after the kind of its chain: never a
+    recipient, never a refund address."""
+    return journal.orders.index.released_deposits()
+
+
+def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
+    """Token contracts on the chain of ``token``: what is sent to one of them is lost."""
+    return catalog.rows.contracts_on(token.chain_data.short_name)

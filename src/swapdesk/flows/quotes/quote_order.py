@@ -12,8 +12,14 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from swapdesk.flows.quotes.quote_tags import usd_in_output
-from swapdesk.flows.quotes.ranking import TIES, RankedQuote, Ranking, share_of, time_key
+from swapdesk.flows.quotes.ranking import (
+    TIES,
+    RankedQuote,
+    Ranking,
+    share_of,
+    time_key,
+    usd_in_output,
+)
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import RouteType
 

@@ -1,7 +1,12 @@
 """Options under a name, kept for the profile: a set of providers, legs, rates.
 
-What is kept is what a person typed: the texts of :mod:`swapdesk.flows.quotes.option_texts`, so
+What is kept is what a person typed: the texts of :mod:`swapdesk.flows.quotes.quote_presets`, so
 that a file of an older desk is read and checked like typing.
+
+Quote options as a person types them, one short text each, read strictly.
+
+The same texts serve the form of the desk, the presets and the refusals; a command line has
+options of its own and the same words.
 """
 
 from __future__ import annotations
@@ -10,12 +15,147 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
-from swapdesk.flows.quotes.option_texts import OPTIONS, read_options, written_options
-from swapdesk.flows.quotes.quote_request import QuoteOptions, WishRefused
+from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, Rotation, WishRefused
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 from swapdesk.wire.encoding.codec import refuse_deep
+from swapdesk.wire.encoding.numbers import AmountError, parse_amount
+from swapdesk.wire.quotes import RouteType
+
+_CODE = re.compile(r"[!-+\--~]{1,32}")
+
+
+@dataclass(frozen=True)
+class OptionText:
+    """``accepts`` says in words what may be typed; ``choices`` are walked through by a key."""
+
+    label: str
+    accepts: str
+    choices: tuple[str, ...] = ()
+
+
+OPTIONS: dict[str, OptionText] = {
+    "rates": OptionText("Rates", "floating, fixed, or both for 2 quotes", ("", "fixed", "both")),
+    "types": OptionText(
+        "Routes", "all, or standard, private, dex", ("", "standard", "private", "dex")
+    ),
+    "markup": OptionText("Markup", "0 to 4 percent; empty as the account has it"),
+    "providers": OptionText("Providers", "only these codes, as aa bb; leaves private routes out"),
+    "in leg": OptionText("First leg", "private routes: aa bb only these, -cc never"),
+    "out leg": OptionText("Second leg", "private routes: aa bb only these, -cc never"),
+    "xmr": OptionText("Hop", "private routes: xmr pins the hop to XMR", ("", "xmr")),
+    "rotation": OptionText("Rotation", "payout wallets in turn: on, strict, or as 10 5%"),
+}
+"""By the names that :class:`WishRefused` uses."""
+
+
+def read_options(texts: Mapping[str, str]) -> QuoteOptions:
+    """The options of these texts; a missing one is empty. Raises WishRefused, naming the text."""
+
+    def text(name: str) -> str:
+        return texts.get(name, "").strip()
+
+    rates = _one_of("rates", text("rates"), ("floating", "fixed", "both"), "floating")
+    return QuoteOptions(
+        fixed=rates in ("fixed", "both"),
+        floating=rates in ("floating", "both"),
+        types=_types(text("types")),
+        markup=_percent("markup", text("markup")),
+        providers=_codes("providers", text("providers")),
+        in_leg=_leg("in leg", text("in leg")),
+        out_leg=_leg("out leg", text("out leg")),
+        use_xmr=_one_of("xmr", text("xmr"), ("xmr", "any"), "any") == "xmr" or None,
+        rotation=_rotation(text("rotation")),
+    )
+
+
+def written_options(options: QuoteOptions) -> dict[str, str]:
+    """The texts that :func:`read_options` reads as these options; empty ones left out."""
+    turn = options.rotation
+    rotation = ""
+    if turn is not None:
+        last = "" if turn.fallback else " strict"
+        rotation = f"{turn.lookback} {turn.deviation.normalize():f}%{last}"
+    rates = ("both" if options.floating else "fixed") if options.fixed else ""
+    texts = {
+        "rates": rates,
+        "types": " ".join(options.types),
+        "markup": "" if options.markup is None else f"{options.markup:f}",
+        "providers": " ".join(options.providers),
+        "in leg": _leg_text(options.in_leg),
+        "out leg": _leg_text(options.out_leg),
+        "xmr": "xmr" if options.use_xmr else "",
+        "rotation": rotation,
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
+def _one_of(name: str, text: str, words: tuple[str, ...], empty: str) -> str:
+    word = text.lower() or empty
+    if word not in words:
+        raise WishRefused(name, f"Write {', '.join(words[:-1])} or {words[-1]}.")
+    return word
+
+
+def _types(text: str) -> tuple[RouteType, ...]:
+    words = [word for word in re.split(r"[ ,]+", text.lower()) if word and word != "all"]
+    try:
+        return tuple(dict.fromkeys(RouteType(word) for word in words))
+    except ValueError:
+        raise WishRefused("types", "Write standard, private or dex.") from None
+
+
+def _percent(name: str, text: str) -> Decimal | None:
+    if not text:
+        return None
+    try:
+        return parse_amount(text.removesuffix("%"))
+    except AmountError as error:
+        raise WishRefused(name, error.message) from None
+
+
+def _codes(name: str, text: str) -> tuple[str, ...]:
+    codes = tuple(code for code in re.split(r"[ ,]+", text) if code)
+    wrong = next((code for code in codes if not _CODE.fullmatch(code)), None)
+    if wrong is not None:
+        raise WishRefused(name, f'"{wrong[:32]}" is no provider code.')
+    return codes
+
+
+def _leg(name: str, text: str) -> LegFilter:
+    codes = _codes(name, text)
+    only = tuple(code for code in codes if not code.startswith("-"))
+    without = tuple(code[1:] for code in codes if code.startswith("-"))
+    if "" in without:
+        raise WishRefused(name, "Write the code right behind the minus: -aa.")
+    return LegFilter(only, without)
+
+
+def _leg_text(leg: LegFilter) -> str:
+    return " ".join((*leg.only, *(f"-{code}" for code in leg.without)))
+
+
+def _rotation(text: str) -> Rotation | None:
+    words = text.lower().split()
+    if not words or words == ["off"]:
+        return None
+    lookback, deviation, fallback = 10, Decimal(5), True
+    for word in words:
+        if word == "strict":
+            fallback = False
+        elif word.endswith("%"):
+            deviation = _percent("rotation", word) or Decimal(0)
+        elif word.isascii() and word.isdigit() and len(word) < 4:
+            lookback = int(word)
+        elif word != "on":
+            raise WishRefused("rotation", "Write on, strict, or 10 5%.")
+    try:
+        return Rotation(deviation, lookback, fallback)
+    except WishRefused as refused:
+        raise WishRefused("rotation", refused.message) from None
+
 
 LONGEST_NAME = 24
 MOST = 50

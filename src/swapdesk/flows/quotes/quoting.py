@@ -2,6 +2,13 @@
 
 Nothing is asked by itself but what a key asked for and a 429 put off (``requote``): quotes
 are scarce, and every ask is a key press at a shown cost (contract 2.9).
+
+The token between the two legs of a private swap, as far as the desk knows it beforehand.
+
+How much value a route loses, fees included, and how much consent that needs.
+
+Not a price impact: everything between what goes in and what comes out is in it. A price that
+is not known is never taken for "no loss".
 """
 
 from __future__ import annotations
@@ -10,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
@@ -18,15 +25,95 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.quotes.amount_check import bounds_of
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, is_known_kind, rank
-from swapdesk.flows.quotes.value_difference import ValueDifference, value_difference
+from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.encoding.time_range import within_range
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
-from swapdesk.wire.quotes import PrivateSendQuote, Quote
+from swapdesk.wire.quotes import PrivateSendQuote, Quote, RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
     from swapdesk.client.retry import OnRepeat
+
+
+DifferenceLevel = Literal["silent", "note", "amber", "typed", "refused"]
+"""Loss below 1 % silent, below 3 % a note, below 10 % amber, below 30 % typed, then refused."""
+
+_LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
+    (Decimal(30), "refused"),
+    (Decimal(10), "typed"),
+    (Decimal(3), "amber"),
+    (Decimal(1), "note"),
+)
+_HUNDRED = Decimal(100)
+_BELIEVED = Decimal("0.8")
+"""Prices of the list may be a day old; a claim this much above them is no matter of age."""
+
+
+@dataclass(frozen=True)
+class ValueDifference:
+    """``percent`` is negative for a loss, None when a price is missing. USD where known."""
+
+    percent: Decimal | None
+    level: DifferenceLevel
+    value_in_usd: Decimal | None = None
+    value_out_usd: Decimal | None = None
+
+    @property
+    def needs_consent(self) -> bool:
+        """An unknown difference is agreed to, a large one is typed."""
+        return self.percent is None or self.level in ("typed", "refused")
+
+    @property
+    def typed_text(self) -> str | None:
+        """What is typed at level ``typed``: the loss in whole percent, as ``12``."""
+        if self.percent is None or self.level != "typed":
+            return None
+        return str(int(-self.percent))
+
+
+def value_difference(
+    amount_in: Decimal,
+    price_in: Decimal | None,
+    row: RankedQuote,
+    *,
+    price_out: Decimal | None = None,
+) -> ValueDifference:
+    """``amountOutUsd`` less fees over ``amountInUsd`` (else amount times price), less one.
+
+    A claim far above what the token's own price makes of the amount received is not believed:
+    consent to a loss must not hang on one number of the answer that asks for it.
+    """
+    quote = row.quote
+    value_in = quote.amount_in_usd
+    if value_in is None and price_in is not None:
+        value_in = ROUGH.multiply(amount_in, price_in)
+    value_out = _value_out(row)
+    if price_out is not None and value_out is not None:
+        by_price = ROUGH.multiply(row.key, price_out)
+        if by_price < ROUGH.multiply(value_out, _BELIEVED):
+            value_out = by_price
+    if value_in is None or value_in <= 0 or value_out is None:
+        return ValueDifference(None, "amber", value_in, value_out)
+    ratio = ROUGH.divide(value_out, value_in)
+    percent = ROUGH.multiply(ROUGH.subtract(ratio, Decimal(1)), _HUNDRED)
+    return ValueDifference(percent, _level(-percent), value_in, value_out)
+
+
+def _level(loss: Decimal) -> DifferenceLevel:
+    for bound, level in _LADDER:
+        if loss >= bound:
+            return level
+    return "silent"
+
+
+def _value_out(row: RankedQuote) -> Decimal | None:
+    """USD of what is really received: ``amountOutUsd`` scaled to the net amount."""
+    usd, gross = row.quote.amount_out_usd, row.quote.amount_out
+    if usd is None or gross is None or gross <= 0 or row.key == gross:
+        return usd
+    return ROUGH.divide(ROUGH.multiply(usd, row.key), gross)
+
 
 VALIDITY = timedelta(seconds=60)
 """How long a quote without ``validUntil`` is taken for valid, from the moment it was asked."""
@@ -284,3 +371,19 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
         fixed=quote.fixed,
         valid_until=quote.valid_until,
     )
+
+
+XMR = "xmr"
+
+
+def find_intermediate_token(catalog: Catalog, board: QuoteResult, row: RankedQuote) -> Token | None:
+    """XMR where the hop of a private route was pinned to it; None where the service chooses.
+
+    Only then is it known on which chain an intermediate refund address has to be
+    (contract 7.12).
+    """
+    if row.quote.type != RouteType.PRIVATE or board.wish.use_xmr is not True:
+        return None
+    rows = catalog.rows_of_symbol("XMR")
+    found = (catalog.token(one.id) for one in rows)
+    return next((t for t in found if t is not None and t.chain_data.kind == XMR), None)

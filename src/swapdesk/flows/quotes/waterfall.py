@@ -12,9 +12,8 @@ from enum import StrEnum
 
 from swapdesk.flows.notation import percent, usd
 from swapdesk.flows.quotes.quote_order import all_in, all_in_places
-from swapdesk.flows.quotes.quote_tags import RECHECK, fee_in_output, usd_in_output
 from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.ranking import RECHECK, RankedQuote, fee_in_output, usd_in_output
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import MarkupType, Quote, RouteType
 

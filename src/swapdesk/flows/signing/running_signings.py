@@ -1,8 +1,8 @@
 """Sessions of one kind that this run of the desk works on: one of each, and one run at a time.
 
-A session is shown by whoever likes to; the work goes on without anybody looking, up to the next
-question. Keys are opened when they are first needed: in the sandbox by itself, live by the pass
-phrase.
+The work goes on without anybody looking, up to the next question. Keys are opened when they are
+first needed: in the sandbox by itself, live by the pass phrase. A higher fee or a cancellation is
+a review in the same session; one that is overtaken by its transaction is withdrawn.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.signing.review_words import objections
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions.outcome import Outcome
+from swapdesk.flows.transactions.transactor import Agreed, NotAgreed, Proposal
 from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.wallet.errors import WalletError, WrongPassphrase
+from swapdesk.wallet.review import Severity
+from swapdesk.wallet.transactions import SignedTransaction
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -129,3 +134,53 @@ async def open_keys(wallet: LocalWallet, address: str, session: SigningSession) 
             said = WRONG
         else:
             said = " ".join(f"{one.file} stays closed: {one.reason}." for one in closed)
+
+
+_NOTHING = "Nothing more was signed."
+
+
+async def replace(
+    wallet: LocalWallet, replacement: Replacement, session: SigningSession
+) -> str | None:
+    """Ask for it, sign and send it. What is to be told, unless the session tells it: why nothing
+    came of it."""
+    one = session.transaction
+    if one is None or not session.replaceable:
+        return None
+    session.replacing = True
+    try:
+        return await _replaced(wallet, replacement, session, one)
+    except NotAgreed:
+        return None
+    except WalletError as error:
+        return replacement.words.not_sent(error)
+    finally:
+        session.replacing = False
+
+
+async def _replaced(
+    wallet: LocalWallet, replacement: Replacement, session: SigningSession, one: SignedTransaction
+) -> str | None:
+    step = await replacement.propose(one.hash)
+    phrase = None
+    if isinstance(step, Proposal):
+        said = await _asked(wallet, session, one, step)
+        if not isinstance(said, Agreed):
+            return said
+        phrase = said.phrase
+    outcome = step if isinstance(step, Outcome) else await replacement.replace(step, phrase)
+    if outcome.open:
+        return replacement.words.undecided
+    if outcome.code == replacement.words.kept_code:
+        return replacement.words.stays(outcome)
+    return None
+
+
+async def _asked(
+    wallet: LocalWallet, session: SigningSession, one: SignedTransaction, proposed: Proposal
+) -> Agreed | str | None:
+    """Yes, why it cannot be signed, or None for no. Raises NotAgreed once it is overtaken."""
+    if proposed.review.refused:
+        return " ".join((*objections(proposed.review, Severity.REFUSE), _NOTHING))
+    await open_keys(wallet, one.account, session)
+    return await session.look_beside(proposed.payload, proposed.review)

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now
-from swapdesk.flows.intents.deposit_release import FOREIGN, DepositRelease, contradiction
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source

@@ -10,8 +10,7 @@ from typing import Literal
 from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import NOT_CREATED, OUTCOME_UNKNOWN
-from swapdesk.flows.intents.deposit_release import DepositRelease
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_status import order_status

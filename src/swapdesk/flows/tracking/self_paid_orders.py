@@ -18,8 +18,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from swapdesk.flows.intents.deposit_release import IN_BATCH_TEXT, DepositRelease
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.journal_file import JournalUnavailable

@@ -32,6 +32,6 @@ An entry is marked refused only when it is certain that nothing was signed under
 
 Every kind of action tells its end as an :class:`~.outcome.Outcome`: done, refused or open.
 
-``transactor`` reviews, signs and journals; ``delivery`` is the one loop that sends; ``outcome`` is
-how it ended; ``same_nonce`` says which of several transactions on one nonce counts.
+``transactor`` reviews, signs and journals; ``delivery`` is the one loop that sends, and says
+which of several transactions on one nonce counts; ``outcome`` is how it ended.
 """

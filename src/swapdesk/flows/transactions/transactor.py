@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from swapdesk.clock import Clock
-from swapdesk.flows.transactions.delivery import Delivered, Pace, deliver
-from swapdesk.flows.transactions.same_nonce import decisive
+from swapdesk.flows.transactions.delivery import Delivered, Pace, decisive, deliver
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import Payload

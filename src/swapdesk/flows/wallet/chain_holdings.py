@@ -11,11 +11,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from swapdesk.flows.wallet.wallet_words import unread_next
-from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
-from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wire.encoding.numbers import from_base_units, short

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.accounts import ChainLink, Kind
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock, SystemClock
@@ -20,16 +21,25 @@ from swapdesk.flows.wallet.chain_holdings import (
 )
 from swapdesk.paths import private_directory
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Account, Accounts, Kind, Origin, UnusableKey
+from swapdesk.wallet.accounts import (
+    AUTO_LOCK_SECONDS,
+    Account,
+    Accounts,
+    ChainLink,
+    Kind,
+    Origin,
+    UnusableKey,
+    WalletPlace,
+)
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.place import AUTO_LOCK_SECONDS, ChainLink, WalletPlace
-from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.promise import Asset, Promise, WithdrawalPromise
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.settings import Settings
+
 
 FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
 """What the accounts of a new sandbox are called."""
@@ -241,4 +251,40 @@ def is_first(account: Account) -> bool:
         account.sandboxed
         and account.origin is Origin.CREATED
         and account.name == FIRST_NAMES[account.kind]
+    )
+
+
+VALID = timedelta(minutes=5)
+"""How long what was reviewed may be signed."""
+
+
+def own_promise(
+    intent_id: str,
+    account: str,
+    link: ChainLink,
+    asset: Asset,
+    now: datetime,
+    gas_units: int,
+    withdrawal: WithdrawalPromise | None = None,
+) -> Promise:
+    """Nothing of ``asset`` leaves ``account`` and nobody else is paid: no more than
+    ``gas_units`` of gas, in the smallest unit of the chain's coin. ``withdrawal`` is what its
+    smart account pays it."""
+    return Promise(
+        intent_id=intent_id,
+        account=account,
+        chain=link.name,
+        chain_id=link.chain_id,
+        sell=asset,
+        sell_units=0,
+        buy=asset,
+        chain_out=link.name,
+        least_units=0,
+        quoted_units=0,
+        recipient=account,
+        venue=None,
+        quote_id=None,
+        valid_until=now + VALID,
+        gas_units=gas_units,
+        withdrawal=withdrawal,
     )

@@ -16,12 +16,10 @@ from typing import Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.transactions.delivery import OWN
+from swapdesk.flows.transactions.delivery import OWN, current, decisive, looked_at, same_nonce
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
-from swapdesk.flows.transactions.same_nonce import current, decisive, looked_at, same_nonce
 from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
-from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.own_promise import own_promise
+from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.payload import Payload, TransactionPayload

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.transactions.delivery import OWN
+from swapdesk.flows.transactions.delivery import OWN, under_way
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
-from swapdesk.flows.transactions.same_nonce import under_way
 from swapdesk.flows.transactions.transactor import Proposal, SignedAction, Transactor, UnderWay
-from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.own_promise import own_promise
-from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
+from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload
-from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState

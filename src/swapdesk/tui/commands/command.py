@@ -12,10 +12,26 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from swapdesk.tui.key_hint import KeyHint
-
 if TYPE_CHECKING:
     from textual.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """One key as shown: ``r`` ``refresh`` ``1 quote``.
+
+    ``cost`` and ``locked`` follow the verb after a comma; a locked verb is drawn without accent.
+    """
+
+    key: str
+    verb: str
+    cost: str = ""
+    locked: str = ""
+
+    @property
+    def text(self) -> str:
+        after = self.locked or self.cost
+        return f"{self.verb}, {after}" if after else self.verb
 
 
 @dataclass(frozen=True, slots=True)

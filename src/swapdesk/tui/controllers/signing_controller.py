@@ -140,7 +140,7 @@ class SigningController:
         self._host.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
-        from swapdesk.flows.signing.replacing import replace
+        from swapdesk.flows.signing.running_signings import replace
 
         said = await replace(self._session.desk.wallet, replacement, signing)
         if said is not None:
@@ -182,7 +182,7 @@ class SigningController:
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
-        from swapdesk.flows.batch.group_account import NotSettled
+        from swapdesk.flows.batch.group_payment import NotSettled
         from swapdesk.flows.batch.group_status import Until
 
         try:

@@ -12,8 +12,12 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.notation import day, short_address
 from swapdesk.flows.payees.address_book import AddressBookError, BookEntry, EntryCheck, check_entry
-from swapdesk.flows.payees.payees import last_paid, paid_addresses
-from swapdesk.flows.payees.recipients import RecipientCheck, challenge_for
+from swapdesk.flows.payees.recipients import (
+    RecipientCheck,
+    challenge_for,
+    last_paid,
+    paid_addresses,
+)
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.address_book import (
     AddEntry,

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_account import NotSettled
+from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.reading import NAME, pointed, template
-from swapdesk.flows.batch.results import (
+from swapdesk.flows.batch.planned import Column
+from swapdesk.flows.batch.progress import (
     NoFailedRows,
     failed_sheet,
     left_open,
@@ -20,7 +20,7 @@ from swapdesk.flows.batch.results import (
     results_csv,
     sheet_of,
 )
-from swapdesk.flows.batch.sheet import Column
+from swapdesk.flows.batch.reading import NAME, pointed, template
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable

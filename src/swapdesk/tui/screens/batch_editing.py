@@ -16,15 +16,21 @@ from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
-from swapdesk.flows.batch.file_paths import OFFERED, RecentFiles, completed, offered
 from swapdesk.flows.batch.means import Means, means_of
 from swapdesk.flows.batch.plan import BatchPlan, created_of, plan_of
-from swapdesk.flows.batch.planned import Level, PlannedRow
+from swapdesk.flows.batch.planned import Column as Cell
+from swapdesk.flows.batch.planned import Level, PlannedRow, Sheet, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
-from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, with_decimal_commas
-from swapdesk.flows.batch.sheet import Column as Cell
-from swapdesk.flows.batch.sheet import Sheet, edited
+from swapdesk.flows.batch.reading import (
+    OFFERED,
+    RecentFiles,
+    UnreadableFile,
+    completed,
+    offered,
+    read_bytes,
+    with_decimal_commas,
+)
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_status import OrderStatus, order_status

@@ -10,9 +10,8 @@ from rich.cells import cell_len
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, Total
-from swapdesk.flows.batch.planned import PlannedOrder, PlannedRow
-from swapdesk.flows.batch.sheet import TEMPLATE
-from swapdesk.flows.batch.sheet import Column as Cell
+from swapdesk.flows.batch.planned import TEMPLATE, PlannedOrder, PlannedRow
+from swapdesk.flows.batch.planned import Column as Cell
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
 from swapdesk.flows.orders.order_status import OrderStatus

@@ -19,7 +19,7 @@ from swapdesk.flows.creation.confirm_intent import (
     still_stands,
 )
 from swapdesk.flows.creation.create_checks import Checked, TypedBefore
-from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
+from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.payees.recipients import challenge_for

@@ -14,9 +14,12 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from swapdesk.flows.creation.minimum_received import lower_output
-from swapdesk.flows.deposits.deposit_code import DepositCode, deposit_codes
-from swapdesk.flows.deposits.deposit_money import deposit_money
-from swapdesk.flows.deposits.deposit_phase import DepositPhase
+from swapdesk.flows.deposits.deposit_phase import (
+    DepositCode,
+    DepositPhase,
+    deposit_codes,
+    deposit_money,
+)
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount
@@ -46,11 +49,10 @@ from swapdesk.tui.screens.deposit_facts import (
 )
 from swapdesk.tui.screens.order_actions import begin_funding, fund_standing
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.code_panel import CodePanel, CodePanelState
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
-from swapdesk.tui.widgets.qr_code import QrCode, QrState, code_size
+from swapdesk.tui.widgets.qr_code import CodePanel, CodePanelState, QrCode, QrState, code_size
 
 if TYPE_CHECKING:
     from swapdesk.flows.deposits.deposit_ways import PayBy

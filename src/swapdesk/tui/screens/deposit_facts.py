@@ -8,9 +8,8 @@ from textual.geometry import Size
 
 from swapdesk.chain.addresses.payments import memo_label
 from swapdesk.flows.creation.minimum_received import moved_output
-from swapdesk.flows.deposits.deposit_code import DepositCode
-from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
-from swapdesk.flows.intents.deposit_release import DepositRelease
+from swapdesk.flows.deposits.deposit_phase import DepositCode, DepositPhase, deposit_phase
+from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import payout_hash
 from swapdesk.flows.notation import (
     clock_time,
@@ -19,6 +18,7 @@ from swapdesk.flows.notation import (
     expected_minutes,
     table_amount,
 )
+from swapdesk.flows.orders.deposit_destination import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     ProceedsOutcome,
@@ -28,7 +28,6 @@ from swapdesk.flows.orders.order_fields import (
     unsaid,
 )
 from swapdesk.flows.orders.order_status import OrderStatus, reported_status
-from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import deadline_passed
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID

@@ -33,8 +33,7 @@ from swapdesk.tui.commands.order import (
 from swapdesk.tui.commands.orders import Again, PutAway
 from swapdesk.tui.commands.swap import GoOnSigning
 from swapdesk.tui.messages import OrdersRead
-from swapdesk.tui.page import Page
-from swapdesk.tui.screens.open_signing_key import SHOWN_BY_KEY, signing_standing
+from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.screens.order_actions import (
     again_standing,
     ask_again,
@@ -56,9 +55,7 @@ from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.lines_view import HeadLine, LinesView, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.overlay import DiagnosisOverlay, SpokenOverlay
-from swapdesk.tui.widgets.stage_line import Mark, StageState
-from swapdesk.tui.widgets.stage_track import StageTrack, TrackState
-from swapdesk.tui.widgets.timeline import Timeline
+from swapdesk.tui.widgets.stage_line import Mark, StageState, StageTrack, Timeline, TrackState
 
 if TYPE_CHECKING:
     from swapdesk.flows.journal.transaction_log import OrderTransaction

@@ -12,17 +12,19 @@ from decimal import Decimal
 
 from swapdesk.chain.addresses.display import transaction_link
 from swapdesk.chain.addresses.payments import memo_label
-from swapdesk.flows.intents.deposit_release import NO_ADDRESS_TEXT, DepositRelease
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import NO_ADDRESS_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
+    amount_to_pay,
     deposit_destination,
     named_deposit,
     other_deposit,
     own_payment,
+    symbol_to_pay,
+    token_to_pay,
 )
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
@@ -35,7 +37,6 @@ from swapdesk.flows.orders.order_fields import (
     send_label,
 )
 from swapdesk.flows.orders.order_status import OrderStatus
-from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID

@@ -11,15 +11,16 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.data_age import left_out_words, stale_words
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_listing import (
     EVERYTHING,
     FilterLine,
     FilterProblem,
     Sorting,
+    left_out_words,
     read_filter,
     sort_orders,
+    stale_words,
 )
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status

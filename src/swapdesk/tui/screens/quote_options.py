@@ -11,8 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from swapdesk.flows.quotes.option_texts import OPTIONS, read_options, written_options
-from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_presets import OPTIONS, QuotePresets, read_options, written_options
 from swapdesk.flows.quotes.quote_request import PLAIN, QuoteOptions, WishRefused, options_in_words
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import Session

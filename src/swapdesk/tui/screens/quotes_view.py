@@ -12,11 +12,11 @@ from textual.widget import Widget
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
+from swapdesk.flows.quotes.quote_columns import compare_route_types
 from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.quote_request import cost_in_words
 from swapdesk.flows.quotes.ranking import RankedQuote, former_places
 from swapdesk.flows.quotes.requote import AskingAgain
-from swapdesk.flows.quotes.route_type_comparison import compare_route_types
 from swapdesk.flows.quotes.waterfall import Waterfall, waterfall
 from swapdesk.flows.tracking.announcements import failure_of_error, without_route_next
 from swapdesk.flows.wallet.chain_links import KINDS

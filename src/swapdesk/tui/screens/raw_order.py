@@ -1,8 +1,8 @@
-"""One order as the service wrote it."""
+"""What came, as it came: an order as the service wrote it, and the payload that is to be signed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.widget import Widget
@@ -15,8 +15,42 @@ from swapdesk.tui.commands.everywhere import Back as EverywhereBack
 from swapdesk.tui.commands.raw_order import Back, CopyAll
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.raw_text import RawText
+from swapdesk.tui.spans import plain_text, wrapped
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.encoding.codec import encode_json
+
+MARGINS = 4
+
+
+class RawText(LineTable):
+    """Every row can be stood on, so that all of it is read with the keys of a table."""
+
+    def __init__(self) -> None:
+        super().__init__([Column("text", "", 20, grow=1)], heads=False)
+        self._lines: list[str] = []
+
+    @property
+    def value(self) -> str:
+        """The whole text, as it is copied."""
+        return "\n".join(self._lines)
+
+    def show(self, lines: Sequence[str]) -> None:
+        self._lines = list(lines)
+        self._wrap()
+
+    def on_resize(self) -> None:
+        # The table's own handler follows; the toolkit calls both.
+        self._wrap()
+
+    def _wrap(self) -> None:
+        width = max(20, self.app.size.width - MARGINS)
+        rows: list[Row] = []
+        for at, line in enumerate(self._lines):
+            indent = len(line) - len(line.lstrip()) + 2
+            for part, text in enumerate(wrapped(line, width, min(indent, width // 2))):
+                rows.append(Row(f"{at}.{part}", {"text": plain_text(text)}))
+        self.set_rows(rows)
 
 
 class RawOrderScreen(Page):
@@ -77,6 +111,37 @@ class RawOrderScreen(Page):
 
     def do_copy_all(self) -> None:
         self.controls.copy_value("order as JSON", self._text.value)
+
+    def do_back(self) -> None:
+        self.post_message(self.Go(EverywhereBack))
+
+
+class RawPayloadScreen(Page):
+    """What is asked to be signed, field by field as it came.
+
+    Nothing is signed from here.
+    """
+
+    NAME = "Raw fields"
+    SPENDS = "exchange"
+    VERBS = (CopyAll, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+
+    def __init__(self, session: Session, context: str, lines: Sequence[str]) -> None:
+        super().__init__(session, context=context)
+        self._lines = list(lines)
+        self._text = RawText()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._text
+
+    def on_mount(self) -> None:
+        self._text.show(self._lines)
+        self._text.focus()
+        self.set_money("as on the screen before.", "you: esc goes back to the review")
+
+    def do_copy_all(self) -> None:
+        self.controls.copy_value("fields as JSON", self._text.value)
 
     def do_back(self) -> None:
         self.post_message(self.Go(EverywhereBack))

@@ -1,9 +1,9 @@
-"""The page that signs: the payload beside what was promised, then what goes on."""
+"""The page that signs: the payload beside what was promised, then the steps that go on."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from textual.widget import Widget
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.flows.orders.raw_json import raw_lines
-from swapdesk.flows.signing.signing_session import SigningSession, Stage
+from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession, Stage
 from swapdesk.tui.breakpoints import SHORT_BELOW
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
@@ -32,6 +32,7 @@ from swapdesk.tui.commands.sign import (
     Sign,
     Unlock,
 )
+from swapdesk.tui.glyphs import MOVING, REFUSED, RULE, VALID, WAITING
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.sign_facts import (
     SignState,
@@ -44,13 +45,64 @@ from swapdesk.tui.screens.sign_facts import (
     subject_of,
 )
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Line
+from swapdesk.tui.spans import Line, Span, width_of
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.lines_view import LinesView, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
-from swapdesk.tui.widgets.step_line import StepLine
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.payload import OperationPayload, TypedDataPayload
+
+_SIGNS = {
+    Mark.DONE: (VALID, "status-done"),
+    Mark.NOW: (MOVING, "status-moving"),
+    Mark.AHEAD: (WAITING, "muted"),
+    Mark.FAILED: (REFUSED, "status-trouble"),
+}
+_JOINS = (f" {RULE * 3} ", f" {RULE} ", "  ")
+
+
+class StepLine(LinesView):
+    """Names shorten, and then the lines between them, until all steps fit."""
+
+    DEFAULT_CSS = """
+    StepLine { height: 1; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self.steps: tuple[FlowStep, ...] = ()
+
+    def show(self, steps: Sequence[FlowStep]) -> None:
+        if tuple(steps) != self.steps:
+            self.steps = tuple(steps)
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [step_spans(self.steps, width)]
+
+
+def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
+    """The widest form that fits: whole names, then their first words only but of the step that
+    goes on."""
+    line: Line = []
+    for brief in (False, True):
+        for join in _JOINS:
+            line = _joined(steps, join, brief=brief)
+            if width_of(line) <= width:
+                return line
+    return line
+
+
+def _joined(steps: Sequence[FlowStep], join: str, *, brief: bool) -> Line:
+    line: Line = []
+    for step in steps:
+        glyph, role = _SIGNS[step.mark]
+        now = step.mark in (Mark.NOW, Mark.FAILED)
+        name = step.name if now or not brief else " ".join(step.name.split()[:2])
+        if line:
+            line.append(Span(join, "rule"))
+        line += [Span(f"{glyph} ", role), Span(name, "foreground" if now else "muted", bold=now)]
+    return line
 
 
 class SignView(LinesView):
@@ -345,7 +397,7 @@ class SignScreen(Page):
         self.refresh_keys()
 
     def do_raw_fields(self) -> None:
-        from swapdesk.tui.screens.raw_payload import RawPayloadScreen
+        from swapdesk.tui.screens.raw_order import RawPayloadScreen
 
         screen = RawPayloadScreen(self.session, subject_of(self.signing), self.raw_lines())
         self.app.push_screen(screen)

@@ -1,4 +1,4 @@
-"""The review of a payload and the progress of a signing session, as lines. Pure."""
+"""The review of a payload and the progress of signing sessions, as lines. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from swapdesk.flows.signing.review_words import (
 )
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.flows.transactions.outcome import Outcome
-from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
+from swapdesk.tui.glyphs import BECOMES, DOT, MOVING, REFUSED, TROUBLE, VALID, WAITING
 from swapdesk.tui.spans import (
     Line,
     LineLike,
@@ -319,3 +319,26 @@ def phrase_question(session: SigningSession, review: Review) -> Sequence[str]:
         *(f"{one.field}: {one.signed}. It is not in the {session.PROMISE}." for one in heavy),
         *objections(review, Severity.WARN),
     ]
+
+
+MOST = 3
+_SAID = {
+    Stage.REVIEW: (WAITING, "status-waiting", "waits for your signature. s shows it."),
+    Stage.LOCKED: (WAITING, "status-waiting", "waits for the pass phrase. s asks for it."),
+    Stage.WORKING: (MOVING, "status-moving", "is under way. s shows its steps."),
+    Stage.STOPPED: (TROUBLE, "status-waiting", "stopped. s shows why, and goes on."),
+}
+
+
+def under_way(sessions: Sequence[SigningSession]) -> list[LineLike]:
+    """One row each, those first that wait for the trader."""
+    found = sorted(sessions, key=lambda one: not one.waits)
+    rows: list[LineLike] = []
+    for one in found[:MOST]:
+        glyph, role, said = _SAID[one.stage]
+        rows.append(
+            [Span(f"{glyph} ", role), Span(subject_of(one), bold=True), Span(f"  {said}", role)]
+        )
+    if len(found) > MOST:
+        rows.append(Span(f"  and {len(found) - MOST} more", "muted"))
+    return rows

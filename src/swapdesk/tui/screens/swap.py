@@ -25,14 +25,18 @@ from swapdesk.tui.commands.swap import (
 )
 from swapdesk.tui.commands.tokens import Tokens
 from swapdesk.tui.messages import BalanceKnown, LimitsKnown
-from swapdesk.tui.page import Page
-from swapdesk.tui.screens.open_signing_key import SHOWN_BY_KEY, signing_standing
-from swapdesk.tui.screens.swap_line import SwapLine
+from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
+from swapdesk.tui.screens.swap_line import (
+    HINT,
+    IntentField,
+    IntentReading,
+    Reading,
+    SwapLine,
+    with_options,
+)
 from swapdesk.tui.screens.swap_lists import SwapLists
-from swapdesk.tui.screens.swap_reading import with_options
 from swapdesk.tui.session import Phase, Session, starting_words
 from swapdesk.tui.spans import Span
-from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.text_field import TextField
@@ -68,7 +72,7 @@ class SwapView(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, classes="-empty")
-        self.line = IntentLine()
+        self.line = IntentField()
         self.line.field.leaves = self._is_key
         self.private = False
         self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
@@ -97,7 +101,7 @@ class SwapView(Page):
 
     def swaps_changed(self) -> None:
         """Say which swaps and payments are under way, in a row each."""
-        from swapdesk.tui.screens.swaps_under_way import under_way
+        from swapdesk.tui.screens.sign_facts import under_way
 
         rows = under_way(self.controls.signing.open_sessions)
         self._waiting.show(rows)

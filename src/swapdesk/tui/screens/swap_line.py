@@ -1,11 +1,19 @@
-"""The line of the first screen as the desk understands it: tokens, amount, limits, recipient."""
+"""The line of the first screen: its field, and its tokens, amount, limits and recipient as read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from swapdesk.tui.screens.swap_reading import reading_of
-from swapdesk.tui.widgets.intent_line import IntentReading, Reading
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from swapdesk.flows.notation import exact_amount, usd
+from swapdesk.tui.amount_text import trimmed
+from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID, GlyphState
+from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
+from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -13,8 +21,215 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.intent_line import IntentLine
+    from swapdesk.flows.quotes.quote_request import QuoteOptions
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
+
+
+HINT = "amount   you sell   you buy"
+TALL_FROM = 28
+
+
+class Reading(GlyphState):
+    """How far a line was understood: glyph and role."""
+
+    EMPTY = ("", "muted")
+    INCOMPLETE = (DOT, "muted")
+    AMBIGUOUS = (TROUBLE, "status-waiting")
+    VALID = (VALID, "status-done")
+    REFUSED = (REFUSED, "status-trouble")
+
+
+@dataclass(frozen=True, slots=True)
+class IntentReading:
+    """``text``, its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
+
+    reading: Reading = Reading.EMPTY
+    text: LineLike = ""
+    right: LineLike = ""
+    below: LineLike = ""
+    marked: frozenset[int] = field(default_factory=frozenset)
+
+
+class ReadingLine(LinesView):
+    """The rows under the field."""
+
+    def __init__(self, state: IntentReading, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+
+    def show(self, state: IntentReading) -> None:
+        self.state = state
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return reading_lines(self.state, width)
+
+
+class IntentField(Vertical):
+    """The field of the first screen. ``TextField.Changed`` and ``Submitted`` come up from it."""
+
+    DEFAULT_CSS = """
+    IntentField { height: auto; }
+    IntentField ReadingLine { margin: 1 0 0 0; min-height: 2; }
+    .-short IntentField ReadingLine { margin: 0; }
+    """
+
+    def __init__(self, value: str = "", **place: Any) -> None:
+        super().__init__(**place)
+        self.field = TextField(value, hint=HINT, tall=True, limit=160)
+        self._reading = ReadingLine(IntentReading())
+
+    def compose(self) -> ComposeResult:
+        yield self.field
+        yield self._reading
+
+    @property
+    def value(self) -> str:
+        return self.field.value
+
+    def set_value(self, value: str) -> None:
+        self.field.set_value(value)
+
+    def show(self, state: IntentReading) -> None:
+        """Draw how the line was read and mark the place of a refusal."""
+        self.field.mark(state.marked)
+        self._reading.show(state)
+
+    def on_resize(self) -> None:
+        tall = self.app.size.height >= TALL_FROM
+        if tall != self.field.tall:
+            self.field.tall = tall
+            self.field.redraw()
+
+
+def reading_lines(state: IntentReading, width: int) -> list[Line]:
+    """Two rows at most widths: what was understood, then what else could be said."""
+    role = "status-trouble" if state.reading is Reading.REFUSED else "muted"
+    text = line_of(state.text, role)
+    rows: list[Line] = []
+    if text:
+        glyph = state.reading.glyph
+        head: Line = [Span(f"{glyph} ", state.reading.role), *text] if glyph else text
+        right = line_of(state.right, "foreground")
+        rows += wrapped(head, width, indent=2)
+        # The value goes before anything of the sentence would: an amount is never cut.
+        if right and width_of(rows[-1]) + 2 + width_of(right) <= width:
+            rows[-1] = spread(rows[-1], right, width)
+    if state.below:
+        below = wrapped(line_of(state.below, "muted"), width - 2)
+        rows += [[Span("  "), *row] for row in below]
+    return rows
+
+
+def reading_of(
+    line: IntentLine,
+    limits: PairLimits | None,
+    outside: str | None,
+    have: Decimal | None = None,
+) -> IntentReading:
+    """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount;
+    ``have`` is what the own wallet has of the token sold, where that is known."""
+    reading = Reading[line.state.name]
+    if outside is not None and line.ready:
+        return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits, have))
+    marked = frozenset({line.place}) if line.place is not None else frozenset()
+    if reading is Reading.REFUSED:
+        return IntentReading(reading, line.message, marked=marked)
+    if line.token_in is None or line.amount is None:
+        return IntentReading(reading, line.message)
+    text = _understood(line)
+    below: LineLike = _below(line, limits, have)
+    if line.token_out is None:
+        return IntentReading(reading, text, _value(line), line.message)
+    if reading is Reading.AMBIGUOUS:
+        below = line.message
+    return IntentReading(reading, text, _value(line), below)
+
+
+def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
+    """``reading`` with how quotes will be asked for, where that is not as usual."""
+    from swapdesk.flows.quotes.quote_request import options_in_words
+
+    words = options_in_words(options) if options is not None else ""
+    if not words:
+        return reading
+    asks: Line = [Span("f2", "accent", bold=True), Span(f" asks for {words}", "muted")]
+    below = line_of(reading.below, "muted")
+    return replace(reading, below=[*below, Span(f" {DOT} ", "muted"), *asks] if below else asks)
+
+
+def _understood(line: IntentLine) -> Line:
+    assert line.amount is not None
+    assert line.token_in is not None
+    amount = exact_amount(line.amount)
+    if line.receive:
+        return _to_arrive(line, amount)
+    text: Line = [
+        Span("Send privately  " if line.private_send else "Sell  ", "muted"),
+        Span(f"{amount} {line.token_in.symbol}", bold=True),
+        Span(f"  on {line.token_in.chain_data.name}", "muted"),
+    ]
+    if line.private_send:
+        if line.recipient_name:
+            text += [Span("    to  ", "muted"), Span(f"@{line.recipient_name}", bold=True)]
+    elif line.token_out is not None:
+        text += [Span("    Buy  ", "muted"), *_token(line.token_out)]
+    return text
+
+
+def _to_arrive(line: IntentLine, amount: str) -> Line:
+    """The amount is that of the token that is bought: both sides are said in words."""
+    assert line.token_in is not None
+    bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
+    text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]
+    if line.token_out is not None:
+        text.append(Span(f"  on {line.token_out.chain_data.name}", "muted"))
+    return [*text, Span(", you sell  ", "muted"), *_token(line.token_in)]
+
+
+def _token(token: Token) -> Line:
+    return [Span(token.symbol, bold=True), Span(f"  on {token.chain_data.name}", "muted")]
+
+
+def _value(line: IntentLine) -> Line:
+    value = line.value_usd
+    return [Span(f"{ABOUT} ", "muted"), Span(usd(value))] if value is not None else []
+
+
+def held(have: Decimal, symbol: str, amount: Decimal | None) -> Line:
+    """What the own wallet has, and whether that is less than ``amount``."""
+    if amount is not None and have < amount:
+        return [Span(f"you have {exact_amount(have)} {symbol}, too little", "status-trouble")]
+    return [Span(f"you have {exact_amount(have)} {symbol}", "muted")]
+
+
+def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) -> Line:
+    from swapdesk.flows.quotes.amount_check import bounds_of
+    from swapdesk.flows.quotes.intent_line import BOUGHT_KEY, SOLD_KEY
+
+    parts: list[Line] = []
+    if have is not None and line.token_in is not None:
+        parts.append(held(have, line.token_in.symbol, None if line.receive else line.amount))
+    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    token = line.token_out if line.receive else line.token_in
+    if bounds is not None and token is not None:
+        least, symbol = trimmed(bounds.smallest), token.symbol
+        text = f"limits {least} {symbol} or more"
+        if bounds.largest is not None:
+            text = f"limits {least} to {trimmed(bounds.largest)} {symbol}"
+        parts.append([Span(text, "muted")])
+    if line.both_hints is not None:
+        for hint, key in zip(line.both_hints, (SOLD_KEY, BOUGHT_KEY), strict=True):
+            parts.append([Span(f"{hint}: ", "muted"), Span(key, "accent", bold=True)])
+    else:
+        parts += [[Span(hint, "muted")] for hint in line.hints[-1:]]
+        if line.choices > 1:
+            parts.append([Span(BOUGHT_KEY, "accent", bold=True), Span(" other chain", "muted")])
+    joined: Line = []
+    for part in parts:
+        joined += [Span(f" {DOT} ", "muted"), *part] if joined else part
+    return joined
 
 
 class SwapLine:

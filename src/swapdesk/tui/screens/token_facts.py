@@ -1,11 +1,15 @@
-"""A token as a row of the search and as the pane below it; pure."""
+"""A token as a row of the search, and as the pane below it: warnings first, then labelled facts.
+
+The table lays out the rows in view and only measures the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.catalog.search import CanDo, TokenRow, Verdict
 from swapdesk.flows.notation import (
@@ -20,14 +24,92 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
-from swapdesk.tui.spans import Line, Span
-from swapdesk.tui.widgets.table_layout import Cell, Column, Row
-from swapdesk.tui.widgets.token_pane import TokenNotes
+from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.table_layout import Cell, Column, Row, Sketch, TableRow
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.token_safety import TokenCheck
     from swapdesk.wire.pair_limits import Limits, PairLimits
     from swapdesk.wire.tokens import Token
+
+
+LABEL = 12
+STACKED_BELOW = 60
+"""Cells below which a label stands above its value."""
+
+
+@dataclass(frozen=True)
+class TokenNotes:
+    """``figures`` go where the row has no room; ``facts`` are labels and values."""
+
+    head: LineLike
+    figures: tuple[LineLike, ...] = ()
+    warnings: tuple[LineLike, ...] = ()
+    facts: tuple[tuple[str, LineLike], ...] = ()
+
+
+class TokenPane(LinesView):
+    """Under the list, or at its right on wide screens.
+
+    As high as the longest notes of one list so far: the list above would move with every row.
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._notes: TokenNotes | None = None
+        self._heights: dict[int, int] = {}
+
+    def begin_list(self) -> None:
+        """Another list: its notes may be shorter."""
+        self._heights.clear()
+
+    def show(self, notes: TokenNotes | None) -> None:
+        """None for no token."""
+        self._notes = notes
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        if self._notes is None:
+            return []
+        rows = token_lines(self._notes, width)
+        height = self._heights[width] = max(self._heights.get(width, 0), len(rows))
+        return rows + [[] for _ in range(height - len(rows))]
+
+
+def token_lines(notes: TokenNotes, width: int) -> list[Line]:
+    """The pane at a width; a contract is wrapped between its groups and never cut."""
+    stacked = width < STACKED_BELOW
+    rows = _head_lines(notes, width, stacked)
+    for warning in notes.warnings:
+        rows += wrapped(line_of(warning), width, indent=2)
+    if not stacked:
+        rows.append([])
+    for label, value in notes.facts:
+        if stacked:
+            # A fact without a label goes on with the one above.
+            rows += [[], [Span(label, "muted")]] if label else []
+            rows += wrapped(line_of(value), width)
+            continue
+        for at, part in enumerate(wrapped(line_of(value), width - LABEL)):
+            rows.append([Span((label if at == 0 else "").ljust(LABEL), "muted"), *part])
+    return rows
+
+
+def _head_lines(notes: TokenNotes, width: int, stacked: bool) -> list[Line]:
+    head = line_of(notes.head)
+    figures = [line_of(figure) for figure in notes.figures]
+    if stacked:
+        return [*wrapped(head, width), *figures]
+    right: Line = []
+    # The last figures are kept: rank goes before the market's size does.
+    for figure in reversed(figures):
+        longer = [*figure, *([Span("   ")] if right else []), *right]
+        if width_of(head) + 2 + width_of(longer) <= width:
+            right = longer
+    return [spread(head, right, width)] if right else wrapped(head, width)
+
 
 COLUMNS = [
     Column("symbol", "Symbol", 8),
@@ -226,3 +308,27 @@ def _can_do(row: TokenRow) -> Line:
         able = row.can(what)
         parts.append(Span(gap + (what.value if able else " · "), "foreground" if able else "muted"))
     return parts
+
+
+class TokenTable(LineTable):
+    """Fill with :meth:`show`. A field drives it: it takes no focus itself."""
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(COLUMNS, **place)
+        self.can_focus = False
+        self._found: dict[str, TokenRow] = {}
+
+    def show(self, found: Iterable[TokenRow]) -> None:
+        """These tokens and no others, in their sequence."""
+        self._found = {row.id: row for row in found}
+        needs = self._layout.needs
+        self.set_rows(Sketch(row.id, needs(numbers(row))) for row in self._found.values())
+
+    def laid(self, row: TableRow) -> TableRow:
+        token = self._found.get(row.key) if isinstance(row, Sketch) else None
+        if token is None:
+            return row
+        whole = token_table_row(token)
+        # What stood in view is compared with what comes next: it stays as it was drawn.
+        self._rows.put(whole)
+        return whole

@@ -10,8 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from swapdesk.flows.catalog.search import TokenRow, imitated_by, lookalikes
-from swapdesk.flows.catalog.token_pair import pair_for_limits
-from swapdesk.flows.catalog.token_query import TokenQuery
+from swapdesk.flows.catalog.token_query import TokenQuery, pair_for_limits
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import (
@@ -33,19 +32,20 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.token_facts import (
     COLUMNS,
     WIDE_COLUMNS,
+    TokenNotes,
+    TokenPane,
+    TokenTable,
     limits_line,
     row_notes,
     token_notes,
     token_table_row,
 )
-from swapdesk.tui.screens.token_table import TokenTable
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.token_pane import TokenNotes, TokenPane
 
 if TYPE_CHECKING:
     from textual.timer import Timer

@@ -1,4 +1,6 @@
-"""Unfinished business: what the desk found out about creates that an earlier run left open."""
+"""Unfinished business: creates that an earlier run left open, and which order one of unknown
+outcome became. Compare the candidates, take one, or give it up.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,23 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
+from swapdesk.flows.creation.candidates import CandidateRefused, Candidates, Look, OrderCandidate
+from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.tracking.open_business import OpenFinding, findings
+from swapdesk.flows.tracking.open_business import OpenFinding, findings, intent_words
 from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.candidates import GiveUp, LookAgain, TakeOrder
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.commands.unfinished import Back, GoOn, OpenFound
-from swapdesk.tui.glyphs import DONE, ENDED, MOVING, TROUBLE, UNKNOWN
+from swapdesk.tui.glyphs import DONE, ENDED, MOVING, REFUSED, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import SectionLabel, TextRows
+from swapdesk.tui.widgets.lines_view import RuleRow, SectionLabel, TextRows
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, TableRow
 
 _SIGNS = {
@@ -111,8 +118,6 @@ class UnfinishedScreen(Page):
     def do_open_found(self) -> None:
         current = self.current
         if current is not None and current.intent_id is not None:
-            from swapdesk.tui.screens.candidates import CandidatesScreen
-
             self.app.push_screen(CandidatesScreen(self.session, current.intent_id))
             return
         if current is not None and current.service_id is not None:
@@ -132,3 +137,194 @@ def _intro(count: int) -> LineLike:
 
 def _said_role(one: OpenFinding) -> str:
     return "status-trouble" if one.kind == "withheld" else "muted"
+
+
+CANDIDATE_COLUMNS = (
+    Column("id", "Order", 8),
+    Column("sure", "Match", 28),
+    Column("made", "Created", 10),
+)
+WIDTH = 74
+_MARKS = {
+    True: (VALID, "status-done"),
+    False: (REFUSED, "status-trouble"),
+    None: (UNKNOWN, "muted"),
+}
+
+
+class CandidatesScreen(Page):
+    """Which order a create of unknown outcome became: compare them, take one, or give it up.
+
+    It is about one intent. Nothing is posted here and nothing is paid.
+    """
+
+    NAME = "Which order"
+    SPENDS = "read"
+    VERBS = (TakeOrder, GiveUp, LookAgain)
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+
+    def __init__(self, session: Session, intent_id: str) -> None:
+        super().__init__(session)
+        self._intent_id = intent_id
+        self._look: Look | None = None
+        self._busy = False
+        self._intro = TextRows(id="intro")
+        self._table = LineTable(CANDIDATE_COLUMNS)
+        self._pane = TextRows(id="pane")
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._intro
+        yield self._table
+        yield RuleRow()
+        yield self._pane
+
+    def on_mount(self) -> None:
+        self.do_look_again()
+
+    def _candidates(self) -> Candidates | None:
+        link = self.link
+        if link is None:
+            return None
+        return Candidates(link.api, self.desk.journal, link.exchange, self.desk.clock)
+
+    @property
+    def look(self) -> Look | None:
+        """What the last look found."""
+        return self._look
+
+    @property
+    def current(self) -> OrderCandidate | None:
+        key = self._table.cursor_key
+        found = self._look.candidates if self._look is not None else ()
+        return next((one for one in found if one.service_id == key), None)
+
+    @on(LineTable.Highlighted)
+    def _moved(self) -> None:
+        self._show_pane()
+
+    def _show(self) -> None:
+        look = self._look
+        if look is not None:
+            asked = Span(intent_words(look.intent), bold=True)
+            when = Span(f", asked at {clock_time(look.sent_at, zone=True)}", "muted")
+            self._intro.show([[asked, when], look.said, ""])
+            self._table.set_rows(
+                Row(
+                    one.service_id,
+                    {
+                        "id": Span(short_id(one.service_id), bold=True),
+                        "sure": one.said,
+                        "made": clock_time(one.order.created) if one.order.created else "—",
+                    },
+                )
+                for one in look.candidates
+            )
+        choose = "you: compare, then take the order that is yours"
+        none = "you: look again, or say that none is it"
+        some = look is not None and look.candidates
+        self.set_money(
+            "in your wallet. Nothing was paid.",
+            choose if some else none,
+            where_short="in your wallet.",
+            next_short="you: take the order that is yours" if some else "",
+        )
+        self._show_pane()
+
+    def _show_pane(self) -> None:
+        current, rows = self.current, []
+        for one in current.facts if current is not None else ():
+            glyph, role = _MARKS[one.same]
+            note = f"confirmed {one.confirmed}" if one.confirmed and one.same is not True else ""
+            value: LineLike = [Span(f"{glyph} ", role), Span(one.found)]
+            rows.append(Fact(one.label, value, below=[note] if note else []))
+        self._pane.show(list(facts_lines(rows, WIDTH)))
+        self.step_is(current.service_id if current is not None else "nothing")
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        if verb in (TakeOrder, GiveUp, LookAgain) and self._busy:
+            return CommandState(locked="the service is asked")
+        if verb is TakeOrder:
+            return READY if self.current is not None else HIDDEN
+        if verb is GiveUp:
+            return READY if self._look is not None else HIDDEN
+        return READY
+
+    def do_look_again(self) -> None:
+        self._busy = True
+        self.run_worker(self._fetch(), group="candidates", exclusive=True, exit_on_error=False)
+        self.refresh_keys()
+
+    async def _fetch(self) -> None:
+        candidates = self._candidates()
+        try:
+            if candidates is None:
+                raise CandidateRefused("The service is not connected.")
+            self._look = await candidates.look(self._intent_id)
+        except CandidateRefused as refused:
+            self.show_notice(str(refused), "warning")
+        finally:
+            self._busy = False
+        self._show()
+
+    def do_take_order(self) -> None:
+        current = self.current
+        if current is None or self._look is None:
+            return
+        self._busy = True
+        self.run_worker(
+            self._take(self._look, current.service_id),
+            group="candidates",
+            exclusive=True,
+            exit_on_error=False,
+        )
+        self.refresh_keys()
+
+    async def _take(self, look: Look, service_id: str) -> None:
+        candidates = self._candidates()
+        try:
+            if candidates is None:
+                raise CandidateRefused("The service is not connected.")
+            await candidates.choose(look, service_id)
+        except CandidateRefused as refused:
+            self._busy = False
+            self.show_notice(str(refused), "warning")
+            self._show()
+            return
+        self._busy = False
+        if self.link is not None:
+            self.link.tracker.adopt(service_id)
+        self.app.call_later(self._leave_for, service_id)
+
+    async def _leave_for(self, service_id: str) -> None:
+        """The order in place of this screen, which has nothing more to ask."""
+        await self.app.pop_screen()
+        self.controls.navigation.open_order(service_id)
+
+    def do_give_up(self) -> None:
+        look = self._look
+        if look is None:
+            return
+        question = Question(
+            "None of these orders is it",
+            [
+                f"{intent_words(look.intent)}: the desk stops looking for its order.",
+                "Nothing was paid. The same payment can be asked for again afterwards.",
+            ],
+            look.phrase,
+            "give up",
+        )
+
+        def typed(yes: bool | None) -> None:
+            candidates = self._candidates()
+            if not yes or candidates is None:
+                return
+            try:
+                candidates.give_up(look, look.phrase)
+            except CandidateRefused as refused:
+                self.show_notice(str(refused), "warning")
+                return
+            self.post_message(self.Go(everywhere.Back))
+
+        self.app.push_screen(TypedConfirm(question), typed)

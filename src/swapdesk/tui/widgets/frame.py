@@ -17,8 +17,8 @@ from typing import Any
 from textual.strip import Strip
 
 from swapdesk.flows.notation import age
+from swapdesk.tui.commands.command import KeyHint
 from swapdesk.tui.glyphs import CUT, DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
-from swapdesk.tui.key_hint import KeyHint
 from swapdesk.tui.painting import body_style, paint
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
 from swapdesk.tui.widgets.lines_view import LinesView

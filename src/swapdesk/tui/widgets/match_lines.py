@@ -1,19 +1,79 @@
-"""The match table: a field, what is signed, the mark, what it was held against.
+"""The match table (field, what is signed, mark, what was promised) and a signature's payments.
 
-Addresses are never cut: where both sides have no room in one row, the promise goes below.
+Addresses are never cut: where both sides have no room in one row, the promise goes below. The
+number of a payment is counted from 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from swapdesk.flows.signing.review_words import MatchRow, folded
+from swapdesk.flows.signing.review_words import MatchRow, PaymentRow, folded
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
-from swapdesk.tui.spans import Line, Span, fill, width_of, wrapped
-from swapdesk.tui.widgets.payment_lines import payment_lines
+from swapdesk.tui.spans import Line, Span, fill, push_right, ruled, width_of, wrapped
 from swapdesk.wallet.review import Match
+
+TIGHT_BELOW = 90
+"""Cells below which everything but the address gives way."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Cells of a row: its number, the gaps, the mark with its gaps, whose deposit it is."""
+
+    number: int
+    gap: int
+    mark: int
+    promised: int
+
+    def address(self, width: int, amount: int) -> int:
+        """What is left for the address."""
+        return width - self.number - 2 * self.gap - amount - self.mark - self.promised
+
+
+WHOLE_IDS = Places(3, 2, 5, 28)
+ROOMY_PLACES = Places(3, 2, 5, 12)
+TIGHT_PLACES = Places(2, 1, 3, 6)
+
+
+def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
+    """A label and a row for each; nothing for none."""
+    if not payments:
+        return []
+    amount = max(cell_len(one.amount) for one in payments)
+    address = max(cell_len(one.payee) for one in payments)
+    places = TIGHT_PLACES if width < TIGHT_BELOW else ROOMY_PLACES
+    if WHOLE_IDS.address(width, amount) >= address:
+        places = WHOLE_IDS
+    room = max(9, min(address, places.address(width, amount)))
+    gap = Span(" " * places.gap)
+    rows = [ruled("You pay", f"{len(payments)} payments", width)]
+    for number, one in enumerate(payments, start=1):
+        start: Line = [
+            *push_right(Span(str(number), "muted"), places.number),
+            gap,
+            *push_right(Span(one.amount, amount=True), amount),
+            gap,
+        ]
+        mark = Span(VALID.center(places.mark), "status-done")
+        said = Span(_shortened(one.promised, places.promised), "muted")
+        first, *rest = wrapped(Span(one.payee), room)
+        rows.append([*start, *fill(first, room), mark, said])
+        rows += [[Span(" " * width_of(start)), *part] for part in rest]
+    return rows
+
+
+def _shortened(promised: str, room: int) -> str:
+    """``order b7o4FU``, or ``b7o4FU`` alone, of an order that is named by its whole id."""
+    if len(promised) <= room:
+        return promised
+    word, _, service_id = promised.partition(" ")
+    short = f"{word} {service_id[:6]}" if service_id else promised
+    return short if len(short) <= room else service_id[:6] or promised[:room]
+
 
 _MARKS = {
     Match.EQUAL: (VALID, "status-done", "muted"),

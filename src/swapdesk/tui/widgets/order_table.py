@@ -10,10 +10,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.flows.data_age import left_out_words
 from swapdesk.flows.notation import grouped_address, tracker_amount
 from swapdesk.flows.orders.order_fields import route_of
-from swapdesk.flows.orders.order_listing import EVERYTHING, FilterLine, Group, group_of
+from swapdesk.flows.orders.order_listing import (
+    EVERYTHING,
+    FilterLine,
+    Group,
+    group_of,
+    left_out_words,
+)
 from swapdesk.flows.orders.order_status import RowTime, order_status, time_at
 from swapdesk.tui.glyphs import (
     BECOMES,

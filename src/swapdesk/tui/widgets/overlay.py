@@ -17,8 +17,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from swapdesk.tui.bound_keys import bind_keys
-from swapdesk.tui.breakpoints import HEIGHTS
+from swapdesk.tui.breakpoints import HEIGHTS, bind_keys
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.form_fields import Check, Verdict, check_lines

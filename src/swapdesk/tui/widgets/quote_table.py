@@ -21,10 +21,14 @@ from swapdesk.flows.notation import (
     percent,
     table_amount,
 )
-from swapdesk.flows.quotes.quote_columns import NOTE_WIDTH, QUOTE_COLUMNS, provider_name
+from swapdesk.flows.quotes.quote_columns import (
+    NOTE_WIDTH,
+    QUOTE_COLUMNS,
+    RouteTypeBest,
+    provider_name,
+)
 from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
-from swapdesk.flows.quotes.quote_tags import MEANINGS, common_badges, meaning_word, note_of, noted
-from swapdesk.flows.quotes.route_type_comparison import RouteTypeBest
+from swapdesk.flows.quotes.ranking import MEANINGS, common_badges, meaning_word, note_of, noted
 from swapdesk.tui.commands.quotes import MoreRoutes
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, plain_text, push_right, wrapped

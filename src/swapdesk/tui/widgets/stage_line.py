@@ -1,10 +1,14 @@
-"""The 17 cells that show how far an order is, equally long for five and for nine stages."""
+"""How far an order is: 17 cells for any number of stages, the track of names, the timeline."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
+from swapdesk.flows.notation import NOTHING, clock_time, short_clock
 from swapdesk.tui.glyphs import (
     DONE,
     ENDED,
@@ -16,8 +20,12 @@ from swapdesk.tui.glyphs import (
     WAITING,
     GlyphState,
 )
-from swapdesk.tui.spans import Line, Span
-from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text, spread
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
+
+if TYPE_CHECKING:
+    from swapdesk.flows.orders.order_history import Leg, LegStep
+
 
 CELLS = 17
 
@@ -93,3 +101,115 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
             heavy = stage < state.at
             line.append(Span((HEAVY if heavy else RULE) * gaps[stage], past if heavy else "rule"))
     return line
+
+
+@dataclass(frozen=True, slots=True)
+class TrackState:
+    """``names`` has one name per stage; ``short_names`` are used below 96 cells."""
+
+    stage: StageState
+    names: Sequence[str]
+    short_names: Sequence[str] = ()
+
+
+class StageTrack(LinesView):
+    """Two rows: dots, names."""
+
+    DEFAULT_CSS = """
+    StageTrack { height: 2; }
+    """
+
+    def __init__(self, state: TrackState, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+
+    def show(self, state: TrackState) -> None:
+        self.state = state
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return track_lines(self.state, width)
+
+
+def track_lines(state: TrackState, width: int) -> list[Line]:
+    """Each dot stands over the middle of its name; the current name is bold."""
+    stage = state.stage
+    names = list(state.names)
+    if width < 96 and state.short_names:
+        names = list(state.short_names)
+    sizes = [cell_len(name) for name in names]
+    if sum(sizes) + stage.of - 1 > width:
+        room = max(3, (width - (stage.of - 1)) // stage.of)
+        names = [plain_text(cut(name, room)) for name in names]
+        sizes = [cell_len(name) for name in names]
+    first = sizes[0] // 2
+    last = width - 1 - (sizes[-1] // 2)
+    dots = [first + round((last - first) * at / (stage.of - 1)) for at in range(stage.of)]
+    gaps = [dots[at + 1] - dots[at] - 1 for at in range(stage.of - 1)]
+    track = [Span(" " * dots[0]), *track_spans(stage, gaps)]
+    row: Line = []
+    used = 0
+    for at, (name, dot) in enumerate(zip(names, dots, strict=True)):
+        size = sizes[at]
+        latest = width - sum(sizes[at:]) - (stage.of - 1 - at)
+        start = max(used + (1 if at else 0), min(dot - size // 2, latest))
+        row.append(Span(" " * (start - used)))
+        now = at == stage.at
+        row.append(Span(name, "foreground" if now else "muted", bold=now))
+        used = start + size
+    return [track, row]
+
+
+TIME_CELLS = 8
+_MARKS = {
+    "past": (DONE, "status-done"),
+    "now": (MOVING, "status-moving"),
+    "future": (WAITING, "muted"),
+    "trouble": (TROUBLE, "status-trouble"),
+    "ended": (ENDED, "muted"),
+}
+
+
+class Timeline(LinesView):
+    """One leg under its label."""
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self.leg: Leg | None = None
+        self.fact: LineLike = ""
+
+    def show(self, leg: Leg | None, fact: LineLike = "") -> None:
+        """``fact`` stands at the end of the label."""
+        if leg != self.leg or fact != self.fact:
+            self.leg, self.fact = leg, fact
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return timeline_lines(self.leg, self.fact, width) if self.leg is not None else []
+
+
+def timeline_lines(leg: Leg, fact: LineLike, width: int) -> list[Line]:
+    """The label and one row per step; a time that nobody saw is ``—``."""
+    return [section_line(leg.title, fact, width), *(_step(step, width) for step in leg.steps)]
+
+
+def _step(step: LegStep, width: int) -> Line:
+    glyph, role = _MARKS[step.mark]
+    if step.at is None:
+        time = "" if step.mark == "future" else NOTHING
+    else:
+        time = f"{'~' if step.expected else ''}{_clock(step)}"
+    ahead = step.mark == "future"
+    row: Line = [
+        Span(f"{glyph} ", role),
+        Span(time.ljust(TIME_CELLS), "muted"),
+        Span("  "),
+        Span(step.text, "muted" if ahead else "foreground", bold=step.mark in ("now", "trouble")),
+    ]
+    note = step.note or ("now" if step.mark == "now" else "")
+    return spread(row, [Span(note, role)], width) if note else cut(row, width)
+
+
+def _clock(step: LegStep) -> str:
+    assert step.at is not None
+    return short_clock(step.at) if step.expected else clock_time(step.at)
