@@ -19,8 +19,8 @@ from swapdesk.agent.keys.keystore import (
     read_derivation,
 )
 from swapdesk.agent.keys.material import (
-    ADDRESSES,
-    PHRASES,
+    PUBLISHED_ADDRESSES,
+    PUBLISHED_PHRASES,
     SUGGESTED,
     address_of,
     fresh,
@@ -156,12 +156,12 @@ def test_a_keystore_of_another_length_is_refused() -> None:
 
 def test_published_keys_are_those_of_their_phrases() -> None:
     found = set()
-    for phrase in PHRASES:
+    for phrase in PUBLISHED_PHRASES:
         for kind, paths in SUGGESTED.items():
             more = [f"m/44'/60'/0'/0/{i}" for i in range(10)] if kind is Kind.EVM else paths
             for path in more:
                 found.add(from_mnemonic(SecretBytes(phrase.encode()), kind, path).address)
-    assert found == ADDRESSES
+    assert found == PUBLISHED_ADDRESSES
 
 
 def test_a_secret_is_shown_nowhere_and_wiped() -> None:

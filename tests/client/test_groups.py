@@ -24,8 +24,7 @@ from swapdesk.chain.smart_account import account_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import NotFound, OutcomeUnknown, ValidationFailed
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble, build_service
-from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.store.sqlite import SqliteStore

@@ -20,9 +20,8 @@ from service.world import (
 )
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble
+from swapdesk.service.app import Onchain, assemble
 from swapdesk.service.dex.desk import EvmSightings
-from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore

@@ -25,9 +25,8 @@ from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.smart_account import account_address, decode_batch
 from swapdesk.chain.user_operation import read_operation, user_operation_hash
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble
+from swapdesk.service.app import Onchain, assemble
 from swapdesk.service.bundling import BundleRefused
-from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervention, nobody_intervenes
 from swapdesk.service.orders.lifecycle import Worker

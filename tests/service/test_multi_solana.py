@@ -31,8 +31,7 @@ from swapdesk.chain.solana import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering
-from swapdesk.service.app import assemble
-from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.app import Onchain, assemble
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.store.sqlite import SqliteStore

@@ -32,9 +32,9 @@ from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.sandbox.token_rows import quoted_by_maker
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
 from swapdesk.sandbox.world import object_id, rows_by_id
+from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import NodeBundler
 from swapdesk.service.dex.desk import EvmSightings, Sightings, SolanaSightings
-from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.multi.funding import BlockhashNode
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken

@@ -1,6 +1,7 @@
-"""The service as an ASGI application: the surface, and what runs in the background.
+"""The service as an ASGI application: what it is given, and what runs in the background.
 
-The one place that wires the rooms of a service together.
+The one place that wires the rooms of a service together. ``Onchain`` are the chains and on-chain
+venues that it may have.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
@@ -17,13 +20,13 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 import swapdesk
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory, Partner
+from swapdesk.service.bundling import Bundler
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.dex.desk import DexDesk
-from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.dex.desk import DexDesk, Sightings
 from swapdesk.service.events import Hub, stream_endpoint
 from swapdesk.service.handlers import Running, ServiceParts
 from swapdesk.service.multi.bundles import Bundles, BundleWatch, Intervene, nobody_intervenes
-from swapdesk.service.multi.funding import FundingDesk
+from swapdesk.service.multi.funding import BlockhashNode, FundingDesk
 from swapdesk.service.multi.groups import GroupDesk, PayableOrders
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
@@ -34,9 +37,42 @@ from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
 from swapdesk.service.store.records import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.service.venues.onchain.reader import OnchainReader
+
+
+WARM_SECONDS = 3.0
+"""After the start, when what is shown first has been asked for."""
+
+
+@dataclass(frozen=True)
+class Onchain:
+    """Venues, and the chains they are on by short name; ``readers`` are those of EVM chains,
+    ``solana`` those of the other kind. ``bundler`` makes the bundles of groups."""
+
+    venues: Sequence[DexVenue] = ()
+    readers: Mapping[str, OnchainReader] = field(default_factory=dict)
+    sightings: Mapping[str, Sightings] = field(default_factory=dict)
+    bundler: Bundler | None = None
+    solana: Mapping[str, BlockhashNode] = field(default_factory=dict)
+
+    async def warm(self, clock: Clock) -> None:
+        """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""
+        await clock.sleep(WARM_SECONDS)
+        for chain in self.sightings.values():
+            with contextlib.suppress(*CHAIN_ERRORS):
+                await chain.warm()
+
+    async def close(self) -> None:
+        """End the connections to the chains."""
+        for chain in self.sightings.values():
+            await chain.close()
+
 
 _RESTART_SECONDS = 1.0
 

@@ -30,8 +30,7 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.embedding import first_state
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import assemble, build_service
-from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token

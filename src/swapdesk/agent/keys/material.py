@@ -23,7 +23,7 @@ from swapdesk.wire.encoding.codec import refuse_deep
 
 PUBLISHED_WORDS = "this key comes from a published test phrase: everybody has it"
 
-PHRASES = (
+PUBLISHED_PHRASES = (
     "test test test test test test test test test test test junk",
     "myth like bonus scare over problem client lizard pioneer submit female collect",
     "candy maple cake sugar pudding cream honey rich smooth crumble sweet treat",
@@ -33,7 +33,7 @@ PHRASES = (
 )
 """Of Hardhat, Foundry and Anvil; Ganache; Truffle; and the vectors of BIP-39."""
 
-ADDRESSES: frozenset[str] = frozenset(
+PUBLISHED_ADDRESSES: frozenset[str] = frozenset(
     {
         "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
         "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
@@ -125,7 +125,7 @@ ADDRESSES: frozenset[str] = frozenset(
 
 
 def is_published(address: str) -> bool:
-    return address in ADDRESSES
+    return address in PUBLISHED_ADDRESSES
 
 
 _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
