@@ -61,6 +61,8 @@ from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 URGENT_SECONDS = 120
+LONGEST_NAME = 40
+"""Characters of a venue's name in a sentence."""
 
 NOT_REFUNDABLE = "A refund is not possible any more"
 OTHER_PROVIDER = "Another provider took over from {first}"
@@ -494,7 +496,7 @@ def _facts(
     holder = _holder(order)
     second = in_second_leg(order)
     label = intent.recipient_label if intent is not None else None
-    first = intent.provider_name if intent is not None and intent.provider_name else None
+    first = _venue_name(intent.provider_name if intent is not None else None)
     refunded = said in _REFUNDED
     back = _amount(order.refund_amount, sent) if order.refund_amount is not None else f"the {sent}"
     to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
@@ -518,7 +520,7 @@ def _facts(
         "to_label": f" to {label}" if label else "",
         "first": first or "the first provider",
         "First": _capital(first or "the first provider"),
-        "finisher": order.swap_name or "another one",
+        "finisher": _venue_name(order.swap_name) or "another one",
         "compared": differs,
         "back": back,
         "Back": _capital(back),
@@ -583,7 +585,14 @@ def _holder(order: Order) -> str:
     if order.anonymous:
         second = in_second_leg(order) or order.out_status in (LegStatus.FAILED, LegStatus.FALLBACK)
         return "the second exchange" if second else "the first exchange"
-    return order.swap_name or "the exchange"
+    return _venue_name(order.swap_name) or "the exchange"
+
+
+def _venue_name(name: str | None) -> str | None:
+    """The name of a venue in a sentence. An overlong one would hide the rest of the sentence."""
+    if not name or len(name) <= LONGEST_NAME:
+        return name or None
+    return f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _capital(text: str) -> str:
