@@ -87,6 +87,11 @@ def front(sandbox: Sandbox, home: Path) -> Iterator[Front]:
         kept = sandbox.home / "profiles" / "sandbox"
         shutil.copytree(kept / "keys", profile / "keys")
         shutil.copy2(kept / "wallet.passphrase", profile / "wallet.passphrase")
+        # Hundreds of commands pay from these accounts before the last one.
+        for account in standing.made("wallet", "list")["accounts"]:
+            if account["kind"] == "evm":
+                gift = {"chain": "base", "address": account["address"], "amount": 1_000_000}
+                sandbox.control("POST", "/faucet", {**gift, "token": "USDC"})
         yield standing
 
 
