@@ -24,6 +24,8 @@ def run(rounds: int) -> list[Case]:
     time_of, cpu_of = Figures(), Figures()
     with tempfile.TemporaryDirectory() as home, running_sandbox(home):
         environment = {**os.environ, "SWAPDESK_HOME": home, "HOME": home}
+        # With it a changed module would be compiled again in every round.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for number in range(rounds + 1):
             for name, argv in (("libraries", LIBRARIES), ("command", COMMAND)):
                 seconds, cpu = _once(argv, environment)

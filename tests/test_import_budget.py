@@ -73,6 +73,26 @@ def test_commands_load_no_screen_no_chain_and_no_server(tmp_path: Path) -> None:
     assert loaded(statement, (*SERVER, *CHAINS, "textual"), tmp_path) == []
 
 
+def test_a_command_that_connects_loads_nothing_of_quotes(tmp_path: Path) -> None:
+    statement = (
+        "import swapdesk.cli.session, swapdesk.cli.order_reports, swapdesk.flows.connected_desk\n"
+        "import swapdesk.flows.creation.resume"
+    )
+    assert loaded(statement, (*HEAVY, "textual", "swapdesk.flows.quotes"), tmp_path) == []
+
+
+def test_fields_of_models_are_types_and_no_text_to_be_evaluated(tmp_path: Path) -> None:
+    """A module with postponed annotations has the name ``annotations``."""
+    statement = (
+        "import swapdesk.client.api, swapdesk.wire.events\n"
+        "from swapdesk.wire.model import RequestModel, WireModel\n"
+        "kinds = [*WireModel.__subclasses__(), *RequestModel.__subclasses__()]\n"
+        "assert len(kinds) > 30\n"
+        "assert not [k for k in kinds if hasattr(sys.modules[k.__module__], 'annotations')]"
+    )
+    assert loaded(statement, HEAVY, tmp_path) == []
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec("swapdesk.tui.app") is None, reason="this install has no screens"
 )

@@ -4,8 +4,6 @@ One order that cannot be read must not hide the others; it is counted, because a
 gap does not prove that an order is absent.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from dataclasses import dataclass

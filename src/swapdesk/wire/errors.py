@@ -1,7 +1,5 @@
 """Error bodies and the open set of codes (contract 3.1 to 3.5)."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Any
 
