@@ -2,11 +2,11 @@
 
 ``engine`` leads from one to the other and stores the quotes before they are answered. A standard
 route is one leg, a private one two legs on different venues; the leg whose amount is known is
-priced first. ``fanout`` is how long the venues are waited for. Markup is taken once, from the leg
+priced first. ``gather`` is how long the venues are waited for. Markup is taken once, from the leg
 that pays the receiver.
 
 ``private_bounds`` finds the amounts a private route takes, which ``GET /minMax`` states and quotes
-keep (``AmountRule``). ``rotation`` draws the payout wallet of a private route from those that
-did not pay the partner's recent orders. ``reach`` tries the figure of a refusal on whole routes
+keep (``AmountRule``). ``PayoutRotation`` draws the payout wallet of a private route from those that
+did not pay the partner's recent orders. ``Reach`` tries the figure of a refusal on whole routes
 before it is told.
 """

@@ -1,6 +1,6 @@
-"""Venues: what fills an order. One adapter protocol, its generic wrappers and the registry.
+"""Venues: what fills an order. One adapter protocol, and the registry with its guards.
 
-Each call passes through (``wrappers``): capability check, circuit breaker, token bucket, bulkhead,
-timeout, single-flight and hedge (``flights``). ``open`` creates something and has bulkhead and
+Each call passes through (``registry``): capability check, circuit breaker, token bucket, bulkhead,
+timeout, single-flight and hedge. ``open`` creates something and has bulkhead and
 timeout alone.
 """
