@@ -62,7 +62,6 @@ from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 URGENT_SECONDS = 120
 LONGEST_NAME = 40
-"""Characters of a venue's name in a sentence."""
 
 NOT_REFUNDABLE = "A refund is not possible any more"
 OTHER_PROVIDER = "Another provider took over from {first}"
@@ -589,10 +588,8 @@ def _holder(order: Order) -> str:
 
 
 def _venue_name(name: str | None) -> str | None:
-    """The name of a venue in a sentence. An overlong one would hide the rest of the sentence."""
-    if not name or len(name) <= LONGEST_NAME:
-        return name or None
-    return f"{name[: LONGEST_NAME - 1]}…"
+    """For a sentence, of which an overlong name would hide the rest; None for an empty one."""
+    return f"{name[: LONGEST_NAME - 1]}…" if name and len(name) > LONGEST_NAME else name or None
 
 
 def _capital(text: str) -> str:
