@@ -8,13 +8,13 @@ import pytest
 
 from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign_chain
 from swapdesk.agent.process.request import AgentRefusal
-from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-def account(profile: str, origin: Origin = Origin.CREATED, kind: Kind = Kind.EVM) -> Account:
+def account(profile: str, origin: KeyOrigin = KeyOrigin.CREATED, kind: Kind = Kind.EVM) -> Account:
     return Account("0x00", kind, "", profile, origin, None, NOW)
 
 
@@ -26,14 +26,14 @@ def link(chain_id: int | None, kind: Kind = Kind.EVM) -> ChainLink:
     ("of", "chain_id", "allowed"),
     [
         (account("sandbox"), 1_337_008_453, True),
-        (account("sandbox", Origin.MNEMONIC), 1_337_008_453, True),
+        (account("sandbox", KeyOrigin.MNEMONIC), 1_337_008_453, True),
         # A sandbox that stands in for real chains, and keys that hold nothing on them.
         (account("sandbox"), 8453, True),
-        (account("sandbox", Origin.MNEMONIC), 8453, False),
-        (account("sandbox", Origin.RAW), 8453, False),
-        (account("sandbox", Origin.KEYSTORE), 1, False),
+        (account("sandbox", KeyOrigin.MNEMONIC), 8453, False),
+        (account("sandbox", KeyOrigin.RAW), 8453, False),
+        (account("sandbox", KeyOrigin.KEYSTORE), 1, False),
         (account("desk"), 8453, True),
-        (account("desk", Origin.MNEMONIC), 8453, True),
+        (account("desk", KeyOrigin.MNEMONIC), 8453, True),
         (account("desk"), 1_337_008_453, False),
     ],
 )

@@ -27,7 +27,7 @@ from swapdesk.agent.keys.material import (
     from_mnemonic,
 )
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 
 SALT = "ab" * 32
 GOOD = {"dklen": 32, "n": 4096, "r": 8, "p": 1, "salt": SALT}
@@ -84,7 +84,7 @@ def test_keystores_of_the_reference_are_read(kdf: Any) -> None:
 def written(kind: Kind) -> tuple[Account, bytes, SecretBytes]:
     material = fresh(kind)
     now = datetime(2026, 11, 22, tzinfo=UTC)
-    account = Account(material.address, kind, "", "sandbox", Origin.CREATED, None, now)
+    account = Account(material.address, kind, "", "sandbox", KeyOrigin.CREATED, None, now)
     scrypt = Scrypt.fresh(1024)
     key = scrypt.derive(SecretBytes(b"pass"))
     return account, write_key(account, material.secret, key, scrypt), material.secret

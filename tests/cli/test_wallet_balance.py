@@ -15,7 +15,7 @@ from cli.desks import Desk
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.wallet_chains import BalanceTable
 from swapdesk.flows.wallet.chain_holdings import ChainHoldings, Holding
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.promise import Asset
 from tui.terminal_window import TerminalWindow
 
@@ -25,7 +25,7 @@ PHRASE = "a phrase for a live wallet\n"
 def test_chains_are_printed_in_the_order_of_the_wallet() -> None:
     """Also those that answer late."""
     made = datetime(2026, 6, 1, tzinfo=UTC)
-    account = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made)
+    account = Account("0x1", Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, made)
     waits = [
         ChainHoldings(account, name, name, reading=True) for name in ("base", "polygon", "bsc")
     ]

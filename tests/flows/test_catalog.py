@@ -21,7 +21,7 @@ from swapdesk.client.errors import AnswerRefused, ClientError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.catalog_refresh import TokenReader
-from swapdesk.flows.catalog.token_query import TokenQuery as TokenWords
+from swapdesk.flows.catalog.token_query import TokenSearch
 from swapdesk.flows.catalog.token_row import CanDo, Verdict
 from swapdesk.flows.catalog.token_safety import verdict_of
 from swapdesk.flows.connection import sandbox_connection
@@ -256,8 +256,8 @@ async def test_a_list_with_a_gap_says_so_in_every_run(clock: ManualClock, tmp_pa
     again = Catalog.open(tmp_path / "catalog.db", clock)
     again.load()
     assert again.gap == "1 of the service's tokens cannot be read and are left out"
-    assert "1 cannot be read" in TokenWords("t").hint(1, again, 50)
-    assert again.gap in TokenWords("nowhere").nothing(again)
+    assert "1 cannot be read" in TokenSearch("t").hint(1, again, 50)
+    assert again.gap in TokenSearch("nowhere").nothing(again)
     async with answering(scripted([[token_json(1), token_json(2)]]), clock) as api:
         await again.refresh(api)
     assert again.gap is None

@@ -32,13 +32,19 @@ from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.stage_line import stage_spans
-from swapdesk.wallet.accounts import Account, Accounts, Kind, Origin
+from swapdesk.wallet.accounts import Account, Accounts, KeyOrigin, Kind
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wire.orders import DisplayStatus
 
 ACCOUNT = Account(
-    TRADING, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, datetime(2025, 6, 1, tzinfo=UTC)
+    TRADING,
+    Kind.EVM,
+    "trading",
+    "sandbox",
+    KeyOrigin.CREATED,
+    None,
+    datetime(2025, 6, 1, tzinfo=UTC),
 )
 
 

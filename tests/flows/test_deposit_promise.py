@@ -20,7 +20,7 @@ from swapdesk.flows.deposits.wallet_funding import (
 )
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.promise import DepositPromise
 
 SOL = TokenFacts("6689b73ec90e45f3b3e51790", "SOL", "solana", "Solana", "sol", None, 9)
@@ -29,7 +29,7 @@ VENUE = derive_address("sol", b"v" * 32)
 
 
 def account(kind: Kind, address: str) -> Account:
-    return Account(address, kind, "trading", "sandbox", Origin.CREATED, None, NOW)
+    return Account(address, kind, "trading", "sandbox", KeyOrigin.CREATED, None, NOW)
 
 
 def on_solana(**changes: Any) -> TrackedOrder:

@@ -35,7 +35,7 @@ from swapdesk.flows.signing.signing_session import Mark, Stage
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import NotAgreed
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.transactions import TransactionState
 
 NODE = ChainLink("ethereum", Kind.EVM, 1_337_000_001, "http://127.0.0.1:9", 2)
@@ -211,7 +211,7 @@ def test_a_payment_that_was_begun_is_not_asked_for_by_hand(clock: ManualClock) -
 
 # What it lacks
 
-TRADER = Account("0x" + "7" * 40, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, NOW)
+TRADER = Account("0x" + "7" * 40, Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, NOW)
 HELD = SwapAccount(
     TRADER, TRADER, (TRADER,), read_only=False, balance=Decimal(2000), coin=Decimal(1)
 )

@@ -16,7 +16,7 @@ import sampling
 from flows import old_journals
 from flows.orders import NOW
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.planned import Column
+from swapdesk.flows.batch.planned import SheetColumn
 from swapdesk.flows.batch.progress import result_rows, sheet_of
 from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal import Journal
@@ -90,7 +90,8 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     assert [row.service_id for row in batch.rows] == [f"oldBatchRow000{n}" for n in (1, 2, 3)]
     cells = sheet_of(batch).rows[2].cells
     assert cells == {
-        Column.TO: "s", Column.SELL_AMOUNT: "1", Column.BUY: "SOL", Column.CHAIN: "solana",
+        SheetColumn.TO: "s", SheetColumn.SELL_AMOUNT: "1",
+        SheetColumn.BUY: "SOL", SheetColumn.CHAIN: "solana",
     }  # fmt: skip
     assert result_rows(batch, {})[2]["sell_amount"] == "1"
     bundle = journal.bundles.newest(batch.id, 1)

@@ -26,12 +26,12 @@ from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader, Cha
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.flows.wallet.wallet_reading import Gifts, Told, WalletReading, fill_wallet
+from swapdesk.flows.wallet.wallet_reading import Gifts, WalletReading, WalletSnapshot, fill_wallet
 from swapdesk.paths import Home
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.screens.wallets import wallet_rows
-from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.holdings import Balance, SmartAccount
 from swapdesk.wallet.promise import Asset
@@ -217,7 +217,7 @@ async def test_a_chain_that_does_not_answer_spoils_no_other(bench: Bench) -> Non
     assert {name for name, one in told.items() if one.problem} == {"base", "solana"}
     assert told["ethereum"].holdings
     # A screen has them in the order of the wallet, whichever answered first.
-    read: list[Told] = []
+    read: list[WalletSnapshot] = []
     reading = WalletReading(wallet, None, dict, heard=read.append, made=lambda _: None)
     read.append(await reading.read(None))
     for each in read:
@@ -264,7 +264,7 @@ async def test_a_live_wallet_never_opens_by_itself(bench: Bench, tmp_path: Path)
 async def test_a_sum_of_which_a_part_was_not_read_is_no_total() -> None:
     """Coins of a smart account are its own and what the EntryPoint keeps for it."""
     made = datetime(2026, 6, 1, tzinfo=UTC)
-    owner = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made)
+    owner = Account("0x1", Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, made)
     coin = Asset("ETH", 18, None)
 
     class Agent:

@@ -15,7 +15,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.catalog.confusables import skeleton
 from swapdesk.flows.catalog.search import imitated_by, lookalikes, search
-from swapdesk.flows.catalog.token_list import Column, ListedToken, TokenList, pack
+from swapdesk.flows.catalog.token_list import ListedToken, TextColumn, TokenList, pack
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
 from swapdesk.flows.catalog.token_safety import row_of
 from swapdesk.sandbox.world_generator import build_catalog
@@ -31,14 +31,14 @@ LINES = st.lists(st.text(st.characters(exclude_characters="\x1e\x1f", codec="utf
 
 @given(LINES)
 def test_lines_come_back_as_they_were(lines: list[str]) -> None:
-    column = Column.of(lines)
+    column = TextColumn.of(lines)
     assert [column.text(at) for at in range(len(column))] == lines
     assert len(column.lines()) == len(lines)
 
 
 @given(st.lists(st.text("abé\n", max_size=6), max_size=12), st.text("abé", min_size=1, max_size=3))
 def test_a_column_finds_what_a_walk_finds(lines: list[str], wanted: str) -> None:
-    column = Column.of(lines)
+    column = TextColumn.of(lines)
     numbers = range(len(lines))
     assert list(column.holding(wanted)) == [at for at in numbers if wanted in lines[at]]
     assert list(column.beginning(wanted)) == [at for at in numbers if lines[at].startswith(wanted)]

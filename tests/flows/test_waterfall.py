@@ -15,7 +15,15 @@ from flows.test_recipients import BTC, ETH
 from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder, all_in
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
-from swapdesk.flows.quotes.waterfall import Known, Part, Unit, Verdict, Waterfall, remark, waterfall
+from swapdesk.flows.quotes.waterfall import (
+    Known,
+    Part,
+    SumVerdict,
+    Unit,
+    Waterfall,
+    remark,
+    waterfall,
+)
 from swapdesk.wire.quotes import Quote, RouteType
 
 SOLD = BTC.model_copy(update={"price": Decimal(96420)})
@@ -51,7 +59,7 @@ def step(found: Waterfall, label: str) -> Any:
 
 def test_an_on_chain_route_sums_and_names_its_sources() -> None:
     found = explained(dex(bridge_fee_usd=Decimal("12.40"), applied_api_markup=Decimal(0)))
-    assert found.verdict is Verdict.SUMS
+    assert found.verdict is SumVerdict.SUMS
     sends = step(found, "You send")
     assert (sends.amount, sends.unit, sends.known) == (Decimal("0.5"), Unit.SOLD, Known.YOU)
     assert sends.how == "$48,210.00 at $96,420.00"
@@ -74,7 +82,7 @@ def test_an_on_chain_route_sums_and_names_its_sources() -> None:
 
 def test_lines_that_do_not_add_up_say_both_numbers() -> None:
     found = explained(dex(net="14.4"))
-    assert found.verdict is Verdict.DIFFERS
+    assert found.verdict is SumVerdict.DIFFERS
     assert remark(found, "14.509331", "14.4") == (
         "Δ 0.75%: the lines give 14.509331, the service says 14.4. Ranked by the service's number."
     )
@@ -82,11 +90,11 @@ def test_lines_that_do_not_add_up_say_both_numbers() -> None:
 
 def test_a_fee_that_is_not_in_net_is_named_gross_and_not_summed() -> None:
     found = explained(dex(net="14.527790"))
-    assert found.verdict is Verdict.GROSS
+    assert found.verdict is SumVerdict.GROSS
     assert found.lines == found.net
     assert step(found, "Provider fee").part is Part.OUTSIDE
     unpriced = explained(dex(net="14.527790", amount_out_usd=None))
-    assert unpriced.verdict is Verdict.GROSS
+    assert unpriced.verdict is SumVerdict.GROSS
     fee = step(unpriced, "Provider fee")
     assert (fee.amount, fee.unit, fee.part) == (Decimal("61.12"), Unit.USD, Part.OUTSIDE)
     assert step(unpriced, "Gas").unit is Unit.USD
@@ -96,7 +104,7 @@ def test_a_fee_that_is_not_in_net_is_named_gross_and_not_summed() -> None:
 
 def test_a_centralized_route_has_its_fee_in_the_price() -> None:
     found = explained(quote(1, "14.5"))
-    assert found.verdict is Verdict.SUMS
+    assert found.verdict is SumVerdict.SUMS
     fee = step(found, "Provider fee")
     assert (fee.word, fee.known, fee.amount) == ("in price", Known.UNKNOWN, None)
     assert not found.of(Part.OUTSIDE)
@@ -107,7 +115,7 @@ def test_a_centralized_route_has_its_fee_in_the_price() -> None:
 
 def test_a_net_that_nothing_explains_is_said_to_be_unexplained() -> None:
     found = explained(quote(1, None, amount_out=Decimal(10), net_amount_out=Decimal(9)))
-    assert found.verdict is Verdict.UNSTATED
+    assert found.verdict is SumVerdict.UNSTATED
     assert remark(found, "10", "9") == (
         "The service pays out 10 and calls 9 net; it does not say why."
     )
@@ -117,13 +125,13 @@ def test_fees_above_the_amount_leave_a_negative_net() -> None:
     found = explained(
         dex(out="0.01", net="-0.006", amount_out_usd=Decimal(38), fee_usd=Decimal("60.8"))
     )
-    assert found.verdict is Verdict.SUMS
+    assert found.verdict is SumVerdict.SUMS
     assert remark(found, "a", "b") == "The fees take more than the provider pays out."
 
 
 def test_a_markup_is_inside_what_is_paid_out() -> None:
     marked = explained(quote(1, "14.5", applied_api_markup=Decimal("0.50")))
-    assert (step(marked, "Partner markup").word, marked.verdict) == ("0.5%", Verdict.SUMS)
+    assert (step(marked, "Partner markup").word, marked.verdict) == ("0.5%", SumVerdict.SUMS)
     points = explained(quote(1, "14.5", api_markup_value=Decimal(50), markup_type="bp"))
     assert step(points, "Partner markup").word == "50 bp"
     unknown = explained(quote(1, "14.5", api_markup_value=Decimal(50), markup_type="HOVERING"))
@@ -168,7 +176,7 @@ def test_the_lines_are_what_is_paid_out_and_every_summed_step(
     summed = [one.amount for one in found.of(Part.LINE) if one.amount is not None]
     assert abs(sum(summed) - found.lines) <= (abs(found.lines) + out) * Decimal("1e-20")
     near = abs(found.net - found.lines) <= out * Decimal("0.005")
-    assert (found.verdict in (Verdict.SUMS, Verdict.GROSS)) is near
+    assert (found.verdict in (SumVerdict.SUMS, SumVerdict.GROSS)) is near
     assert step(found, "Gas").word == "gas ?"
 
 

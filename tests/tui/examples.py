@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
-from swapdesk.tui.screens.create_facts import IntentState, intent_lines
+from swapdesk.tui.screens.create_facts import IntentFacts, intent_lines
 from swapdesk.tui.screens.swap_line import IntentReading, Reading, reading_lines
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.form_fields import Alike, Check, Verdict, alike_lines, check_lines
+from swapdesk.tui.widgets.form_fields import Alike, Check, CheckMark, alike_lines, check_lines
 from swapdesk.tui.widgets.frame import (
     Badge,
-    Budget,
+    BudgetFigure,
     FrameState,
     KeyHint,
     MoneyState,
@@ -28,7 +28,13 @@ from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
 from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.order_table import Nothing, empty_line
 from swapdesk.tui.widgets.overlay import Question, question_lines
-from swapdesk.tui.widgets.stage_line import Mark, StageState, TrackState, stage_spans, track_lines
+from swapdesk.tui.widgets.stage_line import (
+    StageMark,
+    StageState,
+    TrackState,
+    stage_spans,
+    track_lines,
+)
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.tui.widgets.text_field import FieldState, field_lines
 
@@ -47,7 +53,7 @@ def header(width: int, text: str) -> list[Line]:
             context=text or "r3Tz9W8mLq · private",
             account="alice",
             badge=Badge(Stream.LIVE, 1),
-            budget=Budget("reads", 480, 500, "37m"),
+            budget=BudgetFigure("reads", 480, 500, "37m"),
         ),
         width + 4,
     )
@@ -61,7 +67,7 @@ def live_header(width: int, text: str) -> list[Line]:
             context=text or "last 48 h",
             account="alice",
             badge=Badge(Stream.POLLING, 12),
-            budget=Budget("reads", 40, 500, "37m"),
+            budget=BudgetFigure("reads", 40, 500, "37m"),
             read_only=True,
         ),
         width + 4,
@@ -126,11 +132,11 @@ def quotes(width: int, text: str) -> list[Line]:
 
 def stages(width: int, text: str) -> list[Line]:
     return [
-        stage_spans(StageState(2, 5, Mark.MOVING)),
-        stage_spans(StageState(6, 9, Mark.MOVING)),
-        stage_spans(StageState(2, 5, Mark.TROUBLE)),
-        stage_spans(StageState(0, 5, Mark.EXPIRED)),
-        stage_spans(StageState(8, 9, Mark.DONE)),
+        stage_spans(StageState(2, 5, StageMark.MOVING)),
+        stage_spans(StageState(6, 9, StageMark.MOVING)),
+        stage_spans(StageState(2, 5, StageMark.TROUBLE)),
+        stage_spans(StageState(0, 5, StageMark.EXPIRED)),
+        stage_spans(StageState(8, 9, StageMark.DONE)),
     ]
 
 
@@ -138,7 +144,7 @@ def track(width: int, text: str) -> list[Line]:
     names = ["waiting", "seen", "exchange 1", "to middle", "at middle", "second", "exchange 2"]
     short = ["wait", "seen", "exch 1", "to mid", "at mid", "second", "exch 2"]
     end = [text or "to bob", "done"]
-    state = TrackState(StageState(6, 9, Mark.MOVING), [*names, *end], [*short, *end])
+    state = TrackState(StageState(6, 9, StageMark.MOVING), [*names, *end], [*short, *end])
     return track_lines(state, width)
 
 
@@ -179,8 +185,8 @@ def checks(width: int, text: str) -> list[Line]:
     said = text or 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
     again = "Paste it again from where it came from."
     return [
-        *check_lines(Check(Verdict.VALID, text or "Ethereum address, checksum correct"), width),
-        *check_lines(Check(Verdict.REFUSED, said, again), width),
+        *check_lines(Check(CheckMark.VALID, text or "Ethereum address, checksum correct"), width),
+        *check_lines(Check(CheckMark.REFUSED, said, again), width),
         *(alike_lines(ME, Alike("@bob", BOB)) if width > 60 else []),
     ]
 
@@ -199,14 +205,14 @@ def facts(width: int, text: str) -> list[Line]:
 
 
 def intent(width: int, text: str) -> list[Line]:
-    state = IntentState(
+    state = IntentFacts(
         [
             Fact("You send", "0.5 BTC", below=["on Bitcoin"], bold=True),
             Fact("To", address=ME),
             Fact("Route", text or "standard  Alder"),
         ],
         frozen="14:02:31",
-        verdict=Check(Verdict.REFUSED, "1 problem:", "create is locked"),
+        verdict=Check(CheckMark.REFUSED, "1 problem:", "create is locked"),
         validity=countdown_spans(CountdownState(568, 600, 12)),
     )
     return intent_lines(state, min(width, 36))
@@ -222,7 +228,7 @@ def deposit(width: int, text: str) -> list[Line]:
         [Span("27:12", "foreground", True), Span(" left, until 14:34:28 UTC", "muted")],
         left_part=0.9,
         facts=(Fact("You get", "≈ 1.881204 ETH on Ethereum, floating"), Fact("To", address=ME)),
-        matches=Check(Verdict.VALID, "recipient, amount, tokens are as confirmed"),
+        matches=Check(CheckMark.VALID, "recipient, amount, tokens are as confirmed"),
     )
     return deposit_lines(state, width)
 
@@ -238,7 +244,7 @@ def deposit_hidden(width: int, text: str) -> list[Line]:
     state = DepositState(
         DepositPhase.HIDDEN,
         said,
-        matches=Check(Verdict.REFUSED, "Nothing was sent. Do not pay it."),
+        matches=Check(CheckMark.REFUSED, "Nothing was sent. Do not pay it."),
     )
     return deposit_lines(state, width)
 
@@ -255,7 +261,7 @@ def help_text(width: int, text: str) -> list[Line]:
 
 def question(width: int, text: str) -> list[Line]:
     asked = Question("This is LIVE", [text or "You type real money."], "live")
-    return question_lines(asked, width, Check(Verdict.REFUSED, 'Not the same: type "live".'))
+    return question_lines(asked, width, Check(CheckMark.REFUSED, 'Not the same: type "live".'))
 
 
 def nothing(width: int, text: str) -> list[Line]:

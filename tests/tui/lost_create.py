@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import httpx
 
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_state import Step
+from swapdesk.tui.screens.create_state import CreateStep
 from swapdesk.tui.screens.unfinished import CandidatesScreen
 from swapdesk.wire.exchanges import ExchangeRequest
 from tui.desk_run import DeskRun, Market
@@ -54,7 +54,7 @@ async def to_candidates(run: DeskRun) -> None:
 
     def over() -> bool:
         clock.advance(0.5)
-        return screen.state.step is Step.UNKNOWN
+        return screen.state.step is CreateStep.UNKNOWN
 
     await run.settle(over, "the end of the look")
     clock.advance(SILENCE.total_seconds())

@@ -14,7 +14,7 @@ from swapdesk.tui.commands.command import READY, Command, CommandState
 from swapdesk.tui.commands.orders import Orders
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.terminal import SafeApp
-from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream
+from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Column, Row, Section
@@ -59,7 +59,7 @@ class Quotes(DeskScreen):
                 "Quotes",
                 account="alice",
                 badge=Badge(Stream.LIVE, 2),
-                budget=Budget("quotes", 450, 500, "37m"),
+                budget=BudgetFigure("quotes", 450, 500, "37m"),
             ),
             clock,
         )

@@ -6,7 +6,7 @@ import httpx
 
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_state import Step
+from swapdesk.tui.screens.create_state import CreateStep
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.unfinished import CandidatesScreen
 from tui.desk_run import DeskRun, Market
@@ -28,7 +28,7 @@ async def to_unknown(market: Market, run: DeskRun) -> str:
 
     def over() -> bool:
         market.clock.advance(0.5)
-        return screen.state.step is Step.UNKNOWN
+        return screen.state.step is CreateStep.UNKNOWN
 
     await run.settle(over, "the end of the look")
     market.network.after = None

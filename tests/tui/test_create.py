@@ -14,7 +14,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_form import CreateForm
-from swapdesk.tui.screens.create_state import Step
+from swapdesk.tui.screens.create_state import CreateStep
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
@@ -23,7 +23,7 @@ from swapdesk.tui.spans import line_of
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from tui.desk_run import Market
 from tui.quote_rows import FIXED, fixed_are
 from wallet.agents import CHEAP
@@ -90,7 +90,7 @@ async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
         book.add(replace(before, address=derive_address("evm", b"another bob".ljust(32))))
         await run.press("escape")
         await run.settle(lambda: run.app.screen is screen, "the form")
-        assert screen.state.step is Step.OPEN
+        assert screen.state.step is CreateStep.OPEN
         assert "A name means another address now. Nothing was created." in run.text
         assert posts(market) == 0
         await run.press("c")
@@ -126,7 +126,7 @@ async def test_a_wrong_recipient_locks_the_way_to_c(
         await run.press("enter")
         assert said in run.text
         assert "1 problem: create is locked" in run.text
-        assert screen.state.step is Step.OPEN
+        assert screen.state.step is CreateStep.OPEN
         await run.press("c", "enter")
         assert posts(market) == 0
 
@@ -145,7 +145,7 @@ async def test_a_look_alike_of_a_known_name_is_refused_and_shown_in_pairs(market
         assert "this  0x" in run.text
         assert "@bob  0x" in run.text
         await run.press("enter")
-        assert run.screen(CreateScreen).state.step is Step.OPEN
+        assert run.screen(CreateScreen).state.step is CreateStep.OPEN
 
 
 async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
@@ -153,8 +153,8 @@ async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
 ) -> None:
     made = datetime(2026, 6, 1, tzinfo=UTC)
     own = (
-        Account("4Nd1mYw6cF", Kind.SOLANA, "trading", "sandbox", Origin.CREATED, None, made),
-        Account(ME, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made),
+        Account("4Nd1mYw6cF", Kind.SOLANA, "trading", "sandbox", KeyOrigin.CREATED, None, made),
+        Account(ME, Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, made),
     )
     async with market.desk() as run:
         await run.to_form()
@@ -259,14 +259,14 @@ async def test_a_chain_with_tags_asks_for_one_or_a_typed_waiver(market: Market) 
         await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
         await run.press("enter", "enter")
         screen = run.screen(CreateScreen)
-        assert screen.state.step is Step.OPEN
+        assert screen.state.step is CreateStep.OPEN
         assert 'Type "NO MEMO" if this wallet has none.' in run.text
         await run.type("12x")
         assert "A destination tag is digits only" in run.text
         await run.press("backspace")
         await run.press("enter")
         await run.still()
-        assert screen.state.step is Step.READY
+        assert screen.state.step is CreateStep.READY
         await run.press("e", "down")
         await run.press("ctrl+u")
         await run.type("NO MEMO")
@@ -328,7 +328,7 @@ async def test_another_tag_than_that_of_the_name_is_agreed_to(market: Market, ta
         await run.see(said)
         await run.press("enter")
         await run.still()
-        assert run.screen(CreateScreen).state.step is Step.READY
+        assert run.screen(CreateScreen).state.step is CreateStep.READY
         await run.press("c")
         await run.see("Before this order is created")
         assert posts(market) == 0
@@ -373,10 +373,10 @@ async def test_a_new_quote_leaves_the_intent_locked_and_only_its_key_edits(marke
         await run.see("This quote ended at 14:03.")
         assert "enter" not in run.text.split("\n")[-1]
         await run.press("enter", "r")
-        await run.settle(lambda: screen.state.step is Step.READY, "the new quote, locked")
+        await run.settle(lambda: screen.state.step is CreateStep.READY, "the new quote, locked")
         for key in ("enter", "x", "r", "tab"):
             await run.press(key)
-        assert screen.state.step is Step.READY
+        assert screen.state.step is CreateStep.READY
         assert screen._form.values == ("@bob",)
         await run.press("e")
         await run.type("by")
@@ -454,7 +454,7 @@ async def test_a_server_error_that_created_nothing_ends_in_words(market: Market)
         await run.press("c")
         await run.see("The service did not answer.")
         await run.later("The service shows no such")
-        assert run.screen(CreateScreen).state.step is Step.FAILED
+        assert run.screen(CreateScreen).state.step is CreateStep.FAILED
         assert len(run.app.session.desk.journal.orders.index.ids()) == 0
 
 
@@ -465,11 +465,11 @@ async def test_nothing_that_left_is_said_as_not_reachable(market: Market) -> Non
         await run.press("c")
         await run.later("The service cannot be reached.", 0.2)
         screen = run.screen(CreateScreen)
-        assert screen.state.step is Step.FAILED
+        assert screen.state.step is CreateStep.FAILED
         assert "in your wallet" in run.text
         market.network.before = None
         await run.press("r")
-        await run.settle(lambda: screen.state.step is Step.READY, "a new quote")
+        await run.settle(lambda: screen.state.step is CreateStep.READY, "a new quote")
         await run.still()
         await run.press("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
@@ -548,7 +548,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         assert posts(market) == 0
         await run.press("escape")
         assert "••••" not in run.text
-        assert run.screen(CreateScreen).state.step is Step.READY
+        assert run.screen(CreateScreen).state.step is CreateStep.READY
         await run.still()
         await run.press("c")
         await run.compare()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_facts import IntentState, fitting_lines
+from swapdesk.tui.screens.create_facts import IntentFacts, fitting_lines
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.widgets.detail_rows import Fact
 from tui.desk_run import Market
@@ -42,7 +42,7 @@ async def test_another_size_waits_for_a_still_screen_though_all_is_seen(market: 
 
 def test_markup_stays_where_rate_and_fees_go() -> None:
     labels = ("You send", "Route", "Rate", "Fees", "Markup", "Takes", "To")
-    state = IntentState([Fact(label, "x") for label in labels])
+    state = IntentFacts([Fact(label, "x") for label in labels])
     for height in (9, 8, 7, 6, 5, 1):
         rows = fitting_lines(state, 34, height)
         text = "\n".join("".join(span.text for span in row) for row in rows)

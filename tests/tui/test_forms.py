@@ -17,9 +17,9 @@ from swapdesk.tui.widgets.form_fields import (
     AddressInput,
     Alike,
     Check,
+    CheckMark,
     MemoField,
     MemoNeed,
-    Verdict,
 )
 from tui.examples import BOB, ME, XRP
 from tui.screen_text import screen_text
@@ -43,7 +43,7 @@ async def test_a_look_alike_stands_in_full_under_the_checks() -> None:
     app = Body(field)
     async with app.run_test(size=(80, 24)) as pilot:
         field.show_result(
-            [Check(Verdict.WARNING, "This address looks like @bob and is not.")],
+            [Check(CheckMark.WARNING, "This address looks like @bob and is not.")],
             alike=Alike("@bob", BOB),
         )
         await pilot.pause()

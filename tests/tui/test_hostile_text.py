@@ -21,7 +21,7 @@ from swapdesk.tui.screens.swap_line import IntentField, IntentReading, Reading
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.terminal import ControlFilter, SafeApp
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
-from swapdesk.tui.widgets.form_fields import AddressInput, Check, MemoField, MemoNeed, Verdict
+from swapdesk.tui.widgets.form_fields import AddressInput, Check, CheckMark, MemoField, MemoNeed
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.table_layout import Column, Prose, Row, Section
@@ -106,7 +106,7 @@ class Everything(DeskScreen):
         line = IntentField(text)
         line.show(IntentReading(Reading.REFUSED, text, text, text))
         address = AddressInput(text, note=text, value=text)
-        address.show_checks([Check(Verdict.REFUSED, text, text)])
+        address.show_checks([Check(CheckMark.REFUSED, text, text)])
         return [
             line,
             address,

@@ -9,7 +9,7 @@ import pytest
 from textual.events import Event, Key, Paste
 
 from swapdesk.tui import keys_in_turn
-from swapdesk.tui.keys_in_turn import OnItsWay
+from swapdesk.tui.keys_in_turn import KeyInProgress
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import TokensScreen
@@ -109,7 +109,7 @@ async def test_a_key_that_nobody_answers_holds_back_no_other(market: Market) -> 
     async with market.desk() as desk:
         app, lost = desk.app, Key("5", "5")
         field = TextField(prompt=">", limit=9)
-        app.keys._given = OnItsWay(
+        app.keys._given = KeyInProgress(
             app.keys._turn, lost, app.screen, field, market.clock.monotonic()
         )
         await burst(desk, "t", "u")
@@ -126,7 +126,7 @@ async def test_a_key_that_is_answered_late_is_waited_for_by_the_clock_of_the_des
         await desk.ready()
         app, late = desk.app, Key("5", "5")
         now = market.clock.monotonic()
-        app.keys._given = OnItsWay(app.keys._turn, late, app.screen, app.screen, now)
+        app.keys._given = KeyInProgress(app.keys._turn, late, app.screen, app.screen, now)
         app.post_message(by_hand(desk, "t"))
         for _ in range(50):
             await asyncio.sleep(0.001)

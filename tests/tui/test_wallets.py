@@ -11,12 +11,12 @@ from pathlib import Path
 from harness import Sandbox
 from patience import PATIENCE
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
-from swapdesk.flows.wallet.wallet_reading import Told
+from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.wallets import WalletsScreen, wallet_pane, wallet_rows
 from swapdesk.tui.spans import Span, line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Row, Section
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.transactions import TransactionState
 from tui.desk_run import DeskRun, sandbox_desk
@@ -41,12 +41,12 @@ def whole(run: DeskRun) -> bool:
 def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
     asset = Asset("USDC", 6, "0xdd")
     account = Account(
-        "0x" + "5e" * 20, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, datetime.now(UTC)
+        "0x" + "5e" * 20, Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, datetime.now(UTC)
     )
     smart = "0x" + "6f" * 20
     own = ChainHoldings(account, "base", "Base", (Holding(asset, Decimal(7)),))
     there = ChainHoldings(account, "base", "Base", (Holding(asset, Decimal(243)),), smart=smart)
-    rows, subjects = wallet_rows(Told((account,), (own,), smart=(there,)))
+    rows, subjects = wallet_rows(WalletSnapshot((account,), (own,), smart=(there,)))
     assert [one.label for one in rows if isinstance(one, Section)] == ["In smart accounts"]
     last = rows[-1]
     assert isinstance(last, Row)
@@ -152,11 +152,13 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
 
 def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -> None:
     made = datetime(2026, 6, 1, tzinfo=UTC)
-    account = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made)
+    account = Account("0x1", Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, made)
     waits = ChainHoldings(account, "base", "Base", reading=True)
     coin = Holding(Asset("ETH", 18, None), Decimal(2), None)
-    (before,), subjects = wallet_rows(Told((account,), (waits,), reading=True))
-    (after,), _ = wallet_rows(Told((account,), (replace(waits, reading=False, holdings=(coin,)),)))
+    (before,), subjects = wallet_rows(WalletSnapshot((account,), (waits,), reading=True))
+    (after,), _ = wallet_rows(
+        WalletSnapshot((account,), (replace(waits, reading=False, holdings=(coin,)),))
+    )
     assert isinstance(before, Row)
     assert isinstance(before.tail, Span)
     assert before.tail.text == "reading…"
@@ -165,12 +167,12 @@ def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -
 
 
 MADE = datetime(2026, 6, 1, tzinfo=UTC)
-TRADING = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, MADE)
+TRADING = Account("0x1", Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, MADE)
 
 
 def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:
     failed = ChainHoldings(TRADING, "base", "Base", problem="it does not answer", next="you: wait")
-    rows, subjects = wallet_rows(Told((TRADING,), (failed,)))
+    rows, subjects = wallet_rows(WalletSnapshot((TRADING,), (failed,)))
     said = [plain_text(line_of(line)) for line in wallet_pane(subjects[rows[0].key])]
     assert [line.split(maxsplit=1) for line in said[-2:]] == [
         ["Funds", "where they are; only the reading failed"],
@@ -184,16 +186,16 @@ def test_what_may_be_taken_and_was_not_read_is_not_called_nothing() -> None:
     silent = ChainAllowances(
         TRADING, "base", "Base", complete=False, problem="no logs", next="you: wait"
     )
-    rows, _ = wallet_rows(Told((TRADING,), (held,), (silent,)))
+    rows, _ = wallet_rows(WalletSnapshot((TRADING,), (held,), (silent,)))
     assert isinstance(rows[0], Row)
     assert rows[0].cells["note"] == "?"
     said = [plain_text(line_of(row.text)) for row in rows if isinstance(row, Prose)]
     assert said == ["Who may take on Base could not be read: no logs.", "Next you: wait."]
     # Where nothing at all was read the chain's own row says so.
     down = replace(held, holdings=(), problem="down")
-    assert not [row for row in wallet_rows(Told((TRADING,), (down,), (silent,)))[0]
+    assert not [row for row in wallet_rows(WalletSnapshot((TRADING,), (down,), (silent,)))[0]
                 if isinstance(row, Prose)]  # fmt: skip
     doubtful = replace(silent, problem=None, next="")
-    rows, _ = wallet_rows(Told((TRADING,), (held,), (doubtful,)))
+    rows, _ = wallet_rows(WalletSnapshot((TRADING,), (held,), (doubtful,)))
     assert isinstance(rows[0], Row)
     assert rows[0].cells["note"] == "none known"

@@ -16,7 +16,7 @@ from eth_account.types import Language
 from solders.keypair import Keypair
 
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Account, ImportChoice, Kind, Origin, export_phrase
+from swapdesk.wallet.accounts import Account, ImportChoice, KeyOrigin, Kind, export_phrase
 from swapdesk.wallet.errors import Locked, ReadOnly, Refused, WrongPassphrase
 from swapdesk.wallet.protocol import RefusalCode as Code
 from wallet.agents import PASSPHRASE, Start
@@ -39,7 +39,7 @@ async def test_a_new_key_is_kept_encrypted_and_opens_with_its_pass_phrase(
         "trading",
         Kind.EVM,
         "sandbox",
-        Origin.CREATED,
+        KeyOrigin.CREATED,
     )
     assert _mode(keys) == 0o700
     assert {_mode(keys / one) for one in os.listdir(keys)} == {0o600}
@@ -100,26 +100,26 @@ async def test_a_mnemonic_is_imported_at_an_address_that_was_shown(
 ) -> None:
     agent = await start()
     phrase = Secret(generate_mnemonic(12, Language.ENGLISH))
-    choices = await agent.preview(kind, Origin.MNEMONIC, phrase)
+    choices = await agent.preview(kind, KeyOrigin.MNEMONIC, phrase)
     assert len({one.address for one in choices}) == len(choices) >= 4
     chosen = choices[1]
-    made = await agent.import_key(chosen, Origin.MNEMONIC, "", phrase, PASSPHRASE)
+    made = await agent.import_key(chosen, KeyOrigin.MNEMONIC, "", phrase, PASSPHRASE)
     assert (made.address, made.path, made.origin) == (
         chosen.address,
         chosen.path,
-        Origin.MNEMONIC,
+        KeyOrigin.MNEMONIC,
     )
     other = ImportChoice(kind, choices[0].address, chosen.path)
     with pytest.raises(Refused) as refused:
-        await agent.import_key(other, Origin.MNEMONIC, "", phrase, PASSPHRASE)
+        await agent.import_key(other, KeyOrigin.MNEMONIC, "", phrase, PASSPHRASE)
     assert refused.value.code is Code.NOT_CONFIRMED
 
 
 async def test_addresses_of_a_phrase_are_those_of_other_wallets(start: Start) -> None:
     agent = await start()
-    evm = await agent.preview(Kind.EVM, Origin.MNEMONIC, TEST_PHRASE, paths=["m/44'/60'/0'/0/1"])
+    evm = await agent.preview(Kind.EVM, KeyOrigin.MNEMONIC, TEST_PHRASE, paths=["m/44'/60'/0'/0/1"])
     assert evm[0].address == "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-    solana = await agent.preview(Kind.SOLANA, Origin.MNEMONIC, TEST_PHRASE)
+    solana = await agent.preview(Kind.SOLANA, KeyOrigin.MNEMONIC, TEST_PHRASE)
     assert [(one.path, one.address[:8]) for one in solana] == [
         ("m/44'/501'/0'/0'", "oeYf6KAJ"),
         ("m/44'/501'/0'", "BtELVjZS"),
@@ -137,25 +137,29 @@ async def test_files_of_other_wallets_are_imported(start: Start) -> None:
     agent = await start()
     made = EthAccount.create()
     raw = Secret(made.key.hex())
-    [choice] = await agent.preview(Kind.EVM, Origin.RAW, raw)
+    [choice] = await agent.preview(Kind.EVM, KeyOrigin.RAW, raw)
     assert choice == ImportChoice(Kind.EVM, made.address, None)
-    assert (await agent.import_key(choice, Origin.RAW, "", raw, PASSPHRASE)).origin is Origin.RAW
+    assert (
+        await agent.import_key(choice, KeyOrigin.RAW, "", raw, PASSPHRASE)
+    ).origin is KeyOrigin.RAW
 
     address, text = _keystore("theirs")
     content, theirs = Secret(text), Secret("theirs")
-    [choice] = await agent.preview(Kind.EVM, Origin.KEYSTORE, content, file_passphrase=theirs)
+    [choice] = await agent.preview(Kind.EVM, KeyOrigin.KEYSTORE, content, file_passphrase=theirs)
     assert choice.address == address
-    await agent.import_key(choice, Origin.KEYSTORE, "", content, PASSPHRASE, file_passphrase=theirs)
+    await agent.import_key(
+        choice, KeyOrigin.KEYSTORE, "", content, PASSPHRASE, file_passphrase=theirs
+    )
     with pytest.raises(WrongPassphrase):
-        await agent.preview(Kind.EVM, Origin.KEYSTORE, content, file_passphrase=WRONG)
+        await agent.preview(Kind.EVM, KeyOrigin.KEYSTORE, content, file_passphrase=WRONG)
 
     pair = Keypair()
     content = Secret(pair.to_json())
-    [choice] = await agent.preview(Kind.SOLANA, Origin.KEYGEN, content)
+    [choice] = await agent.preview(Kind.SOLANA, KeyOrigin.KEYGEN, content)
     assert choice.address == str(pair.pubkey())
-    await agent.import_key(choice, Origin.KEYGEN, "", content, PASSPHRASE)
+    await agent.import_key(choice, KeyOrigin.KEYGEN, "", content, PASSPHRASE)
     with pytest.raises(Refused) as refused:
-        await agent.import_key(choice, Origin.KEYGEN, "", content, PASSPHRASE)
+        await agent.import_key(choice, KeyOrigin.KEYGEN, "", content, PASSPHRASE)
     assert refused.value.code is Code.ACCOUNT_EXISTS
     await agent.lock()
     assert await agent.unlock(PASSPHRASE) == ()
@@ -163,16 +167,16 @@ async def test_files_of_other_wallets_are_imported(start: Start) -> None:
 
 
 NO_KEYS = [
-    (Kind.EVM, Origin.RAW, "0x" + "0" * 64, Code.BAD_KEY),
-    (Kind.EVM, Origin.RAW, "0x" + "f" * 64, Code.BAD_KEY),
-    (Kind.EVM, Origin.RAW, "12", Code.BAD_KEY),
-    (Kind.SOLANA, Origin.RAW, "11" * 32, Code.BAD_KEY),
-    (Kind.EVM, Origin.MNEMONIC, "test " * 12, Code.BAD_KEY),
-    (Kind.EVM, Origin.MNEMONIC, "zoo zoo", Code.BAD_KEY),
-    (Kind.EVM, Origin.KEYSTORE, "{", Code.KEY_FILE),
-    (Kind.EVM, Origin.KEYSTORE, '{"version": 4}', Code.KEY_FILE),
-    (Kind.SOLANA, Origin.KEYGEN, json.dumps([1] * 64), Code.BAD_KEY),
-    (Kind.SOLANA, Origin.KEYGEN, json.dumps([256] * 64), Code.BAD_KEY),
+    (Kind.EVM, KeyOrigin.RAW, "0x" + "0" * 64, Code.BAD_KEY),
+    (Kind.EVM, KeyOrigin.RAW, "0x" + "f" * 64, Code.BAD_KEY),
+    (Kind.EVM, KeyOrigin.RAW, "12", Code.BAD_KEY),
+    (Kind.SOLANA, KeyOrigin.RAW, "11" * 32, Code.BAD_KEY),
+    (Kind.EVM, KeyOrigin.MNEMONIC, "test " * 12, Code.BAD_KEY),
+    (Kind.EVM, KeyOrigin.MNEMONIC, "zoo zoo", Code.BAD_KEY),
+    (Kind.EVM, KeyOrigin.KEYSTORE, "{", Code.KEY_FILE),
+    (Kind.EVM, KeyOrigin.KEYSTORE, '{"version": 4}', Code.KEY_FILE),
+    (Kind.SOLANA, KeyOrigin.KEYGEN, json.dumps([1] * 64), Code.BAD_KEY),
+    (Kind.SOLANA, KeyOrigin.KEYGEN, json.dumps([256] * 64), Code.BAD_KEY),
 ]
 
 
@@ -199,7 +203,7 @@ async def test_keystores_that_cost_too_much_are_refused_before_they_cost(start: 
         bomb["crypto"]["kdfparams"][name] = value
         with pytest.raises(Refused) as refused:
             await agent.preview(
-                Kind.EVM, Origin.KEYSTORE, Secret(json.dumps(bomb)), file_passphrase=PASSPHRASE
+                Kind.EVM, KeyOrigin.KEYSTORE, Secret(json.dumps(bomb)), file_passphrase=PASSPHRASE
             )
         assert refused.value.code is Code.KEY_FILE
     bomb = json.loads(text)
@@ -212,19 +216,19 @@ async def test_keystores_that_cost_too_much_are_refused_before_they_cost(start: 
     }
     with pytest.raises(Refused) as refused:
         await agent.preview(
-            Kind.EVM, Origin.KEYSTORE, Secret(json.dumps(bomb)), file_passphrase=PASSPHRASE
+            Kind.EVM, KeyOrigin.KEYSTORE, Secret(json.dumps(bomb)), file_passphrase=PASSPHRASE
         )
     assert refused.value.code is Code.KEY_FILE
 
 
 async def test_a_live_profile_takes_no_key_that_everybody_has(start: Start, tmp_path: Path) -> None:
     live = await start(directory=tmp_path / "live", profile="desk")
-    [choice, *_] = await live.preview(Kind.EVM, Origin.MNEMONIC, TEST_PHRASE)
+    [choice, *_] = await live.preview(Kind.EVM, KeyOrigin.MNEMONIC, TEST_PHRASE)
     with pytest.raises(Refused) as refused:
-        await live.import_key(choice, Origin.MNEMONIC, "", TEST_PHRASE, PASSPHRASE)
+        await live.import_key(choice, KeyOrigin.MNEMONIC, "", TEST_PHRASE, PASSPHRASE)
     assert refused.value.code is Code.PUBLISHED_KEY
     sandbox = await start()
-    await sandbox.import_key(choice, Origin.MNEMONIC, "", TEST_PHRASE, PASSPHRASE)
+    await sandbox.import_key(choice, KeyOrigin.MNEMONIC, "", TEST_PHRASE, PASSPHRASE)
 
 
 async def _one(agent: Any) -> Account:

@@ -28,7 +28,7 @@ from patience import PATIENCE
 from swapdesk.agent.keys.keystore import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.secret import Secret
-from swapdesk.wallet.accounts import Kind, Origin, WalletPlace, export_phrase
+from swapdesk.wallet.accounts import KeyOrigin, Kind, WalletPlace, export_phrase
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import payload_to_json, to_json
@@ -38,7 +38,7 @@ from swapdesk.wallet.promise import Asset, BundlePromise, Promise, Purpose
 from swapdesk.wallet.protocol import (
     MAX_FRAME,
     PREFIX_BYTES,
-    Operation,
+    AgentOperation,
     RefusalCode,
     decode_frame,
     frame_sizes,
@@ -75,7 +75,7 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
         await agent.unlock(Secret("a wrong one that is long"))
     key = await agent.export(made.address, export_phrase(made.address), PASSPHRASE)
     raw = EthAccount.create().key.hex()
-    await agent.preview(Kind.EVM, Origin.RAW, Secret(raw))
+    await agent.preview(Kind.EVM, KeyOrigin.RAW, Secret(raw))
     secrets = [PASSPHRASE.reveal(), key.reveal().decode()[2:], raw, "a wrong one that is long"]
     limits = proc(agent.pid, "limits").decode()
     assert re.search(r"Max core file size +0 +0 ", limits)
@@ -309,27 +309,27 @@ async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: S
     ask: Any = agent._agent.ask
     for operation, arguments in [
         ("dance", {}),
-        (Operation.OPEN, {"place": {}}),
-        (Operation.UNLOCK, {}),
-        (Operation.CREATE, {"kind": "bitcoin"}),
-        (Operation.CREATE, {"kind": "evm", "name": "x" * 33}),
-        (Operation.REVIEW, {"payload": {"kind": "message"}, "promise": {}}),
-        (Operation.REVIEW, {"payload": {"kind": "typed_data", "payload": {}}, "promise": {}}),
-        (Operation.SIGN, {"review": "no", "digest": "0x"}),
-        (Operation.BROADCAST, {"hash": "../../etc/passwd"}),
-        (Operation.CLOCK, {"offset": "tomorrow"}),
-        (Operation.CLOCK, {"offset": 1e308}),
-        (Operation.CLOCK, {"offset": -1e308}),
-        (Operation.CLOCK, {"offset": 10**400}),
-        (Operation.BUMP, {"hash": "0x" + "11" * 32, "gas": 1 << 256}),
-        (Operation.EXPORT, {"address": ["x"]}),
+        (AgentOperation.OPEN, {"place": {}}),
+        (AgentOperation.UNLOCK, {}),
+        (AgentOperation.CREATE, {"kind": "bitcoin"}),
+        (AgentOperation.CREATE, {"kind": "evm", "name": "x" * 33}),
+        (AgentOperation.REVIEW, {"payload": {"kind": "message"}, "promise": {}}),
+        (AgentOperation.REVIEW, {"payload": {"kind": "typed_data", "payload": {}}, "promise": {}}),
+        (AgentOperation.SIGN, {"review": "no", "digest": "0x"}),
+        (AgentOperation.BROADCAST, {"hash": "../../etc/passwd"}),
+        (AgentOperation.CLOCK, {"offset": "tomorrow"}),
+        (AgentOperation.CLOCK, {"offset": 1e308}),
+        (AgentOperation.CLOCK, {"offset": -1e308}),
+        (AgentOperation.CLOCK, {"offset": 10**400}),
+        (AgentOperation.BUMP, {"hash": "0x" + "11" * 32, "gas": 1 << 256}),
+        (AgentOperation.EXPORT, {"address": ["x"]}),
     ]:
         with pytest.raises(Refused) as refused:
             await ask(operation, arguments)
         assert refused.value.code is not RefusalCode.DEFECT, (operation, arguments)
     for promise in odd_promises():
         with pytest.raises(Refused) as refused:
-            await ask(Operation.REVIEW, {"payload": CALL, "promise": promise})
+            await ask(AgentOperation.REVIEW, {"payload": CALL, "promise": promise})
         assert refused.value.code is RefusalCode.BAD_REQUEST, promise
     with pytest.raises(Refused):
         await ask("open", {"place": {"directory": "relative", "profile": "sandbox"}})
@@ -369,7 +369,7 @@ async def test_a_wallet_of_many_transactions_tells_them_in_pages(start: Start, k
         assert refused.value.code is RefusalCode.DEFECT
         assert (await agent.read_accounts()).accounts == ()
         with pytest.raises(Refused) as large:
-            await agent._agent.ask(Operation.RENAME, {"address": "x" * MAX_FRAME, "name": "x"})
+            await agent._agent.ask(AgentOperation.RENAME, {"address": "x" * MAX_FRAME, "name": "x"})
         assert large.value.code is RefusalCode.BAD_REQUEST
 
 

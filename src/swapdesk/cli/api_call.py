@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.session import CommandSession, require_key
 from swapdesk.client.api_connection import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.transport import RawAnswer
@@ -18,7 +18,7 @@ from swapdesk.wire.orders import Order
 
 
 async def call_operation(
-    session: Session,
+    session: CommandSession,
     method: str,
     path: str,
     query: Sequence[tuple[str, str]],
@@ -38,7 +38,7 @@ async def call_operation(
 
 
 async def _written(
-    session: Session,
+    session: CommandSession,
     operation: Operation,
     method: str,
     path: str,

@@ -107,7 +107,7 @@ def create(
 
     Exit 4 when the service refused rows; the others stand.
     """
-    from swapdesk.cli.batch_creation import CreateRequest, create_batch
+    from swapdesk.cli.batch_creation import BatchRequest, create_batch
     from swapdesk.cli.command_error import bad_input
     from swapdesk.cli.session import run_session
 
@@ -115,7 +115,7 @@ def create(
         raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
     file = None if failed or what is None else Path(what)
     batch_name = (what or "") if failed else None
-    request = CreateRequest(file, batch_name, sell, yes, again, decimal_comma)
+    request = BatchRequest(file, batch_name, sell, yes, again, decimal_comma)
     return run_session(call, lambda session: create_batch(session, request))
 
 
@@ -212,11 +212,11 @@ def run(
     What stops it is gone on with by batch resume. Exit 4 when the service refused rows; the
     others are paid.
     """
-    from swapdesk.cli.batch_creation import CreateRequest
+    from swapdesk.cli.batch_creation import BatchRequest
     from swapdesk.cli.batch_paying import PayRequest, run_batch
     from swapdesk.cli.session import run_session
 
-    create = CreateRequest(file, None, sell, yes, again, decimal_comma)
+    create = BatchRequest(file, None, sell, yes, again, decimal_comma)
     request = PayRequest(account, None, yes, descriptor)
     return run_session(call, lambda session: run_batch(session, create, request))
 

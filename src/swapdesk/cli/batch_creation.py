@@ -24,7 +24,7 @@ from swapdesk.cli.command_error import (
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.session import CommandSession, require_key
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.plan import BatchPlan
@@ -39,7 +39,7 @@ HOME = "in your wallet; no deposit was paid"
 
 
 @dataclass(frozen=True)
-class CreateRequest:
+class BatchRequest:
     """``file`` None: the failed rows of the batch ``failed``, of the newest where that is
     empty. ``sell`` is the token of rows that name none; ``decimal_comma``: amounts of the file
     have one."""
@@ -53,14 +53,14 @@ class CreateRequest:
 
 
 @dataclass(frozen=True)
-class Creation:
+class BatchCreationRun:
     """What the journal has of a batch after the work on its groups."""
 
     batch: JournaledBatch
     outcomes: list[GroupOutcome]
 
 
-async def create_batch(session: Session, request: CreateRequest) -> int:
+async def create_batch(session: CommandSession, request: BatchRequest) -> int:
     """Create every group and print. Raises CommandError."""
     plan = await creatable_plan(session, request, "Create these orders?")
     made = await created(session, plan, again=request.again)
@@ -71,7 +71,9 @@ async def create_batch(session: Session, request: CreateRequest) -> int:
     return creation_exit(session, made.batch)
 
 
-async def creatable_plan(session: Session, request: CreateRequest, question: str) -> BatchPlan:
+async def creatable_plan(
+    session: CommandSession, request: BatchRequest, question: str
+) -> BatchPlan:
     """The plan, after the trader said yes to it. Raises CommandError: exit 2 for problems."""
     require_key(session)
     output = session.call.output
@@ -119,8 +121,8 @@ async def creatable_plan(session: Session, request: CreateRequest, question: str
 
 
 async def created(
-    session: Session, plan: BatchPlan, *, again: bool, payer: str | None = None
-) -> Creation:
+    session: CommandSession, plan: BatchPlan, *, again: bool, payer: str | None = None
+) -> BatchCreationRun:
     """Journal the plan and create its groups; with a ``payer`` they are paid afterwards, also by
     whoever goes on with it. Raises CommandError."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
@@ -138,17 +140,17 @@ async def created(
         raise CommandError(
             Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, HOME, NO_JOURNAL.next
         ) from None
-    return Creation(find_batch(session, batch_id), outcomes)
+    return BatchCreationRun(find_batch(session, batch_id), outcomes)
 
 
-async def gone_on(session: Session, batch: JournaledBatch) -> Creation:
+async def gone_on(session: CommandSession, batch: JournaledBatch) -> BatchCreationRun:
     """Look for what is unknown, and create what never left."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
     outcomes = await creation.run(batch.id, lambda one: _say(session.call.output, one))
-    return Creation(find_batch(session, batch.id), outcomes)
+    return BatchCreationRun(find_batch(session, batch.id), outcomes)
 
 
-def _before(session: Session, batch_id: str) -> CommandError:
+def _before(session: CommandSession, batch_id: str) -> CommandError:
     """A twin that is open is gone on with, one that was created is asked for on purpose."""
     known = session.desk.journal.batches.get(batch_id)
     waits = known is not None and any(
@@ -171,7 +173,7 @@ def _say(output: Output, outcome: GroupOutcome) -> None:
     output.talk(f"Group {group.number}{name}: {told}.")
 
 
-def creation_error(made: Creation) -> CommandError | None:
+def creation_error(made: BatchCreationRun) -> CommandError | None:
     """Why the groups were not all created: exit 8 when one is unknown, else what stopped it."""
     batch = made.batch
     unknown = any(row.state is RowState.UNKNOWN for row in batch.rows)
@@ -202,7 +204,7 @@ def creation_error(made: Creation) -> CommandError | None:
     return None
 
 
-def creation_exit(session: Session, batch: JournaledBatch) -> int:
+def creation_exit(session: CommandSession, batch: JournaledBatch) -> int:
     """Exit 4 when the service refused rows, and how they are asked for again; the others stand."""
     failed = sum(row.state is RowState.FAILED for row in batch.rows)
     if not failed:

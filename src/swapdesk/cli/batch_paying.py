@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from swapdesk.cli.batch_creation import (
-    CreateRequest,
+    BatchRequest,
     creatable_plan,
     created,
     creation_error,
@@ -17,7 +17,7 @@ from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.session import CommandSession, require_key
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
 from swapdesk.flows.batch.group_outcomes import outcome_of
 from swapdesk.flows.batch.group_payment import (
@@ -65,7 +65,9 @@ class PayRequest:
     descriptor: int | None = None
 
 
-async def pay_group(session: Session, batch: str | None, until: Until, request: PayRequest) -> int:
+async def pay_group(
+    session: CommandSession, batch: str | None, until: Until, request: PayRequest
+) -> int:
     """Take one group of a batch as far as asked, and print it. Raises CommandError."""
     require_key(session)
     found = find_batch(session, batch)
@@ -78,7 +80,7 @@ async def pay_group(session: Session, batch: str | None, until: Until, request: 
     return Exit.DONE
 
 
-async def run_batch(session: Session, create: CreateRequest, request: PayRequest) -> int:
+async def run_batch(session: CommandSession, create: BatchRequest, request: PayRequest) -> int:
     """Plan, create, and pay each group after the one before. Raises CommandError."""
     if not create.yes and not session.call.interactive:
         raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
@@ -93,7 +95,7 @@ async def run_batch(session: Session, create: CreateRequest, request: PayRequest
     return await _all_groups(session, made.batch, request)
 
 
-async def resume_batch(session: Session, batch: str | None, request: PayRequest) -> int:
+async def resume_batch(session: CommandSession, batch: str | None, request: PayRequest) -> int:
     """Go on with a batch: what is unknown is looked for, what never left is created, and what
     was begun to be paid is paid. Raises CommandError."""
     require_key(session)
@@ -121,7 +123,7 @@ async def resume_batch(session: Session, batch: str | None, request: PayRequest)
     )
 
 
-def _refuse_idle(session: Session, batch: JournaledBatch) -> None:
+def _refuse_idle(session: CommandSession, batch: JournaledBatch) -> None:
     """Raises CommandError for a batch of which nothing was interrupted and a group is unpaid: it
     failed, or the trader has not begun to pay it."""
     found = standings(session.desk.journal, batch.id)
@@ -144,7 +146,7 @@ def _refuse_idle(session: Session, batch: JournaledBatch) -> None:
 
 
 async def _all_groups(
-    session: Session, batch: JournaledBatch, request: PayRequest, *, begun: bool = False
+    session: CommandSession, batch: JournaledBatch, request: PayRequest, *, begun: bool = False
 ) -> int:
     """Pay one group after another, with ``begun`` those of which something was signed. The first
     that stops stops all."""
@@ -161,7 +163,7 @@ async def _all_groups(
     return creation_exit(session, again)
 
 
-async def _tell_paid(session: Session, batch: JournaledBatch) -> None:
+async def _tell_paid(session: CommandSession, batch: JournaledBatch) -> None:
     """How the batch stands, with the orders of paid groups asked after once. That a deposit was
     paid is what the command ends with, whether or not the service can say more of it."""
     paid = {one.group.number for one in standings(session.desk.journal, batch.id) if one.over}
@@ -171,7 +173,7 @@ async def _tell_paid(session: Session, batch: JournaledBatch) -> None:
 class _Work:
     """One command's work on groups: keys are opened once, when they are first needed."""
 
-    def __init__(self, session: Session, request: PayRequest) -> None:
+    def __init__(self, session: CommandSession, request: PayRequest) -> None:
         self._session = session
         self._request = request
         self._unlocked = False
@@ -250,7 +252,7 @@ class _Progress(GroupWatch):
             self._output.talk(f"Group {self._group}: transaction {signed.hash} is on its way.")
 
 
-async def _ready(session: Session) -> None:
+async def _ready(session: CommandSession) -> None:
     await session.load_catalog()
     try:
         await make_ready(session, session.desk.wallet, fill=False)
@@ -258,7 +260,7 @@ async def _ready(session: Session) -> None:
         raise of_wallet_error(error) from None
 
 
-async def _require_payers(session: Session, plan: BatchPlan, account: str) -> None:
+async def _require_payers(session: CommandSession, plan: BatchPlan, account: str) -> None:
     """What could not be paid from here is not created."""
     try:
         await require_payers(session.desk, plan, account)
@@ -284,7 +286,7 @@ def _not_settled(error: NotSettled, money: str) -> CommandError:
     return CommandError(end, error.code, str(error), money, error.next)
 
 
-def _chosen(session: Session, batch: JournaledBatch, number: int | None) -> GroupStanding:
+def _chosen(session: CommandSession, batch: JournaledBatch, number: int | None) -> GroupStanding:
     found = standings(session.desk.journal, batch.id)
     if number is None:
         return next((one for one in found if not one.over and one.next is not None), found[-1])
@@ -307,7 +309,7 @@ def _refuse_early(standing: GroupStanding, until: Until) -> None:
         )
 
 
-def _end(session: Session, standing: GroupStanding, outcome: Outcome) -> None:
+def _end(session: CommandSession, standing: GroupStanding, outcome: Outcome) -> None:
     """Raises CommandError for an outcome that is none of those that were asked for."""
     failure = outcome.failure
     if failure is None:

@@ -13,10 +13,10 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNMOVED, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, plan_document
-from swapdesk.flows.batch.planned import UNLESS_MEANT, Column, PlannedRow, Sheet
+from swapdesk.flows.batch.planned import UNLESS_MEANT, PlannedRow, Sheet, SheetColumn
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
 from swapdesk.flows.notation import about_amount, exact_amount
@@ -104,9 +104,9 @@ def _row(row: PlannedRow) -> tuple[str, ...]:
     said = row.state if not row.findings else (row.problems or row.findings)[0].short
     if order is None:
         cells = row.row
-        sold = f"{cells.cell(Column.SELL_AMOUNT)[:44]} {cells.cell(Column.SELL)[:44]}"
-        texts = (cells.cell(Column.TO)[:44], sold.strip(), cells.cell(Column.BUY)[:44])
-        return str(row.number), str(cells.line), *texts, cells.cell(Column.ROUTE)[:44], said
+        sold = f"{cells.cell(SheetColumn.SELL_AMOUNT)[:44]} {cells.cell(SheetColumn.SELL)[:44]}"
+        texts = (cells.cell(SheetColumn.TO)[:44], sold.strip(), cells.cell(SheetColumn.BUY)[:44])
+        return str(row.number), str(cells.line), *texts, cells.cell(SheetColumn.ROUTE)[:44], said
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),
@@ -153,7 +153,7 @@ def new_file(out: Path, content: bytes) -> Path:
 
 
 async def planned(
-    session: Session, file: Path, sell: str, *, decimal_comma: bool = False
+    session: CommandSession, file: Path, sell: str, *, decimal_comma: bool = False
 ) -> BatchPlan:
     """The plan of a file with its limits; what its heads do not say is told. Exit 2 for a file
     that is none."""
@@ -171,21 +171,23 @@ async def planned(
     return plan
 
 
-async def planned_sheet(session: Session, sheet: Sheet, sell: str) -> BatchPlan:
+async def planned_sheet(session: CommandSession, sheet: Sheet, sell: str) -> BatchPlan:
     """The plan of rows that were read."""
     await session.load_catalog()
     planner = _planner(session, sell)
     return await planner.with_limits(await planner.judged(sheet), session.link.api)
 
 
-def _planner(session: Session, sell: str) -> BatchPlanner:
+def _planner(session: CommandSession, sell: str) -> BatchPlanner:
     desk = session.desk
     return BatchPlanner(
         desk.catalog, desk.book, desk.journal, desk.clock, sell, live=desk.settings.live
     )
 
 
-async def show_plan(session: Session, file: Path, sell: str, *, decimal_comma: bool = False) -> int:
+async def show_plan(
+    session: CommandSession, file: Path, sell: str, *, decimal_comma: bool = False
+) -> int:
     plan = await planned(session, file, sell, decimal_comma=decimal_comma)
     await session.link.learn_rate_limits()
     left = session.link.api.budget.left(RateClass.EXCHANGE)

@@ -11,7 +11,7 @@ from swapdesk.cli.batch_plan import new_file
 from swapdesk.cli.command_error import CommandError, of_client_error
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.group_outcomes import or_take_back
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
@@ -162,13 +162,13 @@ class AskedOrders:
         return exit_of(self.error)
 
 
-async def show_status(session: Session, batch: str | None) -> int:
+async def show_status(session: CommandSession, batch: str | None) -> int:
     """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
     found = find_batch(session, batch)
     return tell_batch(session, found, await ask_orders(session, found))
 
 
-async def export_batch(session: Session, batch: str | None, out: Path | None) -> int:
+async def export_batch(session: CommandSession, batch: str | None, out: Path | None) -> int:
     """One line for each line of the file."""
     found = find_batch(session, batch)
     asked = await ask_orders(session, found)
@@ -188,7 +188,7 @@ async def export_batch(session: Session, batch: str | None, out: Path | None) ->
 
 
 def tell_batch(
-    session: Session, batch: JournaledBatch, asked: AskedOrders = AskedOrders({})
+    session: CommandSession, batch: JournaledBatch, asked: AskedOrders = AskedOrders({})
 ) -> int:
     """How it stands now, by the journal and the orders asked after; as :meth:`AskedOrders.tell`."""
     output, journal = session.call.output, session.desk.journal
@@ -199,7 +199,7 @@ def tell_batch(
     return asked.tell(output, batch)
 
 
-def find_batch(session: Session, batch: str | None) -> JournaledBatch:
+def find_batch(session: CommandSession, batch: str | None) -> JournaledBatch:
     log = session.desk.journal.batches
     if batch is None:
         newest = log.newest(1)
@@ -224,7 +224,7 @@ def find_batch(session: Session, batch: str | None) -> JournaledBatch:
 
 
 async def ask_orders(
-    session: Session,
+    session: CommandSession,
     batch: JournaledBatch,
     of: Callable[[JournaledGroup], bool] = lambda _: True,
 ) -> AskedOrders:

@@ -8,7 +8,7 @@ from typing import Any
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.search import search
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow
 from swapdesk.flows.notation import percent, usd
@@ -18,7 +18,7 @@ LONGEST_UNLISTED = 26
 
 
 async def report_tokens(
-    session: Session, term: str, chain: str | None, symbol: str | None, limit: int
+    session: CommandSession, term: str, chain: str | None, symbol: str | None, limit: int
 ) -> int:
     """Exit 5 when nothing is found, 2 for a chain nobody knows."""
     await session.load_catalog()
@@ -45,7 +45,7 @@ async def report_tokens(
     return Exit.DONE
 
 
-def _print_tokens(session: Session, rows: Sequence[TokenRow]) -> None:
+def _print_tokens(session: CommandSession, rows: Sequence[TokenRow]) -> None:
     output = session.call.output
     if output.json:
         output.document({"tokens": [_token_json(row) for row in rows], "total": len(rows)})
@@ -97,7 +97,7 @@ def _token_json(row: TokenRow) -> dict[str, Any]:
     }
 
 
-async def report_chains(session: Session) -> int:
+async def report_chains(session: CommandSession) -> int:
     """Every chain of the list."""
     await session.load_catalog()
     output, found = session.call.output, session.desk.catalog.chains()

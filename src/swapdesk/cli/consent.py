@@ -10,7 +10,7 @@ from __future__ import annotations
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, not_confirmed
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import unlock
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Agreed, Proposal, UnderWay
@@ -46,7 +46,7 @@ def require_consent(output: Output, review: Review, *, yes: bool, money: str = U
 
 
 async def prepare(
-    session: Session,
+    session: CommandSession,
     wallet: LocalWallet,
     step: Proposal | UnderWay,
     *,

@@ -21,7 +21,7 @@ from swapdesk.cli.order_document import deposit_facts, deposit_json, order_json,
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
-from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.session import CommandSession, require_key
 from swapdesk.cli.token_argument import find_token, require_usable
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
@@ -49,7 +49,7 @@ ON_THE_WAY = (
 class Creation:
     """One order, from the words of the command line to its document."""
 
-    def __init__(self, session: Session, request: CreateRequest) -> None:
+    def __init__(self, session: CommandSession, request: CreateRequest) -> None:
         self._session = session
         self._request = request
         self._desk = session.desk

@@ -17,7 +17,7 @@ from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.order_document import order_json
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
-from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.session import CommandSession, require_key
 from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
@@ -58,7 +58,7 @@ class Chosen:
 class DexCreation(Creation):
     """One swap of the profile's wallet, and before it those that an earlier run left open."""
 
-    def __init__(self, session: Session, request: CreateRequest) -> None:
+    def __init__(self, session: CommandSession, request: CreateRequest) -> None:
         super().__init__(session, request)
         self._signed: list[str] = []
 

@@ -9,7 +9,7 @@ from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import tracked_json
 from swapdesk.cli.order_reports import find_order
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding, kind_of
@@ -35,7 +35,7 @@ class FundRequest:
     descriptor: int | None
 
 
-async def fund_order(session: Session, request: FundRequest) -> int:
+async def fund_order(session: CommandSession, request: FundRequest) -> int:
     """Pay and print. Raises CommandError."""
     await session.load_catalog()
     await session.settle()
@@ -68,7 +68,9 @@ async def fund_order(session: Session, request: FundRequest) -> int:
     return Exit.DONE
 
 
-async def _funding(session: Session, wallet: LocalWallet, request: FundRequest) -> WalletFunding:
+async def _funding(
+    session: CommandSession, wallet: LocalWallet, request: FundRequest
+) -> WalletFunding:
     desk, output = session.desk, session.call.output
 
     async def look(review: Review) -> Agreed | None:
@@ -122,7 +124,9 @@ def _not_paid(outcome: Outcome) -> CommandError:
     )
 
 
-def _tell(session: Session, tracked: TrackedOrder, account: Account, outcome: Outcome) -> None:
+def _tell(
+    session: CommandSession, tracked: TrackedOrder, account: Account, outcome: Outcome
+) -> None:
     output, order = session.call.output, tracked.order
     made = session.desk.journal.transactions.of(tracked.service_id)
     known = session.link.tracker.get(tracked.service_id) or tracked

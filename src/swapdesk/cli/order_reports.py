@@ -12,7 +12,7 @@ from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_clie
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import order_facts, order_row, order_sentence, tracked_json
 from swapdesk.cli.output import Form
-from swapdesk.cli.session import TELLING_SECONDS, Session
+from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
 from swapdesk.flows.deposits.funding import settle_payments
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
@@ -56,7 +56,7 @@ def order_choice(words: str, sorting: str) -> Choice:
         raise bad_input("BAD_FILTER", str(error), money=UNMOVED, field="filter") from None
 
 
-async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
+async def chosen_orders(session: CommandSession, choice: Choice) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
     await session.settle(TELLING_SECONDS)
     await session.link.tracker.load_past()
@@ -79,14 +79,14 @@ async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
     return found
 
 
-def tell_left_out(session: Session) -> None:
+def tell_left_out(session: CommandSession) -> None:
     """Say it where orders of the service are not among those that are told."""
     if said := left_out_words(session.link.tracker.skipped):
         session.call.output.talk(said)
 
 
 async def export_orders(
-    session: Session, form: ExportForm, choice: Choice, out: Path | None
+    session: CommandSession, form: ExportForm, choice: Choice, out: Path | None
 ) -> int:
     """Write the orders to a file, or to standard output."""
     orders = await chosen_orders(session, choice)
@@ -106,7 +106,7 @@ async def export_orders(
     return Exit.DONE
 
 
-async def report_orders(session: Session, choice: Choice) -> int:
+async def report_orders(session: CommandSession, choice: Choice) -> int:
     """The list, refreshed from the service; as last known when it cannot be asked."""
     output = session.call.output
     orders = await chosen_orders(session, choice)
@@ -162,14 +162,14 @@ def unknown_json(intent: Intent) -> dict[str, Any]:
     }
 
 
-async def report_order(session: Session, name: str) -> int:
+async def report_order(session: CommandSession, name: str) -> int:
     """One order, read now; as last known when the service cannot be asked. ``name`` is its id,
     the beginning of it, or one of its addresses, hashes or request ids."""
     await session.settle(TELLING_SECONDS)
     return _tell_order(session, await _searched(session, name))
 
 
-def _tell_order(session: Session, tracked: TrackedOrder) -> int:
+def _tell_order(session: CommandSession, tracked: TrackedOrder) -> int:
     output = session.call.output
     now = session.desk.clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)
@@ -182,7 +182,7 @@ def _tell_order(session: Session, tracked: TrackedOrder) -> int:
     return Exit.DONE
 
 
-async def put_order_away(session: Session, name: str, *, undo: bool) -> int:
+async def put_order_away(session: CommandSession, name: str, *, undo: bool) -> int:
     """Exit 2 for an order that holds nobody up."""
     await session.settle(TELLING_SECONDS)
     tracked, tracker = await find_order(session, name), session.link.tracker
@@ -201,7 +201,7 @@ async def put_order_away(session: Session, name: str, *, undo: bool) -> int:
     return _tell_order(session, tracker.recall(tracked.service_id) or tracked)
 
 
-async def find_order(session: Session, name: str) -> TrackedOrder:
+async def find_order(session: CommandSession, name: str) -> TrackedOrder:
     """An order by its id or the beginning of one. Exit 5 when neither the journal nor the
     service knows it, 2 when several begin so."""
     tracker = session.link.tracker
@@ -238,7 +238,7 @@ def _not_known(name: str, how: str = "") -> CommandError:
     )
 
 
-async def _searched(session: Session, name: str) -> TrackedOrder:
+async def _searched(session: CommandSession, name: str) -> TrackedOrder:
     """As :func:`find_order`, and by an address, a hash or a request id that one order alone has:
     in the journal, and among what the service lists. Of an order that is to be paid only the id
     is taken."""
@@ -262,7 +262,7 @@ async def _searched(session: Session, name: str) -> TrackedOrder:
     raise _not_known(name, ", by id, address, hash and request id")
 
 
-def _known_id(session: Session, name: str) -> str:
+def _known_id(session: CommandSession, name: str) -> str:
     """The whole id of a beginning, when it is one and unique; else the text itself."""
     known = session.desk.journal.orders.index.ids()
     if name in known or len(name) < SHORTEST_PREFIX:

@@ -14,7 +14,7 @@ from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import order_sentence, tracked_json
 from swapdesk.cli.order_reports import find_order
-from swapdesk.cli.session import TELLING_SECONDS, Session
+from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.journal.order_merge import display_of, ended
@@ -31,7 +31,7 @@ _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
 
 
 async def watch_orders(
-    session: Session, ids: Sequence[str], *, refunded: bool, wait: float | None
+    session: CommandSession, ids: Sequence[str], *, refunded: bool, wait: float | None
 ) -> int:
     """Print every change. Raises CommandError with exit 3 when ``wait`` seconds have passed."""
     await session.settle(TELLING_SECONDS)
@@ -54,7 +54,7 @@ async def watch_orders(
 
 
 class _Watch:
-    def __init__(self, session: Session, ids: Sequence[str], refunded: bool) -> None:
+    def __init__(self, session: CommandSession, ids: Sequence[str], refunded: bool) -> None:
         self._session = session
         self._ids = ids
         self._refunded = refunded

@@ -16,7 +16,7 @@ from swapdesk.cli.create_request import (
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_report import no_route, preset_options
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.flows.notation import percent
 from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, QuoteRequest, WishRefused
 from swapdesk.flows.quotes.quoting import QuoteResult
@@ -28,7 +28,11 @@ ASK_AGAIN = "you: ask for new quotes"
 
 
 async def choose_quote(
-    session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
+    session: CommandSession,
+    request: CreateRequest,
+    token_in: Token,
+    token_out: Token,
+    amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
     """The quote named, else the best of a fresh answer.
 
@@ -59,7 +63,7 @@ def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None
     )
 
 
-def _options(session: Session, request: CreateRequest) -> QuoteOptions:
+def _options(session: CommandSession, request: CreateRequest) -> QuoteOptions:
     """The options as typed, or those of a preset; what they need is checked before a quote is
     spent on them."""
     if request.preset is None:
@@ -71,7 +75,11 @@ def _options(session: Session, request: CreateRequest) -> QuoteOptions:
 
 
 async def _best(
-    session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
+    session: CommandSession,
+    request: CreateRequest,
+    token_in: Token,
+    token_out: Token,
+    amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
     quotes = session.link.quotes
     try:
@@ -127,7 +135,7 @@ def _names(row: RankedQuote | UnusableQuote) -> tuple[str, ...]:
 
 
 def _named(
-    session: Session,
+    session: CommandSession,
     request: CreateRequest,
     quote_id: str,
     token_in: Token,

@@ -14,7 +14,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.quote_cache import QuoteCache
 from swapdesk.cli.quote_options import QuoteArguments
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token, usability
 from swapdesk.flows.notation import (
     clock_time,
@@ -29,7 +29,7 @@ from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, QuoteRequest, WishRefused
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
-from swapdesk.flows.quotes.waterfall import Step, Unit, Waterfall, remark, waterfall
+from swapdesk.flows.quotes.waterfall import Unit, Waterfall, WaterfallStep, remark, waterfall
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -88,12 +88,12 @@ def say_waterfalls(output: Output, board: QuoteResult) -> None:
             output.say(f"   {said}")
 
 
-def step_sentence(step: Step, board: QuoteResult) -> str:
+def step_sentence(step: WaterfallStep, board: QuoteResult) -> str:
     """``Provider fee -0.018459 ETH: $61.12 ÷ $3,311.06 (derived).``"""
     return f"{step.label} {_value(step, board)}: {step.how} ({step.known})."
 
 
-def _value(step: Step, board: QuoteResult) -> str:
+def _value(step: WaterfallStep, board: QuoteResult) -> str:
     if step.amount is None:
         return step.word
     if step.unit is Unit.USD:
@@ -108,7 +108,7 @@ def _remark(found: Waterfall) -> str:
     return remark(found, table_amount(found.lines), table_amount(found.net))
 
 
-async def report_quotes(session: Session, request: QuoteArguments) -> int:
+async def report_quotes(session: CommandSession, request: QuoteArguments) -> int:
     """Ask, keep and print. Exit 4 when no route is usable."""
     options = _options(session, request)
     await session.load_catalog()
@@ -151,7 +151,7 @@ async def report_quotes(session: Session, request: QuoteArguments) -> int:
     return Exit.DONE
 
 
-async def _sender(session: Session, named: str | None) -> str | None:
+async def _sender(session: CommandSession, named: str | None) -> str | None:
     """The address of the account that would sign. Exit 5 for none of that name."""
     if named is None:
         return None
@@ -164,7 +164,7 @@ async def _sender(session: Session, named: str | None) -> str | None:
         raise of_wallet_error(error) from None
 
 
-def _options(session: Session, request: QuoteArguments) -> QuoteOptions:
+def _options(session: CommandSession, request: QuoteArguments) -> QuoteOptions:
     """The options as typed, or those of a preset. Exit 2 for contradictions, 5 for no preset."""
     if request.preset is not None:
         return preset_options(session, request.preset)
@@ -172,7 +172,7 @@ def _options(session: Session, request: QuoteArguments) -> QuoteOptions:
     return replace(options, fixed=True, floating=True) if request.both else options
 
 
-def preset_options(session: Session, name: str) -> QuoteOptions:
+def preset_options(session: CommandSession, name: str) -> QuoteOptions:
     """The options that the desk keeps under this name. Exit 5 when it keeps none."""
     presets = QuotePresets.of(session.settings.places)
     found = presets.find(name)
@@ -244,7 +244,7 @@ def _wire(quote: Any) -> dict[str, Any]:
     return written
 
 
-def _table(session: Session, board: QuoteResult) -> None:
+def _table(session: CommandSession, board: QuoteResult) -> None:
     output = session.call.output
     columns = [column for column in QUOTE_COLUMNS if column.head is not None]
     output.table(

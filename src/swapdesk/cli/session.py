@@ -46,7 +46,7 @@ SETTLING_SECONDS = 75.0
 
 
 @dataclass
-class Session:
+class CommandSession:
     """A connected desk and, in the sandbox profile, the sandbox it uses."""
 
     call: CliContext
@@ -124,7 +124,9 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(call: CliContext, *, from_journal: bool = False) -> AsyncIterator[Session]:
+async def open_session(
+    call: CliContext, *, from_journal: bool = False
+) -> AsyncIterator[CommandSession]:
     """The connected desk of the chosen profile. Raises CommandError, also for a journal that
     cannot be used where the answer comes ``from_journal``."""
     settings = call.settings()
@@ -137,7 +139,7 @@ async def open_session(call: CliContext, *, from_journal: bool = False) -> Async
         raise _unsafe(error) from None
     except (OSError, sqlite3.Error) as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
-    session = Session(call, settings, desk, sandbox)
+    session = CommandSession(call, settings, desk, sandbox)
     desk.background.on_defect = lambda defect: call.output.talk(str(defect))
     try:
         if from_journal and desk.journal.problem is not None:
@@ -166,7 +168,7 @@ def _live_connection(settings: Settings) -> Connection:
         raise _unsafe(error) from None
 
 
-async def _sandbox_connection(session: Session) -> Connection:
+async def _sandbox_connection(session: CommandSession) -> Connection:
     assert session.sandbox is not None  # every profile that is not live has one
     try:
         return sandbox_connection(await session.sandbox.ready(), session.settings)
@@ -179,7 +181,7 @@ def _unsafe(error: UnsafePlace) -> CommandError:
 
 
 def run_session(
-    call: CliContext, work: Callable[[Session], Awaitable[T]], *, from_journal: bool = False
+    call: CliContext, work: Callable[[CommandSession], Awaitable[T]], *, from_journal: bool = False
 ) -> T:
     """Open the desk, do the work, close it; a failed call becomes a CommandError."""
 
@@ -195,7 +197,7 @@ def run_session(
     return asyncio.run(whole())
 
 
-def require_key(session: Session) -> None:
+def require_key(session: CommandSession) -> None:
     """Exit 4 when the profile may only read: nothing is asked of the service then."""
     if session.link.connection.read_only:
         raise CommandError(

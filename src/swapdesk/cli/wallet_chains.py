@@ -13,7 +13,7 @@ from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output, cells
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.batch.group_status import way_out
@@ -115,7 +115,7 @@ def spender_words(one: Allowance) -> str:
     return f"{who}, by Permit2 until {iso(one.ends)}" if one.permit2 and one.ends else who
 
 
-async def show_balances(session: Session, wallet: LocalWallet, named: str | None) -> int:
+async def show_balances(session: CommandSession, wallet: LocalWallet, named: str | None) -> int:
     """One document, or the chains in their order; on a terminal as they answer, because a chain
     may be silent for long and a person waits."""
     account = await _account(wallet, named)
@@ -145,7 +145,7 @@ async def show_balances(session: Session, wallet: LocalWallet, named: str | None
     return _end_of(told)
 
 
-async def show_allowances(session: Session, wallet: LocalWallet, named: str | None) -> int:
+async def show_allowances(session: CommandSession, wallet: LocalWallet, named: str | None) -> int:
     account = await _account(wallet, named)
     told = await wallet.allowances(account)
     output = session.call.output
@@ -183,7 +183,7 @@ def _end_of(told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RevocationRequest:
     """Which allowance is to end: token by symbol or contract, spender by address or venue."""
 
     token: str
@@ -201,7 +201,11 @@ class Wanted:
 
 
 async def revoke_allowance(
-    session: Session, wallet: LocalWallet, wanted: Wanted, descriptor: int | None, yes: bool
+    session: CommandSession,
+    wallet: LocalWallet,
+    wanted: RevocationRequest,
+    descriptor: int | None,
+    yes: bool,
 ) -> int:
     link = wallet.link(wanted.chain)
     if link is None:
@@ -219,7 +223,7 @@ async def revoke_allowance(
 
 
 async def _allowance(
-    wallet: LocalWallet, wanted: Wanted, link: ChainLink
+    wallet: LocalWallet, wanted: RevocationRequest, link: ChainLink
 ) -> tuple[Account, Allowance]:
     account = await _account(wallet, wanted.account)
     # No other chain is read: that takes a node hundreds of calls.

@@ -119,11 +119,13 @@ def import_(
 
     The secret is typed without an echo, or read from --file or --secret-fd; never an argument.
     """
-    from swapdesk.cli.wallet_keys import Source, import_account
+    from swapdesk.cli.wallet_keys import KeySource, import_account
     from swapdesk.cli.wallet_session import run_wallet
-    from swapdesk.wallet.accounts import Kind, Origin
+    from swapdesk.wallet.accounts import KeyOrigin, Kind
 
-    source = Source(Origin(FORMS[form]), Kind(kind) if kind else None, paths, file, secret, theirs)
+    source = KeySource(
+        KeyOrigin(FORMS[form]), Kind(kind) if kind else None, paths, file, secret, theirs
+    )
     return run_wallet(
         call, lambda wallet: import_account(call, wallet, source, name, descriptor, yes)
     )
@@ -207,10 +209,10 @@ def revoke(
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-    from swapdesk.cli.wallet_chains import Wanted, revoke_allowance
+    from swapdesk.cli.wallet_chains import RevocationRequest, revoke_allowance
     from swapdesk.cli.wallet_session import run_on_chains
 
-    wanted = Wanted(token, spender, chain, account, permit2)
+    wanted = RevocationRequest(token, spender, chain, account, permit2)
     return run_on_chains(
         call,
         lambda session, wallet: revoke_allowance(session, wallet, wanted, descriptor, yes),
@@ -315,10 +317,10 @@ def withdraw(
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.cli.wallet_withdrawing import Wanted
+    from swapdesk.cli.wallet_withdrawing import WithdrawalRequest
     from swapdesk.cli.wallet_withdrawing import withdraw as take_out
 
-    wanted = Wanted(chain, token, account, despite_bundle)
+    wanted = WithdrawalRequest(chain, token, account, despite_bundle)
     return run_on_chains(
         call, lambda session, wallet: take_out(session, wallet, wanted, descriptor, yes)
     )

@@ -28,7 +28,7 @@ from swapdesk.flows.notation import grouped_address, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import write_private
 from swapdesk.secret import Secret, SecretBytes
-from swapdesk.wallet.accounts import Account, ImportChoice, Kind, Origin, export_phrase
+from swapdesk.wallet.accounts import Account, ImportChoice, KeyOrigin, Kind, export_phrase
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
 HIDE_AFTER = 30
@@ -128,7 +128,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(one, handler)
 
 
-OF_KIND = {Origin.RAW: Kind.EVM, Origin.KEYSTORE: Kind.EVM, Origin.KEYGEN: Kind.SOLANA}
+OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
 """What a form of key is for; a mnemonic is for both."""
 
 
@@ -208,10 +208,10 @@ def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None
 
 
 @dataclass(frozen=True)
-class Source:
+class KeySource:
     """What is imported, and from where. ``file`` None: the secret is typed or from ``secret``."""
 
-    origin: Origin
+    origin: KeyOrigin
     kind: Kind | None
     paths: tuple[str, ...]
     file: Path | None
@@ -222,7 +222,7 @@ class Source:
 async def import_account(
     call: CliContext,
     wallet: LocalWallet,
-    source: Source,
+    source: KeySource,
     name: str,
     descriptor: int | None,
     yes: bool,
@@ -233,7 +233,7 @@ async def import_account(
         raise bad_input("NEEDS_KIND", "A mnemonic leads to either: add --kind evm or solana.")
     material = _material(call, source)
     theirs = None
-    if source.origin is Origin.KEYSTORE:
+    if source.origin is KeyOrigin.KEYSTORE:
         option = "--file-passphrase-fd"
         theirs = read_secret(call, "pass phrase of the file", source.file_passphrase, option)
     client = await wallet.client()
@@ -249,9 +249,9 @@ async def import_account(
     return Exit.DONE
 
 
-def _material(call: CliContext, source: Source) -> Secret:
+def _material(call: CliContext, source: KeySource) -> Secret:
     if source.file is None:
-        what = "mnemonic" if source.origin is Origin.MNEMONIC else "key"
+        what = "mnemonic" if source.origin is KeyOrigin.MNEMONIC else "key"
         return read_secret(call, what, source.secret, "--secret-fd")
     try:
         with source.file.open("rb") as file:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.session import Session, run_session
+from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.wallet_words import GONE, MISSING, failure_of_wallet
@@ -140,12 +140,15 @@ def run_wallet(call: CliContext, work: Callable[[LocalWallet], Awaitable[T]]) ->
 
 
 def run_on_chains(
-    call: CliContext, work: Callable[[Session, LocalWallet], Awaitable[T]], *, fill: bool = False
+    call: CliContext,
+    work: Callable[[CommandSession, LocalWallet], Awaitable[T]],
+    *,
+    fill: bool = False,
 ) -> T:
     """Keys and chains: the desk is connected, in the sandbox with a wallet that has accounts.
     The faucet gives to new ones, and with ``fill`` to those that have nothing."""
 
-    async def whole(session: Session) -> T:
+    async def whole(session: CommandSession) -> T:
         await session.load_catalog()
         wallet = session.desk.wallet
         try:
@@ -157,7 +160,7 @@ def run_on_chains(
     return run_session(call, whole)
 
 
-async def make_ready(session: Session, wallet: LocalWallet, *, fill: bool) -> None:
+async def make_ready(session: CommandSession, wallet: LocalWallet, *, fill: bool) -> None:
     """A sandbox's wallet gets its accounts and money to try; a live one needs nodes."""
     output = session.call.output
     if wallet.live:

@@ -10,7 +10,7 @@ from typing import Any
 from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.flows.notation import iso
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import UnderWay
@@ -19,7 +19,7 @@ from swapdesk.flows.wallet.replacement import REVERTED, WAITS, Replacement
 from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
 
-async def list_transactions(session: Session, wallet: LocalWallet, *, waiting: bool) -> int:
+async def list_transactions(session: CommandSession, wallet: LocalWallet, *, waiting: bool) -> int:
     """Everything that was signed, oldest first, as the wallet's own records have it."""
     signed = await (await wallet.client()).transactions()
     shown = [one for one in signed if not (waiting and one.state in FINAL)]
@@ -59,7 +59,7 @@ def _json(one: SignedTransaction) -> dict[str, Any]:
 
 
 async def replace_transaction(
-    session: Session,
+    session: CommandSession,
     wallet: LocalWallet,
     replacement: Replacement,
     hash_: str,

@@ -9,7 +9,7 @@ from typing import Any
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input
 from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
 from swapdesk.flows.failure_messages import NO_JOURNAL
@@ -23,7 +23,7 @@ from swapdesk.wallet.promise import Purpose
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WithdrawalRequest:
     """What is to be taken out: ``token`` by symbol or contract, everything where it is None."""
 
     chain: str
@@ -33,7 +33,11 @@ class Wanted:
 
 
 async def withdraw(
-    session: Session, wallet: LocalWallet, wanted: Wanted, descriptor: int | None, yes: bool
+    session: CommandSession,
+    wallet: LocalWallet,
+    wanted: WithdrawalRequest,
+    descriptor: int | None,
+    yes: bool,
 ) -> int:
     """Exit 0 once it is back with the owner, 5 where there is nothing to take out, 9 where it is
     not to be taken out, 10 where a transaction failed, 8 while one is on its way."""
@@ -53,12 +57,12 @@ async def withdraw(
 
 
 async def _withdrawn(
-    session: Session,
+    session: CommandSession,
     wallet: LocalWallet,
     flow: Withdrawing,
     account: Account,
     link: ChainLink,
-    wanted: Wanted,
+    wanted: WithdrawalRequest,
     descriptor: int | None,
     yes: bool,
 ) -> int:
@@ -122,7 +126,7 @@ def _words(one: Taken) -> str:
 
 
 def _told(
-    session: Session,
+    session: CommandSession,
     account: Account,
     link: ChainLink,
     outcome: Outcome,

@@ -135,7 +135,7 @@ class ScreenVerbs:
 STILL_SECONDS = 0.3
 
 
-class Refusal(Enum):
+class KeyRefusal(Enum):
     """Why a money key did not count, as the notice says it."""
 
     MOVING = "The screen just changed. Read it, then press the key again."
@@ -155,12 +155,12 @@ class StillnessGuard:
         self.step = step
         self._changed = self.clock.monotonic()
 
-    def refusal(self, step: str) -> Refusal | None:
+    def refusal(self, step: str) -> KeyRefusal | None:
         """None when a money key for ``step`` counts now."""
         if step != self.step:
-            return Refusal.OTHER_STEP
+            return KeyRefusal.OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
-            return Refusal.MOVING
+            return KeyRefusal.MOVING
         return None
 
 

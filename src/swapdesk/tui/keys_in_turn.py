@@ -33,7 +33,7 @@ WORD_SECONDS = 0.3
 """How long a letter that may begin a word waits for the next one."""
 
 
-class Stage(Enum):
+class KeyStage(Enum):
     TAKEN = auto()
     """The widget has had it, or its binding has run."""
     SAID = auto()
@@ -46,14 +46,14 @@ class KeyTaken(Message):
     """Comes back from where a key was given to, on the way that the key took: whatever was said
     there before is heard before."""
 
-    def __init__(self, turn: int, stage: Stage) -> None:
+    def __init__(self, turn: int, stage: KeyStage) -> None:
         super().__init__()
         self.turn = turn
         self.stage = stage
 
 
 @dataclass(frozen=True)
-class OnItsWay:
+class KeyInProgress:
     """A key, or a paste, on its way, and who has it on which page."""
 
     turn: int
@@ -96,7 +96,7 @@ class KeyQueue:
         self._give_out = give_out
         self._waiting: deque[_Waiting] = deque()
         self._turn = 0
-        self._given: OnItsWay | None = None
+        self._given: KeyInProgress | None = None
         self._word_timer: Timer | None = None
         self.word_seconds = WORD_SECONDS
 
@@ -112,7 +112,7 @@ class KeyQueue:
             given = self._given
             if given is not None and given.event is event:
                 # Its binding has run; what that said to the page comes before this.
-                self._follow(given.turn, Stage.SAID)
+                self._follow(given.turn, KeyStage.SAID)
         else:
             self._waiting.append(_Waiting(event, self._host.screen))
             if self._given is None or self._given.lost(self._clock.monotonic()):
@@ -143,9 +143,11 @@ class KeyQueue:
                 continue
             self._turn += 1
             since = self._clock.monotonic()
-            self._given = OnItsWay(self._turn, first.event, page, self._host.focused or page, since)
+            self._given = KeyInProgress(
+                self._turn, first.event, page, self._host.focused or page, since
+            )
             await self._give_out(first.event)
-            self._follow(self._turn, Stage.TAKEN)
+            self._follow(self._turn, KeyStage.TAKEN)
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
@@ -179,9 +181,9 @@ class KeyQueue:
             return field is not None and field.check_consume_key(event.key, event.character)
         return field is not None and field.check_consume_key("a", "a")
 
-    def _follow(self, turn: int, stage: Stage) -> None:
+    def _follow(self, turn: int, stage: KeyStage) -> None:
         page = self._host.screen
-        widget = page if stage is Stage.OPENED else self._host.focused or page
+        widget = page if stage is KeyStage.OPENED else self._host.focused or page
         widget.post_message(KeyTaken(turn, stage))
 
     async def key_taken(self, event: KeyTaken) -> None:
@@ -189,10 +191,10 @@ class KeyQueue:
         given = self._given
         if given is None or event.turn != given.turn:
             return
-        if event.stage is Stage.TAKEN:
-            self._follow(event.turn, Stage.SAID)
-        elif event.stage is Stage.SAID and self._host.screen is not given.page:
-            self._follow(event.turn, Stage.OPENED)
+        if event.stage is KeyStage.TAKEN:
+            self._follow(event.turn, KeyStage.SAID)
+        elif event.stage is KeyStage.SAID and self._host.screen is not given.page:
+            self._follow(event.turn, KeyStage.OPENED)
         else:
             await self._next()
 

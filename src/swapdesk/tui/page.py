@@ -11,7 +11,7 @@ from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
+from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
@@ -170,15 +170,15 @@ class Page(DeskScreen):
         return self.link is None or self.link.tracker.open_count == 0
 
 
-def budget_of(link: ConnectedDesk, spends: Spends) -> Budget | None:
+def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
     """The window that binds, as the frame shows it; the own count of this hour where the
     service says nothing of limits, and None before anything was counted."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
         used = budget.used_this_hour(spends)
-        return Budget(f"{spends}s", used=used) if used else None
-    return Budget(f"{spends}s", left.left, left.limit, age(left.resets_in), left.used)
+        return BudgetFigure(f"{spends}s", used=used) if used else None
+    return BudgetFigure(f"{spends}s", left.left, left.limit, age(left.resets_in), left.used)
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
@@ -202,7 +202,7 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
     return shown
 
 
-def _scarce(budget: Budget) -> bool:
+def _scarce(budget: BudgetFigure) -> bool:
     return budget.limit is not None and budget.left * 5 < budget.limit
 
 

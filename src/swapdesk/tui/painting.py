@@ -34,7 +34,7 @@ _LEAST_GAP = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class MaskEdit:
     """``text`` in place of the characters from ``begin`` to ``end``."""
 
     begin: int
@@ -42,13 +42,13 @@ class Edit:
     text: str
 
 
-def even(text: str, hidden: str) -> list[Edit]:
+def even(text: str, hidden: str) -> list[MaskEdit]:
     """The edits of ``hidden``, which is ``text`` with amounts as ``HIDDEN``, from left to right.
 
     A mask behind a gap ends where its number ended, as in a column; one inside a sentence moves
     what follows it, up to the next gap or the end of the line.
     """
-    edits: list[Edit] = []
+    edits: list[MaskEdit] = []
     owed, gap = 0, None
     """Cells by which the line is longer so far, and the gap that ends here."""
     for stop in _STOP.finditer(hidden):
@@ -61,21 +61,21 @@ def even(text: str, hidden: str) -> list[Edit]:
         owed += len(DOTS) - cell_len(text[begin:end])
         if gap is not None and gap[1] == begin:
             owed = _settled(edits, gap, owed)
-        edits.append(Edit(begin, end, DOTS))
+        edits.append(MaskEdit(begin, end, DOTS))
     if owed < 0:
-        edits.append(Edit(len(hidden), len(hidden), " " * -owed))
+        edits.append(MaskEdit(len(hidden), len(hidden), " " * -owed))
     return edits
 
 
-def _settled(edits: list[Edit], gap: tuple[int, int], owed: int) -> int:
+def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
     """Take from a gap what is owed, or give it; what it has not is owed on."""
     begin, end = gap
     if owed < 0:
-        edits.append(Edit(end - 1, end, " " * (1 - owed)))
+        edits.append(MaskEdit(end - 1, end, " " * (1 - owed)))
         return 0
     taken = min(owed, end - begin - _LEAST_GAP)
     if taken:
-        edits.append(Edit(end - taken, end, ""))
+        edits.append(MaskEdit(end - taken, end, ""))
     return owed - taken
 
 
@@ -143,7 +143,7 @@ def _hidden(text: str, known: Known) -> str:
     return _NUMBER.sub(lambda match: _amount(match, known), text)
 
 
-def _applied(line: Line, hidden: str, edits: list[Edit]) -> Line:
+def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
     """Each edit belongs to the span in which it begins."""
     shown: Line = []
     at, next_edit, done = 0, 0, 0

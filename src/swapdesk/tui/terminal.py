@@ -269,7 +269,7 @@ class ControlFilter(LineFilter):
         return [Segment(filter_line(text), style, None) for text, style, _ in segments]
 
 
-class Chain(LineFilter):
+class FilterChain(LineFilter):
     """Filters as one: a line that did not change is looked up once, and not once for each."""
 
     def __init__(self, filters: tuple[LineFilter, ...]) -> None:
@@ -282,7 +282,7 @@ class Chain(LineFilter):
         return segments
 
 
-_chained = lru_cache(8)(Chain)
+_chained = lru_cache(8)(FilterChain)
 """The same object for the same filters: what a line looks like through it is kept under it."""
 
 

@@ -17,7 +17,7 @@ class Kind(StrEnum):
     SOLANA = "solana"
 
 
-class Origin(StrEnum):
+class KeyOrigin(StrEnum):
     """Where a key came from."""
 
     CREATED = "created"
@@ -39,7 +39,7 @@ class Account:
     kind: Kind
     name: str
     profile: str
-    origin: Origin
+    origin: KeyOrigin
     path: str | None
     created: datetime
 

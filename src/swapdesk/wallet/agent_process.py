@@ -23,10 +23,10 @@ from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, refusal_of
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,
+    AgentOperation,
     Event,
     Frame,
     FrameError,
-    Operation,
     RefusalCode,
     decode_frame,
     encode_frame,
@@ -130,7 +130,7 @@ class AgentProcess:
 
     async def ask(
         self,
-        operation: Operation,
+        operation: AgentOperation,
         arguments: Mapping[str, Any] | None = None,
         **secrets: Secret | None,
     ) -> Any:
@@ -139,7 +139,7 @@ class AgentProcess:
         return frame.head["done"]
 
     async def frame(
-        self, operation: Operation, arguments: Mapping[str, Any], **secrets: Secret | None
+        self, operation: AgentOperation, arguments: Mapping[str, Any], **secrets: Secret | None
     ) -> Frame:
         """The same with the secrets of the answer, which the caller wipes."""
         if self._gone is not None:

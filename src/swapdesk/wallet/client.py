@@ -10,8 +10,8 @@ from swapdesk.wallet.accounts import (
     Account,
     Accounts,
     ImportChoice,
+    KeyOrigin,
     Kind,
-    Origin,
     UnusableKey,
     WalletPlace,
 )
@@ -22,7 +22,7 @@ from swapdesk.wallet.holdings import Allowances, Balances, CallData, SmartAccoun
 from swapdesk.wallet.own_digest import held_against
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.protocol import Operation
+from swapdesk.wallet.protocol import AgentOperation
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 
@@ -60,7 +60,7 @@ class WalletClient:
 
         agent = await AgentProcess.start(dropped, program)
         try:
-            told = await agent.ask(Operation.OPEN, {"place": to_json(place)})
+            told = await agent.ask(AgentOperation.OPEN, {"place": to_json(place)})
             begun.append(cls(agent, from_json(Accounts, told)))
         except BaseException:
             await agent.close()
@@ -91,7 +91,7 @@ class WalletClient:
     # Keys
 
     async def read_accounts(self) -> Accounts:
-        self.accounts = from_json(Accounts, await self._agent.ask(Operation.ACCOUNTS))
+        self.accounts = from_json(Accounts, await self._agent.ask(AgentOperation.ACCOUNTS))
         return self.accounts
 
     async def unlock(
@@ -101,19 +101,19 @@ class WalletClient:
 
         Raises WrongPassphrase when none opened."""
         arguments = {"addresses": None if addresses is None else list(addresses)}
-        answer = await self._agent.ask(Operation.UNLOCK, arguments, passphrase=passphrase)
+        answer = await self._agent.ask(AgentOperation.UNLOCK, arguments, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, one) for one in answer["closed"])
 
     async def lock(self) -> Accounts:
-        self.accounts = from_json(Accounts, await self._agent.ask(Operation.LOCK))
+        self.accounts = from_json(Accounts, await self._agent.ask(AgentOperation.LOCK))
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
         """A new key, unlocked. The first one sets the pass phrase of the wallet."""
         arguments = {"kind": kind, "name": name}
         return await self._added(
-            await self._agent.ask(Operation.CREATE, arguments, passphrase=passphrase)
+            await self._agent.ask(AgentOperation.CREATE, arguments, passphrase=passphrase)
         )
 
     async def _added(self, answer: Any) -> Account:
@@ -124,7 +124,7 @@ class WalletClient:
     async def preview(
         self,
         kind: Kind,
-        origin: Origin,
+        origin: KeyOrigin,
         material: Secret,
         *,
         paths: Sequence[str | None] | None = None,
@@ -134,14 +134,14 @@ class WalletClient:
         in use when None). Nothing is kept."""
         arguments = {"kind": kind, "origin": origin, "paths": paths and list(paths)}
         answer = await self._agent.ask(
-            Operation.PREVIEW, arguments, material=material, file_passphrase=file_passphrase
+            AgentOperation.PREVIEW, arguments, material=material, file_passphrase=file_passphrase
         )
         return tuple(from_json(ImportChoice, one) for one in answer)
 
     async def import_key(
         self,
         choice: ImportChoice,
-        origin: Origin,
+        origin: KeyOrigin,
         name: str,
         material: Secret,
         passphrase: Secret,
@@ -157,7 +157,7 @@ class WalletClient:
             "name": name,
         }
         answer = await self._agent.ask(
-            Operation.IMPORT,
+            AgentOperation.IMPORT,
             arguments,
             material=material,
             passphrase=passphrase,
@@ -169,17 +169,17 @@ class WalletClient:
         """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
         ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
         frame = await self._agent.frame(
-            Operation.EXPORT, {"address": address, "phrase": phrase}, passphrase=passphrase
+            AgentOperation.EXPORT, {"address": address, "phrase": phrase}, passphrase=passphrase
         )
         return frame.secrets["key"]
 
     async def rename(self, address: str, name: str) -> Account:
-        answer = await self._agent.ask(Operation.RENAME, {"address": address, "name": name})
+        answer = await self._agent.ask(AgentOperation.RENAME, {"address": address, "name": name})
         return await self._added(answer)
 
     async def set_clock(self, offset: float) -> None:
         """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
-        await self._agent.ask(Operation.CLOCK, {"offset": offset})
+        await self._agent.ask(AgentOperation.CLOCK, {"offset": offset})
 
     # Looking at chains, for which nothing has to be open
 
@@ -187,29 +187,31 @@ class WalletClient:
         """What an account of the wallet has on a chain of its kind. Refused when the node does
         not answer or is of another chain."""
         arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in assets]}
-        return from_json(Balances, await self._agent.ask(Operation.BALANCES, arguments))
+        return from_json(Balances, await self._agent.ask(AgentOperation.BALANCES, arguments))
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
         """Who may take which of ``tokens``; refused as ``balances``."""
         arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in tokens]}
-        return from_json(Allowances, await self._agent.ask(Operation.ALLOWANCES, arguments))
+        return from_json(Allowances, await self._agent.ask(AgentOperation.ALLOWANCES, arguments))
 
     async def revocation(self, token: str, spender: str, *, permit2: bool = False) -> CallData:
         """The call that ends an allowance, to be reviewed and signed as any other payload."""
         arguments = {"token": token, "spender": spender, "permit2": permit2}
-        return from_json(CallData, await self._agent.ask(Operation.REVOCATION, arguments))
+        return from_json(CallData, await self._agent.ask(AgentOperation.REVOCATION, arguments))
 
     async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaDraft:
         """The transaction that lets nobody take a token any more; refused as ``balances``."""
         arguments = {"address": address, "chain": chain, "token": token}
-        answer = await self._agent.ask(Operation.SOLANA_REVOCATION, arguments)
+        answer = await self._agent.ask(AgentOperation.SOLANA_REVOCATION, arguments)
         return from_json(SolanaDraft, answer)
 
     async def solana_deposit(self, promise: Promise) -> SolanaDraft:
         """The transaction that pays the deposit of a promise, to be reviewed and signed as any
         other payload; refused as ``balances``, and for a promise without a deposit."""
         arguments = {"promise": to_json(promise)}
-        return from_json(SolanaDraft, await self._agent.ask(Operation.SOLANA_DEPOSIT, arguments))
+        return from_json(
+            SolanaDraft, await self._agent.ask(AgentOperation.SOLANA_DEPOSIT, arguments)
+        )
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
@@ -217,13 +219,15 @@ class WalletClient:
         """What the smart account of an account has on a chain; refused as ``balances``, and where
         no factory of smart accounts is known."""
         arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in assets]}
-        return from_json(SmartAccount, await self._agent.ask(Operation.SMART_ACCOUNT, arguments))
+        return from_json(
+            SmartAccount, await self._agent.ask(AgentOperation.SMART_ACCOUNT, arguments)
+        )
 
     async def withdrawal(self, promise: Promise) -> CallData:
         """The call by which an account has its smart account pay it what a promise says, to be
         reviewed and signed as any other payload."""
         arguments = {"promise": to_json(promise)}
-        return from_json(CallData, await self._agent.ask(Operation.WITHDRAWAL, arguments))
+        return from_json(CallData, await self._agent.ask(AgentOperation.WITHDRAWAL, arguments))
 
     # Signing
 
@@ -237,7 +241,7 @@ class WalletClient:
             "promise": to_json(promise),
             "replaces": replaces,
         }
-        review = from_json(Review, await self._agent.ask(Operation.REVIEW, arguments))
+        review = from_json(Review, await self._agent.ask(AgentOperation.REVIEW, arguments))
         return held_against(review, payload)
 
     async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
@@ -245,7 +249,7 @@ class WalletClient:
         higher fee: judged against the promise that it was signed under, of which only the most
         that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
         agent's records have it."""
-        answer = await self._agent.ask(Operation.BUMP, {"hash": hash_, "gas": gas_units})
+        answer = await self._agent.ask(AgentOperation.BUMP, {"hash": hash_, "gas": gas_units})
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
 
@@ -254,7 +258,7 @@ class WalletClient:
     ) -> Signature | SignedTransaction:
         """Sign what was reviewed. A transaction is written down and not sent yet."""
         arguments = {"review": review.id, "digest": review.digest, "phrase": phrase}
-        answer = await self._agent.ask(Operation.SIGN, arguments)
+        answer = await self._agent.ask(AgentOperation.SIGN, arguments)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
@@ -265,7 +269,7 @@ class WalletClient:
         after: int | None = 0
         while after is not None:
             arguments = {"intent": intent_id, "after": after}
-            page = await self._agent.ask(Operation.TRANSACTIONS, arguments)
+            page = await self._agent.ask(AgentOperation.TRANSACTIONS, arguments)
             found += [from_json(SignedTransaction, one) for one in page["transactions"]]
             after = page["after"]
         return tuple(found)
@@ -273,7 +277,7 @@ class WalletClient:
     async def broadcast(self, hash_: str) -> SignedTransaction:
         """Send the bytes that were signed; the same ones however often."""
         return from_json(
-            SignedTransaction, await self._agent.ask(Operation.BROADCAST, {"hash": hash_})
+            SignedTransaction, await self._agent.ask(AgentOperation.BROADCAST, {"hash": hash_})
         )
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
@@ -281,11 +285,11 @@ class WalletClient:
         ``resend`` is False."""
         return from_json(
             SignedTransaction,
-            await self._agent.ask(Operation.RESOLVE, {"hash": hash_, "resend": resend}),
+            await self._agent.ask(AgentOperation.RESOLVE, {"hash": hash_, "resend": resend}),
         )
 
     async def abandon(self, hash_: str) -> SignedTransaction:
         """Give up a transaction that was never sent."""
         return from_json(
-            SignedTransaction, await self._agent.ask(Operation.ABANDON, {"hash": hash_})
+            SignedTransaction, await self._agent.ask(AgentOperation.ABANDON, {"hash": hash_})
         )

@@ -4,7 +4,7 @@ A frame is two big-endian 32-bit lengths, of all that follows and of its head; t
 object; and behind it the secrets, raw, so that a pass phrase never becomes a text that nobody
 can wipe. The head's ``secrets`` names them with their lengths, in their sequence.
 
-A request has ``id``, ``do`` (an :class:`Operation`) and its arguments; its answer the same
+A request has ``id``, ``do`` (an :class:`AgentOperation`) and its arguments; its answer the same
 ``id`` and either ``done`` or ``refused``: {code, words, findings?}. What the agent says unasked
 has ``event`` instead.
 """
@@ -30,7 +30,7 @@ _PREFIX = struct.Struct(">II")
 PREFIX_BYTES = _PREFIX.size
 
 
-class Operation(StrEnum):
+class AgentOperation(StrEnum):
     """What the desk may ask. Arguments and answers are those of ``WalletClient``'s methods."""
 
     OPEN = "open"

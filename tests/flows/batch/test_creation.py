@@ -23,7 +23,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import Column
+from swapdesk.flows.batch.planned import SheetColumn
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
     ENDS,
@@ -265,7 +265,9 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     batch = log.get(batch_id)
     assert batch is not None
     sheet = failed_sheet(batch)
-    assert [(row.number, row.line, row.cell(Column.TO)) for row in sheet.rows] == [(1, 3, "@rita")]
+    assert [(row.number, row.line, row.cell(SheetColumn.TO)) for row in sheet.rows] == [
+        (1, 3, "@rita")
+    ]
     plan = await desk.planner.with_limits(await desk.planner.judged(sheet), desk.api)
     again = desk.creation.write(plan)
     (outcome,) = await desk.creation.run(again)

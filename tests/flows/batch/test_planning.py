@@ -17,7 +17,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import Column, PlannedRow, edited
+from swapdesk.flows.batch.planned import PlannedRow, SheetColumn, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
@@ -52,58 +52,73 @@ async def planned(planner: BatchPlanner, api: PartnerApi, *rows: str) -> BatchPl
     return await planner.with_limits(plan, api)
 
 
-def found(row: PlannedRow) -> list[tuple[str, Column | None]]:
+def found(row: PlannedRow) -> list[tuple[str, SheetColumn | None]]:
     return [(one.code, one.column) for one in row.findings]
 
 
 @pytest.mark.parametrize(
     ("row", "code", "column", "says"),
     [
-        (",100,ETH,base,,,USDC.ethereum,", "NO_RECIPIENT", Column.TO, "No recipient"),
-        ("@nobody,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", Column.TO, "address book"),
-        ("@cold,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", Column.TO, "Bitcoin"),
+        (",100,ETH,base,,,USDC.ethereum,", "NO_RECIPIENT", SheetColumn.TO, "No recipient"),
+        ("@nobody,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", SheetColumn.TO, "address book"),
+        ("@cold,100,ETH,base,,,USDC.ethereum,", "BAD_ADDRESS", SheetColumn.TO, "Bitcoin"),
         (
             "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD,100,ETH,base,,,USDC.ethereum,",
             "BAD_ADDRESS",
-            Column.TO,
+            SheetColumn.TO,
             "checksum",
         ),
-        ("@bob,,ETH,base,,,USDC.ethereum,", "NO_AMOUNT", Column.SELL_AMOUNT, "No amount"),
-        ('@bob,"1,5",ETH,base,,,USDC.ethereum,', "BAD_AMOUNT", Column.SELL_AMOUNT, "write 1.5"),
+        ("@bob,,ETH,base,,,USDC.ethereum,", "NO_AMOUNT", SheetColumn.SELL_AMOUNT, "No amount"),
+        (
+            '@bob,"1,5",ETH,base,,,USDC.ethereum,',
+            "BAD_AMOUNT",
+            SheetColumn.SELL_AMOUNT,
+            "write 1.5",
+        ),
         (
             '@bob,"1,000",ETH,base,,,USDC.ethereum,',
             "BAD_AMOUNT",
-            Column.SELL_AMOUNT,
+            SheetColumn.SELL_AMOUNT,
             "1.000 or 1000",
         ),
-        ("@bob,0,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, "above 0"),
-        ("@bob,1e3,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, "exponent"),
+        ("@bob,0,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", SheetColumn.SELL_AMOUNT, "above 0"),
+        ("@bob,1e3,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", SheetColumn.SELL_AMOUNT, "exponent"),
         (
             "@bob,1.1234567,ETH,base,,,USDC.ethereum,",
             "BAD_AMOUNT",
-            Column.SELL_AMOUNT,
+            SheetColumn.SELL_AMOUNT,
             "6 decimals",
         ),
-        ("@bob,=1+1,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, '"="'),
-        ("@bob,100,NOPE,base,,,USDC.ethereum,", "TOKEN_NOT_FOUND", Column.BUY, "NOPE"),
-        ("@bob,100,,base,,,USDC.ethereum,", "NO_TOKEN", Column.BUY, "recipient"),
-        ("@bob,100,ETH,base,,,,", "NO_TOKEN", Column.SELL, "to sell"),
-        ("@bob,100,ETH,,,,USDC.ethereum,", "AMBIGUOUS_TOKEN", Column.BUY, "ETH.base"),
-        ("@bob,100,ETH,base,,,USDC,", "AMBIGUOUS_TOKEN", Column.SELL, "USDC."),
-        ("@bob,100,ETH,atlantis,,,USDC.ethereum,", "NO_CHAIN", Column.CHAIN, "atlantis"),
-        ("@bob,100,ETH.base,ethereum,,,USDC.ethereum,", "OTHER_CHAIN", Column.CHAIN, "Ethereum"),
-        ("@bob,100,ETH,base,,dex,USDC.ethereum,", "BAD_ROUTE", Column.ROUTE, "on chains"),
-        ("@bob,100,ETH,base,,fast,USDC.ethereum,", "BAD_ROUTE", Column.ROUTE, "fast"),
-        ("@bob,100,ETH,base,hello,,USDC.ethereum,", "BAD_MEMO", Column.MEMO, "no memos"),
-        ("@rita,100,XRP,xrp,99999999999,,USDC.ethereum,", "BAD_MEMO", Column.MEMO, ""),
-        ("@bob,100,USDC,ethereum,,,USDC.ethereum,", "SAME_TOKEN", Column.BUY, "private"),
-        ("@bob,100,ETH,base,,,USDC.ethereum,nonsense", "BAD_REFUND", Column.REFUND, ""),
-        ("@bob,0.0001,ETH,base,,,USDC.ethereum,", "LIMITS", Column.SELL_AMOUNT, "smallest"),
-        ("@bob,90000000,ETH,base,,,USDC.ethereum,", "LIMITS", Column.SELL_AMOUNT, "largest"),
+        ("@bob,=1+1,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", SheetColumn.SELL_AMOUNT, '"="'),
+        ("@bob,100,NOPE,base,,,USDC.ethereum,", "TOKEN_NOT_FOUND", SheetColumn.BUY, "NOPE"),
+        ("@bob,100,,base,,,USDC.ethereum,", "NO_TOKEN", SheetColumn.BUY, "recipient"),
+        ("@bob,100,ETH,base,,,,", "NO_TOKEN", SheetColumn.SELL, "to sell"),
+        ("@bob,100,ETH,,,,USDC.ethereum,", "AMBIGUOUS_TOKEN", SheetColumn.BUY, "ETH.base"),
+        ("@bob,100,ETH,base,,,USDC,", "AMBIGUOUS_TOKEN", SheetColumn.SELL, "USDC."),
+        ("@bob,100,ETH,atlantis,,,USDC.ethereum,", "NO_CHAIN", SheetColumn.CHAIN, "atlantis"),
+        (
+            "@bob,100,ETH.base,ethereum,,,USDC.ethereum,",
+            "OTHER_CHAIN",
+            SheetColumn.CHAIN,
+            "Ethereum",
+        ),
+        ("@bob,100,ETH,base,,dex,USDC.ethereum,", "BAD_ROUTE", SheetColumn.ROUTE, "on chains"),
+        ("@bob,100,ETH,base,,fast,USDC.ethereum,", "BAD_ROUTE", SheetColumn.ROUTE, "fast"),
+        ("@bob,100,ETH,base,hello,,USDC.ethereum,", "BAD_MEMO", SheetColumn.MEMO, "no memos"),
+        ("@rita,100,XRP,xrp,99999999999,,USDC.ethereum,", "BAD_MEMO", SheetColumn.MEMO, ""),
+        ("@bob,100,USDC,ethereum,,,USDC.ethereum,", "SAME_TOKEN", SheetColumn.BUY, "private"),
+        ("@bob,100,ETH,base,,,USDC.ethereum,nonsense", "BAD_REFUND", SheetColumn.REFUND, ""),
+        ("@bob,0.0001,ETH,base,,,USDC.ethereum,", "LIMITS", SheetColumn.SELL_AMOUNT, "smallest"),
+        ("@bob,90000000,ETH,base,,,USDC.ethereum,", "LIMITS", SheetColumn.SELL_AMOUNT, "largest"),
         ("@bob,100,ETH,base,,,USDC.ethereum,,x", "TOO_MANY_CELLS", None, "x"),
         ("@bob,1,000.50,ETH,base,,standard,USDC.ethereum,", "TOO_MANY_CELLS", None, '"000.50"'),
-        ("@bob,-5,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, "no sign"),
-        ("@bob," + "1" * 600 + ",ETH,base,,,USDC.ethereum,", "TOO_LONG", Column.SELL_AMOUNT, "600"),
+        ("@bob,-5,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", SheetColumn.SELL_AMOUNT, "no sign"),
+        (
+            "@bob," + "1" * 600 + ",ETH,base,,,USDC.ethereum,",
+            "TOO_LONG",
+            SheetColumn.SELL_AMOUNT,
+            "600",
+        ),
     ],
 )
 async def test_a_bad_row_names_column_reason_and_what_to_do(
@@ -111,7 +126,7 @@ async def test_a_bad_row_names_column_reason_and_what_to_do(
     api: PartnerApi,
     row: str,
     code: str,
-    column: Column | None,
+    column: SheetColumn | None,
     says: str,
 ) -> None:
     plan = await planned(planner, api, "@bob,100,ETH,base,,,USDC.ethereum,", row)
@@ -151,9 +166,9 @@ async def test_disabled_and_malicious_tokens_are_never_planned(
         f"{to},1,{malicious.id},,,,USDC.ethereum,",
         f"{to},1,ETH.base,,,,{malicious.id},",
     )
-    assert found(plan.rows[0])[0] == ("TOKEN_DISABLED", Column.BUY)
-    assert ("TOKEN_REFUSED", Column.BUY) in found(plan.rows[1])
-    assert ("TOKEN_REFUSED", Column.SELL) in found(plan.rows[2])
+    assert found(plan.rows[0])[0] == ("TOKEN_DISABLED", SheetColumn.BUY)
+    assert ("TOKEN_REFUSED", SheetColumn.BUY) in found(plan.rows[1])
+    assert ("TOKEN_REFUSED", SheetColumn.SELL) in found(plan.rows[2])
     assert plan.groups == ()
 
 
@@ -179,8 +194,8 @@ async def test_twins_are_flagged_and_kept_in_whatever_spelling(
 async def test_formulas_are_data_and_flagged(planner: BatchPlanner, api: PartnerApi) -> None:
     to = address("xrp", "an exchange")
     plan = await planned(planner, api, f"{to},100,XRP,xrp,+7,,USDC.ethereum,")
-    assert ("FORMULA", Column.MEMO) in found(plan.rows[0])
-    assert ("BAD_MEMO", Column.MEMO) in found(plan.rows[0])
+    assert ("FORMULA", SheetColumn.MEMO) in found(plan.rows[0])
+    assert ("BAD_MEMO", SheetColumn.MEMO) in found(plan.rows[0])
 
 
 async def test_the_memo_of_the_book_goes_with_its_address(
@@ -197,10 +212,10 @@ async def test_the_memo_of_the_book_goes_with_its_address(
     first, other, waived, missing = plan.rows
     assert first.order is not None
     assert (first.state, first.order.memo) == ("ready", "20117")
-    assert found(other) == [("MEMO_WARNING", Column.MEMO)]
+    assert found(other) == [("MEMO_WARNING", SheetColumn.MEMO)]
     assert waived.order is not None
     assert (waived.state, waived.order.memo) == ("look", None)
-    assert found(missing) == [("NO_MEMO", Column.MEMO)]
+    assert found(missing) == [("NO_MEMO", SheetColumn.MEMO)]
     (said,) = missing.findings
     assert said.do.endswith("into the cell memo, or NO MEMO if the wallet has none.")
 
@@ -217,7 +232,7 @@ async def test_groups_have_one_chain_and_at_most_fifty_rows(
         ("ethereum", 1, "bundle"),
         ("solana", 1, "solana"),
     ]
-    assert found(plan.rows[9]) == [("NO_BUNDLER", Column.SELL)]
+    assert found(plan.rows[9]) == [("NO_BUNDLER", SheetColumn.SELL)]
     assert (plan.creates, plan.builds, plan.submits) == (3, 3, 2)
     assert plan.routes == {"standard": 51, "private": 1}
     assert {one.token.symbol: one.amount for one in plan.totals} == {
@@ -241,12 +256,12 @@ async def test_what_a_live_wallet_cannot_pay_together_is_a_problem_of_the_plan(
         "@bob,1,ETH,base,,,BTC.bitcoin,",
     )
     bundled, solana, alone = plan.rows
-    assert found(bundled) == [("NO_SMART_ACCOUNTS", Column.SELL)]
+    assert found(bundled) == [("NO_SMART_ACCOUNTS", SheetColumn.SELL)]
     (said,) = bundled.findings
     assert "pays no bundles on Ethereum" in said.reason
     assert "by itself" in said.do
     assert solana.state == "ready"
-    assert found(alone) == [("NO_BUNDLER", Column.SELL)]
+    assert found(alone) == [("NO_BUNDLER", SheetColumn.SELL)]
     assert not plan.creatable
     assert [(one.chain, one.paid) for one in plan.groups] == [("solana", "solana")]
     journal.close()
@@ -255,7 +270,7 @@ async def test_what_a_live_wallet_cannot_pay_together_is_a_problem_of_the_plan(
 async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:
     plan = await planned(planner, api, "@bob,0.0001,ETH,base,,,USDC.ethereum,")
     assert plan.problems
-    sheet = edited(plan.sheet, 1, Column.SELL_AMOUNT, "100")
+    sheet = edited(plan.sheet, 1, SheetColumn.SELL_AMOUNT, "100")
     after = await planner.with_limits(await planner.judged(sheet), api)
     assert after.creatable
 

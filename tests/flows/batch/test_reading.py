@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
-from swapdesk.flows.batch.planned import WITHOUT_HEADS, Column, InputRow, Separator, Sheet, edited
+from swapdesk.flows.batch.planned import (
+    WITHOUT_HEADS,
+    InputRow,
+    Separator,
+    Sheet,
+    SheetColumn,
+    edited,
+)
 from swapdesk.flows.batch.reading import (
     MOST_BYTES,
     MOST_ROWS,
@@ -44,22 +51,22 @@ def test_the_separator_is_found_with_and_without_a_head(mark: str) -> None:
     row = mark.join(["@bob", "1.5", "ETH.base", "USDC.ethereum"])
     sheet = read_sheet("a.csv", f"{head}\n{row}\n".encode())
     assert (sheet.separator, sheet.headed) == (Separator(mark), True)
-    assert sheet.rows[0].cell(Column.SELL) == "USDC.ethereum"
+    assert sheet.rows[0].cell(SheetColumn.SELL) == "USDC.ethereum"
     bare = mark.join(["@bob", "1.5", "ETH", "base", "", "private", "USDC.ethereum"])
     sheet = read_sheet("a.csv", f"{bare}\n{bare}\n".encode())
     assert (sheet.separator, sheet.headed, len(sheet.rows)) == (Separator(mark), False, 2)
     assert sheet.columns == WITHOUT_HEADS
-    assert sheet.rows[1].cell(Column.ROUTE) == "private"
+    assert sheet.rows[1].cell(SheetColumn.ROUTE) == "private"
 
 
 ROW = {
-    Column.TO: "@rita",
-    Column.SELL_AMOUNT: "250",
-    Column.SELL: "USDC.ethereum",
-    Column.BUY: "XRP",
-    Column.CHAIN: "xrp",
-    Column.MEMO: "20117",
-    Column.ROUTE: "standard",
+    SheetColumn.TO: "@rita",
+    SheetColumn.SELL_AMOUNT: "250",
+    SheetColumn.SELL: "USDC.ethereum",
+    SheetColumn.BUY: "XRP",
+    SheetColumn.CHAIN: "xrp",
+    SheetColumn.MEMO: "20117",
+    SheetColumn.ROUTE: "standard",
 }
 
 
@@ -100,16 +107,18 @@ def test_decimal_commas_are_read_as_points_only_when_asked_for() -> None:
     amounts = ("1,5", "1,234", "20", "0,5 ", "abc", "1,2,3")
     content = "".join(f"@bob;{amount};ETH;USDC\n" for amount in amounts)
     sheet = read_sheet("a.csv", HEAD.replace(b",", b";") + content.encode())
-    assert [row.cell(Column.SELL_AMOUNT) for row in sheet.rows] == [one.strip() for one in amounts]
+    assert [row.cell(SheetColumn.SELL_AMOUNT) for row in sheet.rows] == [
+        one.strip() for one in amounts
+    ]
     read = with_decimal_commas(sheet)
-    found = [row.cell(Column.SELL_AMOUNT) for row in read.rows]
+    found = [row.cell(SheetColumn.SELL_AMOUNT) for row in read.rows]
     assert found == ["1.5", "1.234", "20", "0.5", "abc", "1,2,3"]
     assert (sheet.said, read.said) == ("semicolon, header", "semicolon, header, decimal comma")
     assert with_decimal_commas(read_sheet("a.csv", HEAD + b"@bob,3,ETH,USDC\n")).decimal_comma
 
 
 def test_a_point_beside_decimal_commas_is_never_guessed() -> None:
-    row = InputRow(1, 7, {Column.SELL_AMOUNT: "1.234"})
+    row = InputRow(1, 7, {SheetColumn.SELL_AMOUNT: "1.234"})
     with pytest.raises(UnreadableFile) as caught:
         with_decimal_commas(Sheet("a.csv", Separator.SEMICOLON, True, (), (row,)))
     assert (caught.value.code, caught.value.line) == ("DECIMAL_COMMA", 7)
@@ -118,28 +127,28 @@ def test_a_point_beside_decimal_commas_is_never_guessed() -> None:
 def test_decimal_commas_between_semicolons_stay_in_their_cell() -> None:
     sheet = read_sheet("a.csv", b"to;amount;token;sell\n@bob;1,5;ETH;USDC\n@cy;2,5;ETH;USDC\n")
     assert sheet.separator is Separator.SEMICOLON
-    assert [row.cell(Column.SELL_AMOUNT) for row in sheet.rows] == ["1,5", "2,5"]
+    assert [row.cell(SheetColumn.SELL_AMOUNT) for row in sheet.rows] == ["1,5", "2,5"]
 
 
 def test_a_mark_of_bytes_spellings_and_line_ends_do_not_matter() -> None:
     content = "\ufeffRecipient, AMOUNT ,Buys,Destination Tag,From,Note\r\n@bob,1,ETH,7,USDC,hi\r\n"
     sheet = read_sheet("a.csv", content.encode())
     assert sheet.columns == (
-        Column.TO,
-        Column.SELL_AMOUNT,
-        Column.BUY,
-        Column.MEMO,
-        Column.SELL,
+        SheetColumn.TO,
+        SheetColumn.SELL_AMOUNT,
+        SheetColumn.BUY,
+        SheetColumn.MEMO,
+        SheetColumn.SELL,
     )
     assert sheet.unused == ("Note",)
-    assert sheet.rows[0].cell(Column.MEMO) == "7"
+    assert sheet.rows[0].cell(SheetColumn.MEMO) == "7"
 
 
 def test_rows_know_their_line_past_quoted_line_breaks_and_blank_lines() -> None:
     content = HEAD + b'@bob,1,"ETH\nbase",USDC\n\n,,,\n@cy,2,ETH,USDC\n'
     sheet = read_sheet("a.csv", content)
     assert [(row.number, row.line) for row in sheet.rows] == [(1, 2), (2, 6)]
-    assert sheet.rows[0].cell(Column.BUY) == "ETH\nbase"
+    assert sheet.rows[0].cell(SheetColumn.BUY) == "ETH\nbase"
 
 
 def test_cells_beyond_the_last_column_are_kept_to_be_told() -> None:
@@ -220,7 +229,7 @@ def test_what_a_csv_writer_wrote_is_read_cell_by_cell(
         return
     sheet = read_sheet("a.csv", content)
     assert sheet.separator is separator
-    columns = (Column.TO, Column.SELL_AMOUNT, Column.BUY, Column.MEMO)
+    columns = (SheetColumn.TO, SheetColumn.SELL_AMOUNT, SheetColumn.BUY, SheetColumn.MEMO)
     assert [tuple(row.cells[column] for column in columns) for row in sheet.rows] == kept
 
 
@@ -239,12 +248,12 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(content: bytes) -> None:
 
 def test_a_cell_is_written_anew_and_nothing_else_changes() -> None:
     sheet = read_sheet("a.csv", HEAD + b"@bob,1,ETH,USDC,more\n@cy,2,ETH,USDC\n")
-    after = edited(sheet, 1, Column.SELL_AMOUNT, "3")
-    assert after.rows[0].cell(Column.SELL_AMOUNT) == "3"
+    after = edited(sheet, 1, SheetColumn.SELL_AMOUNT, "3")
+    assert after.rows[0].cell(SheetColumn.SELL_AMOUNT) == "3"
     assert after.rows[0].extra == ()
-    assert after.rows[0].changed == {Column.SELL_AMOUNT}
+    assert after.rows[0].changed == {SheetColumn.SELL_AMOUNT}
     assert after.rows[1] is sheet.rows[1]
-    assert sheet.rows[0].cell(Column.SELL_AMOUNT) == "1"
+    assert sheet.rows[0].cell(SheetColumn.SELL_AMOUNT) == "1"
     for number in (0, 3):
         with pytest.raises(KeyError):
-            edited(sheet, number, Column.SELL_AMOUNT, "3")
+            edited(sheet, number, SheetColumn.SELL_AMOUNT, "3")

@@ -7,7 +7,7 @@ import pytest
 from flows.marketplace import api, catalog, clock, service, venues
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import SheetTokens
-from swapdesk.flows.batch.planned import Column, InputRow, Level
+from swapdesk.flows.batch.planned import InputRow, Level, SheetColumn
 from swapdesk.flows.catalog.catalog import Catalog
 
 __all__ = ["api", "catalog", "clock", "service", "venues"]
@@ -19,7 +19,7 @@ def tokens(catalog: Catalog, clock: ManualClock) -> SheetTokens:
 
 
 def row(**cells: str) -> InputRow:
-    return InputRow(1, 2, {Column(name): text for name, text in cells.items()})
+    return InputRow(1, 2, {SheetColumn(name): text for name, text in cells.items()})
 
 
 @pytest.mark.parametrize(
@@ -34,14 +34,14 @@ def row(**cells: str) -> InputRow:
 async def test_a_row_names_its_token_in_one_cell_or_two(
     cells: dict[str, str], symbol: str, chain: str, tokens: SheetTokens
 ) -> None:
-    token, said = tokens.named(row(**cells), Column.BUY)
+    token, said = tokens.named(row(**cells), SheetColumn.BUY)
     assert token is not None
     assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
 
 
 async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: SheetTokens) -> None:
     both = row(buy="ETH", chain="base", sell="USDC.ethereum")
-    sold, _ = tokens.named(both, Column.SELL)
+    sold, _ = tokens.named(both, SheetColumn.SELL)
     assert sold is not None
     assert sold.chain_data.short_name == "ethereum"
 
@@ -49,16 +49,16 @@ async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: She
 async def test_a_row_that_sells_nothing_by_name_sells_what_the_sheet_does(
     tokens: SheetTokens, catalog: Catalog, clock: ManualClock
 ) -> None:
-    sold, said = tokens.named(row(buy="ETH.base"), Column.SELL)
+    sold, said = tokens.named(row(buy="ETH.base"), SheetColumn.SELL)
     assert sold is not None
     assert (sold.symbol, said) == ("USDC", ())
-    none, (finding,) = SheetTokens(catalog, clock.now()).named(row(), Column.SELL)
-    assert (none, finding.code, finding.column) == (None, "NO_TOKEN", Column.SELL)
+    none, (finding,) = SheetTokens(catalog, clock.now()).named(row(), SheetColumn.SELL)
+    assert (none, finding.code, finding.column) == (None, "NO_TOKEN", SheetColumn.SELL)
 
 
 async def test_a_mistake_is_told_of_every_row_that_makes_it(tokens: SheetTokens) -> None:
     wrong = row(buy="NOPE", chain="base")
-    first, again = (tokens.named(wrong, Column.BUY) for _ in range(2))
+    first, again = (tokens.named(wrong, SheetColumn.BUY) for _ in range(2))
     assert first == again
     assert [one.code for one in again[1]] == ["TOKEN_NOT_FOUND"]
 
@@ -74,19 +74,19 @@ async def test_a_mistake_is_told_of_every_row_that_makes_it(tokens: SheetTokens)
 async def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
     cells: dict[str, str], code: str, tokens: SheetTokens
 ) -> None:
-    token, (finding,) = tokens.named(row(**cells), Column.BUY)
-    assert (token, finding.code, finding.column) == (None, code, Column.BUY)
+    token, (finding,) = tokens.named(row(**cells), SheetColumn.BUY)
+    assert (token, finding.code, finding.column) == (None, code, SheetColumn.BUY)
 
 
 async def test_a_token_that_is_never_swapped_is_named_and_refused(
     tokens: SheetTokens, catalog: Catalog
 ) -> None:
     scam = next(one for one in catalog.rows if one.enabled and one.verdict.word == "malicious")
-    token, (finding,) = tokens.named(row(buy=scam.id), Column.BUY)
+    token, (finding,) = tokens.named(row(buy=scam.id), SheetColumn.BUY)
     assert token is not None
     assert tokens.refused(token)
     assert (finding.code, finding.level) == ("TOKEN_REFUSED", Level.PROBLEM)
-    honest, _ = tokens.named(row(buy="ETH.base"), Column.BUY)
+    honest, _ = tokens.named(row(buy="ETH.base"), SheetColumn.BUY)
     assert honest is not None
     assert not tokens.refused(honest)
 
@@ -94,7 +94,7 @@ async def test_a_token_that_is_never_swapped_is_named_and_refused(
 async def test_the_contracts_of_a_chain_are_those_of_its_tokens(
     tokens: SheetTokens, catalog: Catalog
 ) -> None:
-    token, _ = tokens.named(row(buy="USDC.base"), Column.BUY)
+    token, _ = tokens.named(row(buy="USDC.base"), SheetColumn.BUY)
     assert token is not None
     there = tokens.contracts_on_chain_of(token)
     assert there == catalog.rows.contracts_on("base")

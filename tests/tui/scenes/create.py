@@ -7,7 +7,7 @@ import re
 from swapdesk.flows.quotes.quote_request import QuoteOptions
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.create import CreateScreen
-from swapdesk.tui.screens.create_state import Step
+from swapdesk.tui.screens.create_state import CreateStep
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids
@@ -43,7 +43,9 @@ async def fixed_frozen(run: DeskRun) -> None:
     await run.press("enter")
     await run.type("@cold")
     await run.press("enter")
-    await run.settle(lambda: run.screen(CreateScreen).state.step is Step.READY, "a frozen intent")
+    await run.settle(
+        lambda: run.screen(CreateScreen).state.step is CreateStep.READY, "a frozen intent"
+    )
     await calm(run)
 
 

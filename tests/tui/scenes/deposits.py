@@ -19,7 +19,7 @@ from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.transactions import TransactionState
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HALF_HOUR, Known, ago, prepare
@@ -96,7 +96,7 @@ async def lacking(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")
     trader = Account(
-        "0x" + "7" * 40, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, run_now(run)
+        "0x" + "7" * 40, Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, run_now(run)
     )
     held = SwapAccount(
         trader, trader, (trader,), read_only=False, balance=Decimal("412.5"), coin=Decimal(1)

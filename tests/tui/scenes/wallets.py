@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
-from swapdesk.flows.wallet.wallet_reading import Told
+from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.screens.wallets import WalletsScreen
-from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Asset
 from tui.desk_run import DeskRun
@@ -18,16 +18,16 @@ from wallet.agents import CHEAP
 MADE = datetime(2025, 6, 1, tzinfo=UTC)
 TRADING = Account(
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", Kind.EVM, "trading", "sandbox",
-    Origin.CREATED, None, MADE,
+    KeyOrigin.CREATED, None, MADE,
 )  # fmt: skip
 SOLANA = Account(
     "9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g", Kind.SOLANA, "solana", "sandbox",
-    Origin.CREATED, None, MADE,
+    KeyOrigin.CREATED, None, MADE,
 )  # fmt: skip
 ETH = Asset("ETH", 18, None)
 SOL = Asset("SOL", 9, None)
 USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
-TOLD = Told(
+TOLD = WalletSnapshot(
     (TRADING, SOLANA),
     (
         ChainHoldings(
@@ -105,5 +105,5 @@ async def allowance(run: DeskRun) -> None:
 @scene("wallets-empty")
 async def nothing(run: DeskRun) -> None:
     screen = await opened(run)
-    screen.post_message(screen.Read(Told()))
+    screen.post_message(screen.Read(WalletSnapshot()))
     await run.see("no account")

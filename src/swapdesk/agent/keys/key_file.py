@@ -44,7 +44,7 @@ from swapdesk.paths import (
     write_private,
 )
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import MAX_NAME, Account, Kind, Origin, UnusableKey
+from swapdesk.wallet.accounts import MAX_NAME, Account, KeyOrigin, Kind, UnusableKey
 from swapdesk.wire.encoding.codec import refuse_deep
 
 
@@ -218,7 +218,7 @@ def _account(kind: Kind, address: object, about: dict[str, Any]) -> Account:
             kind=kind,
             name="",
             profile=str(about["profile"]),
-            origin=Origin(about["origin"]),
+            origin=KeyOrigin(about["origin"]),
             path=path,
             created=created,
         )

@@ -18,7 +18,7 @@ from swapdesk.agent.keys.key_file import read_foreign_keystore
 from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import Kind, Origin
+from swapdesk.wallet.accounts import KeyOrigin, Kind
 from swapdesk.wire.encoding.codec import refuse_deep
 
 PUBLISHED_WORDS = "this key comes from a published test phrase: everybody has it"
@@ -153,7 +153,7 @@ class KeyMaterial:
     kind: Kind
     address: str
     secret: SecretBytes
-    origin: Origin
+    origin: KeyOrigin
     path: str | None = None
 
 
@@ -179,7 +179,7 @@ def fresh(kind: Kind) -> KeyMaterial:
     while True:
         secret = SecretBytes(secrets.token_bytes(32))
         try:
-            return KeyMaterial(kind, address_of(kind, secret), secret, Origin.CREATED)
+            return KeyMaterial(kind, address_of(kind, secret), secret, KeyOrigin.CREATED)
         except KeyRefused:
             continue
 
@@ -192,7 +192,7 @@ def from_mnemonic(words: SecretBytes, kind: Kind, path: str | None) -> KeyMateri
         raise KeyRefused("the path is not of the form m/44'/60'/0'/0/0")
     phrase = _phrase(words)
     secret = SecretBytes(_derived(phrase, kind, path))
-    return KeyMaterial(kind, address_of(kind, secret), secret, Origin.MNEMONIC, path)
+    return KeyMaterial(kind, address_of(kind, secret), secret, KeyOrigin.MNEMONIC, path)
 
 
 def _is_path(kind: Kind, path: str) -> bool:
@@ -236,7 +236,7 @@ def from_raw(text: SecretBytes) -> KeyMaterial:
     if match is None:
         raise KeyRefused("a key is 64 hexadecimal digits")
     secret = SecretBytes(bytes.fromhex(match.group(2).decode()))
-    return KeyMaterial(Kind.EVM, address_of(Kind.EVM, secret), secret, Origin.RAW)
+    return KeyMaterial(Kind.EVM, address_of(Kind.EVM, secret), secret, KeyOrigin.RAW)
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
@@ -247,7 +247,7 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
         secret = file.open(key)
     finally:
         key.wipe()
-    return KeyMaterial(Kind.EVM, address_of(Kind.EVM, secret), secret, Origin.KEYSTORE)
+    return KeyMaterial(Kind.EVM, address_of(Kind.EVM, secret), secret, KeyOrigin.KEYSTORE)
 
 
 def from_keygen(content: SecretBytes) -> KeyMaterial:
@@ -267,4 +267,4 @@ def from_keygen(content: SecretBytes) -> KeyMaterial:
     address = address_of(Kind.SOLANA, secret)
     if base58(bytes(numbers[32:])) != address:
         raise KeyRefused("the two halves of the file do not belong together")
-    return KeyMaterial(Kind.SOLANA, address, secret, Origin.KEYGEN)
+    return KeyMaterial(Kind.SOLANA, address, secret, KeyOrigin.KEYGEN)

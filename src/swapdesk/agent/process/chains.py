@@ -15,7 +15,7 @@ from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.chain.rpc.evm import EvmClient, Request
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
-from swapdesk.wallet.accounts import Account, ChainLink, Kind, Origin
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 WORD = 32
@@ -167,7 +167,7 @@ def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None)
             )
         return
     of_sandbox = (link.chain_id or 0) >= SANDBOX_CHAIN_IDS
-    if account.sandboxed and not of_sandbox and account.origin is not Origin.CREATED:
+    if account.sandboxed and not of_sandbox and account.origin is not KeyOrigin.CREATED:
         raise AgentRefusal(
             Code.OTHER_CHAIN, "an imported key of the sandbox never signs for real ids"
         )

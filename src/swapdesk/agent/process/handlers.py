@@ -39,7 +39,14 @@ from swapdesk.agent.process.request import (
 )
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import Account, ChainLink, ImportChoice, Kind, Origin, export_phrase
+from swapdesk.wallet.accounts import (
+    Account,
+    ChainLink,
+    ImportChoice,
+    KeyOrigin,
+    Kind,
+    export_phrase,
+)
 from swapdesk.wallet.encoding import payload_from_json, payload_to_json, to_json
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -50,7 +57,7 @@ if TYPE_CHECKING:
 
 
 MAX_PATHS = 32
-_OF_KIND = {Origin.RAW: Kind.EVM, Origin.KEYSTORE: Kind.EVM, Origin.KEYGEN: Kind.SOLANA}
+_OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
 
 
 async def accounts(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -86,11 +93,11 @@ async def _add(opened: OpenedWallet, frame: Frame, material: KeyMaterial) -> Ans
 
 
 async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
-    kind, origin = one_of(Kind, frame, "kind"), one_of(Origin, frame, "origin")
+    kind, origin = one_of(Kind, frame, "kind"), one_of(KeyOrigin, frame, "origin")
     paths = frame.head.get("paths") or list(SUGGESTED[kind])
     if not isinstance(paths, list) or not 0 < len(paths) <= MAX_PATHS:
         raise AgentRefusal(Code.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
-    chosen = paths if origin is Origin.MNEMONIC else [None]
+    chosen = paths if origin is KeyOrigin.MNEMONIC else [None]
     choices = []
     for path in chosen:
         material = await _material(opened, frame, kind, origin, path)
@@ -101,7 +108,7 @@ async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
     opened.require_writing()
-    kind, origin = one_of(Kind, frame, "kind"), one_of(Origin, frame, "origin")
+    kind, origin = one_of(Kind, frame, "kind"), one_of(KeyOrigin, frame, "origin")
     material = await _material(opened, frame, kind, origin, frame.head.get("path"))
     if material.address != text(frame, "address"):
         material.secret.wipe()
@@ -112,7 +119,7 @@ async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def _material(
-    opened: OpenedWallet, frame: Frame, kind: Kind, origin: Origin, path: object
+    opened: OpenedWallet, frame: Frame, kind: Kind, origin: KeyOrigin, path: object
 ) -> KeyMaterial:
     material = secret(frame, "material")
     if path is not None and not isinstance(path, str):
@@ -121,13 +128,13 @@ async def _material(
         raise AgentRefusal(Code.BAD_KEY, f"no {kind} key comes from there")
     await opened.loaded()
     try:
-        if origin is Origin.MNEMONIC:
+        if origin is KeyOrigin.MNEMONIC:
             return await asyncio.to_thread(from_mnemonic, material, kind, path)
-        if origin is Origin.RAW:
+        if origin is KeyOrigin.RAW:
             return from_raw(material)
-        if origin is Origin.KEYGEN:
+        if origin is KeyOrigin.KEYGEN:
             return from_keygen(material)
-        if origin is Origin.KEYSTORE:
+        if origin is KeyOrigin.KEYSTORE:
             theirs = secret(frame, "file_passphrase")
             return await asyncio.to_thread(from_keystore, material, theirs)
     except WrongPassword:

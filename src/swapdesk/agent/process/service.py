@@ -28,10 +28,10 @@ from swapdesk.wallet.encoding import MessageError, from_json, to_json
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,
+    AgentOperation,
     Event,
     Frame,
     FrameError,
-    Operation,
     decode_frame,
     encode_frame,
     frame_sizes,
@@ -132,30 +132,30 @@ MAX_WAITING = 256
 
 Handler = Callable[[OpenedWallet, Frame], Awaitable[Answer]]
 
-OPERATIONS: dict[Operation, Handler] = {
-    Operation.ACCOUNTS: handlers.accounts,
-    Operation.UNLOCK: handlers.unlock,
-    Operation.LOCK: handlers.lock,
-    Operation.CREATE: handlers.create,
-    Operation.PREVIEW: handlers.preview,
-    Operation.IMPORT: handlers.import_,
-    Operation.EXPORT: handlers.export,
-    Operation.RENAME: handlers.rename,
-    Operation.CLOCK: handlers.set_clock,
-    Operation.REVIEW: handlers.review,
-    Operation.BUMP: handlers.bump,
-    Operation.SIGN: handlers.sign,
-    Operation.BROADCAST: handlers.broadcast,
-    Operation.ABANDON: handlers.abandon,
-    Operation.RESOLVE: handlers.resolve,
-    Operation.TRANSACTIONS: handlers.transactions,
-    Operation.BALANCES: handlers.balances,
-    Operation.ALLOWANCES: handlers.allowances,
-    Operation.REVOCATION: handlers.revocation,
-    Operation.SOLANA_REVOCATION: handlers.solana_revocation,
-    Operation.SOLANA_DEPOSIT: handlers.solana_deposit,
-    Operation.SMART_ACCOUNT: handlers.smart_account,
-    Operation.WITHDRAWAL: handlers.withdrawal,
+OPERATIONS: dict[AgentOperation, Handler] = {
+    AgentOperation.ACCOUNTS: handlers.accounts,
+    AgentOperation.UNLOCK: handlers.unlock,
+    AgentOperation.LOCK: handlers.lock,
+    AgentOperation.CREATE: handlers.create,
+    AgentOperation.PREVIEW: handlers.preview,
+    AgentOperation.IMPORT: handlers.import_,
+    AgentOperation.EXPORT: handlers.export,
+    AgentOperation.RENAME: handlers.rename,
+    AgentOperation.CLOCK: handlers.set_clock,
+    AgentOperation.REVIEW: handlers.review,
+    AgentOperation.BUMP: handlers.bump,
+    AgentOperation.SIGN: handlers.sign,
+    AgentOperation.BROADCAST: handlers.broadcast,
+    AgentOperation.ABANDON: handlers.abandon,
+    AgentOperation.RESOLVE: handlers.resolve,
+    AgentOperation.TRANSACTIONS: handlers.transactions,
+    AgentOperation.BALANCES: handlers.balances,
+    AgentOperation.ALLOWANCES: handlers.allowances,
+    AgentOperation.REVOCATION: handlers.revocation,
+    AgentOperation.SOLANA_REVOCATION: handlers.solana_revocation,
+    AgentOperation.SOLANA_DEPOSIT: handlers.solana_deposit,
+    AgentOperation.SMART_ACCOUNT: handlers.smart_account,
+    AgentOperation.WITHDRAWAL: handlers.withdrawal,
 }
 """What may be asked once a wallet is open; OPEN itself is the service's."""
 
@@ -214,11 +214,11 @@ class AgentService:
 
     async def _done(self, frame: Frame) -> Answer:
         try:
-            operation = Operation(str(frame.head.get("do")))
+            operation = AgentOperation(str(frame.head.get("do")))
         except ValueError:
             raise AgentRefusal(Code.BAD_REQUEST, "an operation that is not known here") from None
         opened = self._opened
-        if operation is Operation.OPEN:
+        if operation is AgentOperation.OPEN:
             return self._open(frame)
         if opened is None:
             raise AgentRefusal(Code.BAD_REQUEST, "no wallet was opened")

@@ -17,11 +17,11 @@ from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.flows.batch.planned import (
     WRITE,
     BatchRoute,
-    Column,
-    Finding,
     InputRow,
     PlannedOrder,
     PlannedRow,
+    RowFinding,
+    SheetColumn,
     look,
     pair_findings,
     problem,
@@ -57,22 +57,24 @@ class SheetTokens:
     catalog: Catalog
     now: datetime
     sell: str = ""
-    _tokens: dict[tuple[str, str, Column], Token | Finding] = field(default_factory=dict)
+    _tokens: dict[tuple[str, str, SheetColumn], Token | RowFinding] = field(default_factory=dict)
     _checks: dict[str, TokenCheck] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def named(self, row: InputRow, column: Column) -> tuple[Token | None, tuple[Finding, ...]]:
+    def named(
+        self, row: InputRow, column: SheetColumn
+    ) -> tuple[Token | None, tuple[RowFinding, ...]]:
         """The token that a row names in this column, and what is to be said of it; None where it
         names none."""
         spec = row.cell(column)
-        chain = row.cell(Column.CHAIN) if column is Column.BUY else ""
-        if column is Column.SELL and not spec:
+        chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
+        if column is SheetColumn.SELL and not spec:
             spec = self.sell
         known = self._tokens.get((spec, chain, column))
         if known is None:
             known = self._find(spec, chain, column)
             self._tokens[spec, chain, column] = known
-        if isinstance(known, Finding):
+        if isinstance(known, RowFinding):
             return None, (known,)
         check = self._check(known)
         if not check.ok:
@@ -94,9 +96,9 @@ class SheetTokens:
             self._contracts[chain] = self.catalog.rows.contracts_on(chain)
         return self._contracts[chain]
 
-    def _find(self, spec: str, chain: str, column: Column) -> Token | Finding:
+    def _find(self, spec: str, chain: str, column: SheetColumn) -> Token | RowFinding:
         if not spec:
-            word = "to sell" if column is Column.SELL else "for the recipient"
+            word = "to sell" if column is SheetColumn.SELL else "for the recipient"
             return problem("NO_TOKEN", column, f"No token {word} is named.", WRITE[column])
         named = spec
         if chain:
@@ -105,13 +107,15 @@ class SheetTokens:
             )
             if known is None:
                 reason = f'No chain is called "{chain[:40]}".'
-                return problem("NO_CHAIN", Column.CHAIN, reason, WRITE[Column.CHAIN])
+                return problem("NO_CHAIN", SheetColumn.CHAIN, reason, WRITE[SheetColumn.CHAIN])
             chain_key = known.short_name.lower()
             alone = resolve(spec, self.catalog)
             there = [one for one in alone.candidates if one.chain.lower() == chain_key]
             if "." in spec and alone.token is not None and not there:
                 reason = f"{spec[:40]} is not on {known.name}."
-                return problem("OTHER_CHAIN", Column.CHAIN, reason, "Make the two cells agree.")
+                return problem(
+                    "OTHER_CHAIN", SheetColumn.CHAIN, reason, "Make the two cells agree."
+                )
             named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
         found = resolve(named, self.catalog)
         if found.token is None:
@@ -122,7 +126,9 @@ class SheetTokens:
             names = ", ".join(found.specs[:_MOST_NAMED])
             reason = f'"{spec[:40]}" is several tokens: {names}.'
             brief = f"{spec[:12]} is on {len(found.specs)} chains"
-            do = "Write one of them" + (" or fill in the chain." if column is Column.BUY else ".")
+            do = "Write one of them" + (
+                " or fill in the chain." if column is SheetColumn.BUY else "."
+            )
             return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
         return found.token
 
@@ -157,8 +163,8 @@ class RowJudge:
         if shifted or any(one.code == "TOO_LONG" for one in findings):
             # What stands in the wrong column is not wrong there by itself.
             return PlannedRow(row, None, tuple(findings))
-        token_in = self._token(row, Column.SELL, findings)
-        token_out = self._token(row, Column.BUY, findings)
+        token_in = self._token(row, SheetColumn.SELL, findings)
+        token_out = self._token(row, SheetColumn.BUY, findings)
         route = _route(row, findings)
         amount = _amount(row, token_in, findings)
         recipient = self._recipient(row, token_out, findings)
@@ -191,18 +197,22 @@ class RowJudge:
         )
         return PlannedRow(row, order, tuple(findings))
 
-    def _token(self, row: InputRow, column: Column, findings: list[Finding]) -> Token | None:
+    def _token(
+        self, row: InputRow, column: SheetColumn, findings: list[RowFinding]
+    ) -> Token | None:
         token, said = self.tokens.named(row, column)
         findings += said
         return token
 
     def _recipient(
-        self, row: InputRow, token: Token | None, findings: list[Finding]
+        self, row: InputRow, token: Token | None, findings: list[RowFinding]
     ) -> RecipientCheck | None:
-        text = row.cell(Column.TO)
+        text = row.cell(SheetColumn.TO)
         if not text:
             findings.append(
-                problem("NO_RECIPIENT", Column.TO, "No recipient is named.", WRITE[Column.TO])
+                problem(
+                    "NO_RECIPIENT", SheetColumn.TO, "No recipient is named.", WRITE[SheetColumn.TO]
+                )
             )
             return None
         if token is None or self.tokens.refused(token):
@@ -218,20 +228,22 @@ class RowJudge:
         if not check.ok:
             reason = check.problem or "This address cannot be used."
             code = "LOOKALIKE_ADDRESS" if check.lookalike else "BAD_ADDRESS"
-            findings.append(problem(code, Column.TO, reason, WRITE[Column.TO], _brief(reason)))
+            findings.append(
+                problem(code, SheetColumn.TO, reason, WRITE[SheetColumn.TO], _brief(reason))
+            )
             return None
         # That somebody is paid for the first time is usual here and would flag every row.
         findings += [
-            look("ADDRESS_WARNING", Column.TO, line.text)
+            look("ADDRESS_WARNING", SheetColumn.TO, line.text)
             for line in check.lines
             if line.level == "warn" and line.text != NEVER_PAID
         ]
         return check
 
     def _refund(
-        self, row: InputRow, token: Token | None, findings: list[Finding]
+        self, row: InputRow, token: Token | None, findings: list[RowFinding]
     ) -> RecipientCheck | None:
-        text = row.cell(Column.REFUND)
+        text = row.cell(SheetColumn.REFUND)
         if not text or token is None or self.tokens.refused(token):
             return None
         check = check_refund(
@@ -245,15 +257,15 @@ class RowJudge:
         )
         if not check.ok:
             reason = check.problem or "This refund address cannot be used."
-            do = WRITE[Column.REFUND]
-            findings.append(problem("BAD_REFUND", Column.REFUND, reason, do, _brief(reason)))
+            do = WRITE[SheetColumn.REFUND]
+            findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
             return None
         return check
 
 
-def _shape(row: InputRow) -> list[Finding]:
+def _shape(row: InputRow) -> list[RowFinding]:
     """Cells that are too long, too many, or that a spreadsheet would compute."""
-    found: list[Finding] = []
+    found: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
         said = f"{count} more cell{'' if count == 1 else 's'} than columns"
@@ -266,10 +278,12 @@ def _shape(row: InputRow) -> list[Finding]:
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
             found.append(problem("TOO_LONG", column, reason, WRITE[column]))
-        elif column is Column.SELL_AMOUNT:
+        elif column is SheetColumn.SELL_AMOUNT:
             # No amount begins as a formula does: it is refused as an amount, once.
             continue
-        elif text[:1] in FORMULA and not (column in (Column.TO, Column.REFUND) and text[0] == "@"):
+        elif text[:1] in FORMULA and not (
+            column in (SheetColumn.TO, SheetColumn.REFUND) and text[0] == "@"
+        ):
             reason = f'The cell {column} begins with "{_shown(text[0])}", as a formula does.'
             do = "It is taken as it stands and computed nowhere; write its value if it is one."
             found.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
@@ -280,8 +294,8 @@ def _shown(mark: str) -> str:
     return mark if mark.isprintable() else f"U+{ord(mark):04X}"
 
 
-def _route(row: InputRow, findings: list[Finding]) -> BatchRoute | None:
-    word = row.cell(Column.ROUTE).lower()
+def _route(row: InputRow, findings: list[RowFinding]) -> BatchRoute | None:
+    word = row.cell(SheetColumn.ROUTE).lower()
     if word in ("", "standard"):
         return "standard"
     if word == "private":
@@ -289,15 +303,17 @@ def _route(row: InputRow, findings: list[Finding]) -> BatchRoute | None:
     reason = f'"{word[:20]}" is no route of a batch.'
     if word == "dex":
         reason = "A batch takes no routes on chains."
-    findings.append(problem("BAD_ROUTE", Column.ROUTE, reason, WRITE[Column.ROUTE]))
+    findings.append(problem("BAD_ROUTE", SheetColumn.ROUTE, reason, WRITE[SheetColumn.ROUTE]))
     return None
 
 
-def _amount(row: InputRow, token: Token | None, findings: list[Finding]) -> Decimal | None:
-    text = row.cell(Column.SELL_AMOUNT)
+def _amount(row: InputRow, token: Token | None, findings: list[RowFinding]) -> Decimal | None:
+    text = row.cell(SheetColumn.SELL_AMOUNT)
     if not text:
         reason = "No amount is named."
-        findings.append(problem("NO_AMOUNT", Column.SELL_AMOUNT, reason, WRITE[Column.SELL_AMOUNT]))
+        findings.append(
+            problem("NO_AMOUNT", SheetColumn.SELL_AMOUNT, reason, WRITE[SheetColumn.SELL_AMOUNT])
+        )
         return None
     try:
         # Digits are judged even where the token is not known.
@@ -314,39 +330,41 @@ def _amount(row: InputRow, token: Token | None, findings: list[Finding]) -> Deci
         findings.append(_bad_amount(reason))
         return None
     findings += [
-        look("AMOUNT_ROUNDED", Column.SELL_AMOUNT, line.text)
+        look("AMOUNT_ROUNDED", SheetColumn.SELL_AMOUNT, line.text)
         for line in check.lines
         if line.level == "note"
     ]
     return check.amount
 
 
-def _bad_amount(reason: str, brief: str = "") -> Finding:
-    return problem("BAD_AMOUNT", Column.SELL_AMOUNT, reason, WRITE[Column.SELL_AMOUNT], brief)
+def _bad_amount(reason: str, brief: str = "") -> RowFinding:
+    return problem(
+        "BAD_AMOUNT", SheetColumn.SELL_AMOUNT, reason, WRITE[SheetColumn.SELL_AMOUNT], brief
+    )
 
 
 def _memo(
     row: InputRow,
     recipient: RecipientCheck | None,
     token: Token | None,
-    findings: list[Finding],
+    findings: list[RowFinding],
 ) -> str | None:
     if token is None or recipient is None:
         return None
-    typed = row.cells.get(Column.MEMO, "")
+    typed = row.cells.get(SheetColumn.MEMO, "")
     text = typed if typed.strip() else recipient.memo
     check = check_memo_of(recipient, text, False, token)
     if not check.ok:
         if check.fault == "missing":
             reason = f"{token.symbol} needs a {check.label} for exchanges."
             do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
-            findings.append(problem("NO_MEMO", Column.MEMO, reason, do))
+            findings.append(problem("NO_MEMO", SheetColumn.MEMO, reason, do))
         else:
             reason = check.problem or "This memo cannot be sent."
-            findings.append(problem("BAD_MEMO", Column.MEMO, reason, WRITE[Column.MEMO]))
+            findings.append(problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO]))
     else:
         findings += [
-            look("MEMO_WARNING", Column.MEMO, line.text)
+            look("MEMO_WARNING", SheetColumn.MEMO, line.text)
             for line in check.lines
             if line.level == "warn"
         ]
@@ -365,7 +383,7 @@ CODE = "LIMITS"
 _SIX = Context(prec=6)
 
 
-def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Finding | None:
+def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowFinding | None:
     """Why no exchange takes the amount of this order; None also where limits are not known."""
     limits = known.get(order.pair)
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
@@ -378,7 +396,7 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Find
     do = f"Write {exact_amount(bound)} or {'more' if low else 'less'}."
     return problem(
         CODE,
-        Column.SELL_AMOUNT,
+        SheetColumn.SELL_AMOUNT,
         reason,
         do,
         f"at {'least' if low else 'most'} {exact_amount(bound)}",

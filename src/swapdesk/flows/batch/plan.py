@@ -13,12 +13,12 @@ from typing import Any, Literal
 from swapdesk.client.budget import Allowance
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.planned import (
-    Column,
-    Finding,
     Paid,
     PlannedOrder,
     PlannedRow,
+    RowFinding,
     Sheet,
+    SheetColumn,
     look,
     paid_by,
 )
@@ -101,12 +101,12 @@ class BatchPlan:
         rows = self.problems
         only_commas = all(
             has_decimal_comma(row.row)
-            and all(one.column is Column.SELL_AMOUNT for one in row.problems)
+            and all(one.column is SheetColumn.SELL_AMOUNT for one in row.problems)
             for row in rows
         )
         if not rows or not self.whole or not only_commas:
             return None
-        points = any("." in row.row.cell(Column.SELL_AMOUNT) for row in self.rows)
+        points = any("." in row.row.cell(SheetColumn.SELL_AMOUNT) for row in self.rows)
         return None if points else rows[0]
 
     @property
@@ -283,7 +283,7 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> dict[str, Any]:
     }
 
 
-def finding_document(one: Finding) -> dict[str, Any]:
+def finding_document(one: RowFinding) -> dict[str, Any]:
     return {
         "code": one.code,
         "level": one.level.value,

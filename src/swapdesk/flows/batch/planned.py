@@ -17,7 +17,7 @@ from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.tokens import Token
 
 
-class Column(StrEnum):
+class SheetColumn(StrEnum):
     """What a cell says, by the name its head has."""
 
     TO = "to"
@@ -37,25 +37,27 @@ class Column(StrEnum):
     """Where a deposit comes back to."""
 
 
-TEMPLATE: tuple[Column, ...] = tuple(column for column in Column if column is not Column.REFUND)
+TEMPLATE: tuple[SheetColumn, ...] = tuple(
+    column for column in SheetColumn if column is not SheetColumn.REFUND
+)
 """The columns of a new file, from the left."""
 
-WITHOUT_HEADS: tuple[Column, ...] = (
-    Column.TO,
-    Column.SELL_AMOUNT,
-    Column.BUY,
-    Column.CHAIN,
-    Column.MEMO,
-    Column.ROUTE,
-    Column.SELL,
-    Column.REFUND,
+WITHOUT_HEADS: tuple[SheetColumn, ...] = (
+    SheetColumn.TO,
+    SheetColumn.SELL_AMOUNT,
+    SheetColumn.BUY,
+    SheetColumn.CHAIN,
+    SheetColumn.MEMO,
+    SheetColumn.ROUTE,
+    SheetColumn.SELL,
+    SheetColumn.REFUND,
 )
 """The columns of a file without heads, from the left: those of the first template, so that no
 file is ever read in two ways."""
 
-NEEDED: tuple[Column, ...] = (Column.TO, Column.SELL_AMOUNT, Column.BUY)
+NEEDED: tuple[SheetColumn, ...] = (SheetColumn.TO, SheetColumn.SELL_AMOUNT, SheetColumn.BUY)
 
-FIRST_NAMES = {Column.SELL_AMOUNT: "amount", Column.BUY: "token"}
+FIRST_NAMES = {SheetColumn.SELL_AMOUNT: "amount", SheetColumn.BUY: "token"}
 """Heads that were called otherwise at first. The journal has them under these names still, since
 an older desk may read it."""
 _BY_FIRST_NAME = {name: column for column, name in FIRST_NAMES.items()}
@@ -79,11 +81,11 @@ class InputRow:
 
     number: int
     line: int
-    cells: Mapping[Column, str]
+    cells: Mapping[SheetColumn, str]
     extra: tuple[str, ...] = ()
-    changed: frozenset[Column] = frozenset()
+    changed: frozenset[SheetColumn] = frozenset()
 
-    def cell(self, column: Column) -> str:
+    def cell(self, column: SheetColumn) -> str:
         """The cell without the spaces around it, empty when there is none."""
         return self.cells.get(column, "").strip(" ")
 
@@ -97,7 +99,7 @@ class Sheet:
     name: str
     separator: Separator
     headed: bool
-    columns: tuple[Column, ...]
+    columns: tuple[SheetColumn, ...]
     rows: tuple[InputRow, ...]
     unused: tuple[str, ...] = ()
     plain: bool = True
@@ -110,7 +112,7 @@ class Sheet:
         return f"{self.separator.word}, {'header' if self.headed else 'no header'}{comma}"
 
 
-def edited(sheet: Sheet, number: int, column: Column, text: str) -> Sheet:
+def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
     """The sheet with one cell written anew; cells beyond the last column of that row are gone.
 
     :class:`KeyError` when there is no row of this number.
@@ -124,14 +126,14 @@ def edited(sheet: Sheet, number: int, column: Column, text: str) -> Sheet:
     return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
 
 
-def journal_cells(cells: Mapping[Column, str]) -> dict[str, str]:
+def journal_cells(cells: Mapping[SheetColumn, str]) -> dict[str, str]:
     """Cells by the names that the journal has for their columns."""
     return {FIRST_NAMES.get(column, column.value): text for column, text in cells.items()}
 
 
-def sheet_cells(cells: Mapping[str, str]) -> dict[Column, str]:
+def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
     """Cells of the journal by their columns; names that are none of ours are left out."""
-    known = {**{column.value: column for column in Column}, **_BY_FIRST_NAME}
+    known = {**{column.value: column for column in SheetColumn}, **_BY_FIRST_NAME}
     return {known[name]: text for name, text in cells.items() if name in known}
 
 
@@ -139,14 +141,14 @@ UNLESS_MEANT = "Nothing, if you mean it."
 """What to do about most of what is only worth a look."""
 
 WRITE = {
-    Column.TO: "Write an address of that chain, or a @name of the address book.",
-    Column.SELL_AMOUNT: "Write digits with a point, as 1200.50.",
-    Column.BUY: "Write what the recipient gets, as ETH.base.",
-    Column.CHAIN: "Write the short name of a chain, as ethereum.",
-    Column.MEMO: "Write the memo alone.",
-    Column.ROUTE: "Write standard or private.",
-    Column.SELL: "Write the token that is sold, as USDC.ethereum.",
-    Column.REFUND: "Write an address on the chain that is sold on, or nothing.",
+    SheetColumn.TO: "Write an address of that chain, or a @name of the address book.",
+    SheetColumn.SELL_AMOUNT: "Write digits with a point, as 1200.50.",
+    SheetColumn.BUY: "Write what the recipient gets, as ETH.base.",
+    SheetColumn.CHAIN: "Write the short name of a chain, as ethereum.",
+    SheetColumn.MEMO: "Write the memo alone.",
+    SheetColumn.ROUTE: "Write standard or private.",
+    SheetColumn.SELL: "Write the token that is sold, as USDC.ethereum.",
+    SheetColumn.REFUND: "Write an address on the chain that is sold on, or nothing.",
 }
 """What to do about a cell that says nothing usable, by its column."""
 
@@ -159,13 +161,13 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class RowFinding:
     """``column`` is None for a row as a whole. ``reason`` and ``do`` are sentences; ``brief``
     says the reason where there is room for a few words."""
 
     code: str
     level: Level
-    column: Column | None
+    column: SheetColumn | None
     reason: str
     do: str
     brief: str = ""
@@ -175,12 +177,16 @@ class Finding:
         return self.brief or self.reason.rstrip(".")
 
 
-def problem(code: str, column: Column | None, reason: str, do: str, brief: str = "") -> Finding:
-    return Finding(code, Level.PROBLEM, column, reason, do, brief)
+def problem(
+    code: str, column: SheetColumn | None, reason: str, do: str, brief: str = ""
+) -> RowFinding:
+    return RowFinding(code, Level.PROBLEM, column, reason, do, brief)
 
 
-def look(code: str, column: Column | None, reason: str, do: str = "", brief: str = "") -> Finding:
-    return Finding(code, Level.LOOK, column, reason, do or UNLESS_MEANT, brief)
+def look(
+    code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
+) -> RowFinding:
+    return RowFinding(code, Level.LOOK, column, reason, do or UNLESS_MEANT, brief)
 
 
 BatchRoute = Literal["standard", "private"]
@@ -231,14 +237,14 @@ class PlannedRow:
 
     row: InputRow
     order: PlannedOrder | None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[RowFinding, ...] = ()
 
     @property
     def number(self) -> int:
         return self.row.number
 
     @property
-    def problems(self) -> tuple[Finding, ...]:
+    def problems(self) -> tuple[RowFinding, ...]:
         return tuple(one for one in self.findings if one.level is Level.PROBLEM)
 
     @property
@@ -247,7 +253,7 @@ class PlannedRow:
             return "problem"
         return "look" if self.findings else "ready"
 
-    def with_findings(self, *more: Finding) -> PlannedRow:
+    def with_findings(self, *more: RowFinding) -> PlannedRow:
         return replace(self, findings=(*self.findings, *more)) if more else self
 
 
@@ -269,10 +275,10 @@ def paid_by(token: Token) -> Paid | None:
 
 def pair_findings(
     token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
-) -> list[Finding]:
+) -> list[RowFinding]:
     """``smart_accounts``: whether this profile has one to pay bundles from."""
-    found: list[Finding] = []
-    for token, column in ((token_in, Column.SELL), (token_out, Column.BUY)):
+    found: list[RowFinding] = []
+    for token, column in ((token_in, SheetColumn.SELL), (token_out, SheetColumn.BUY)):
         if not token.has_cex:
             reason = f"No exchange takes {_name(token)}, and a batch goes by exchanges."
             found.append(problem("NO_EXCHANGE", column, reason, "Choose another token."))
@@ -280,7 +286,7 @@ def pair_findings(
         reason = f"Deposits of {_name(token_in)} cannot be paid together."
         do = "Sell another token here, or swap this one by itself."
         brief = f"{token_in.symbol[:12]} has no bundles"
-        found.append(problem("NO_BUNDLER", Column.SELL, reason, do, brief))
+        found.append(problem("NO_BUNDLER", SheetColumn.SELL, reason, do, brief))
     if token_in.has_cex and paid_by(token_in) == "bundle" and not smart_accounts:
         chain = token_in.chain_data.name
         reason = (
@@ -288,10 +294,12 @@ def pair_findings(
             " the sandbox alone."
         )
         do = "Swap or send this row by itself, or sell a token on Solana."
-        found.append(problem(NO_SMART_ACCOUNTS, Column.SELL, reason, do, f"no bundles on {chain}"))
+        found.append(
+            problem(NO_SMART_ACCOUNTS, SheetColumn.SELL, reason, do, f"no bundles on {chain}")
+        )
     if token_in.id == token_out.id and route == "standard":
         reason = f"{token_in.symbol} is sold for itself, which only a private route does."
-        found.append(problem("SAME_TOKEN", Column.BUY, reason, "Write private as route."))
+        found.append(problem("SAME_TOKEN", SheetColumn.BUY, reason, "Write private as route."))
     return found
 
 

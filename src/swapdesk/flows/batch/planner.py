@@ -24,7 +24,7 @@ from swapdesk.flows.batch.judging import (
     limit_finding,
 )
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import Column, Finding, PlannedRow, Sheet, problem
+from swapdesk.flows.batch.planned import PlannedRow, RowFinding, Sheet, SheetColumn, problem
 from swapdesk.flows.batch.reading import reading
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
@@ -112,9 +112,9 @@ class BatchPlanner:
 
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
-    ) -> tuple[dict[Pair, Finding], ClientError | None]:
+    ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
         """What failed of which pair, and the first error that was no word on the pair itself."""
-        failed: dict[Pair, Finding] = {}
+        failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))
 
@@ -144,7 +144,7 @@ class BatchPlanner:
             return row
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
 
-    def _limited(self, row: PlannedRow, failed: dict[Pair, Finding]) -> PlannedRow:
+    def _limited(self, row: PlannedRow, failed: dict[Pair, RowFinding]) -> PlannedRow:
         told = tuple(one for one in row.findings if one.code not in (CODE, UNKNOWN_LIMITS))
         kept = self._estimated(replace(row, findings=told))
         if row.order is None or not _asks(row):
@@ -168,8 +168,8 @@ def _asks(row: PlannedRow) -> bool:
     return order is not None and order.token_in.id != order.token_out.id
 
 
-def _unknown(reason: str, do: str) -> Finding:
-    return problem(UNKNOWN_LIMITS, Column.BUY, reason, do, "limits not known")
+def _unknown(reason: str, do: str) -> RowFinding:
+    return problem(UNKNOWN_LIMITS, SheetColumn.BUY, reason, do, "limits not known")
 
 
 def _without_twins(rows: Iterable[PlannedRow]) -> list[PlannedRow]:

@@ -14,7 +14,14 @@ from datetime import datetime
 from typing import Any
 
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.planned import TEMPLATE, Column, InputRow, Separator, Sheet, sheet_cells
+from swapdesk.flows.batch.planned import (
+    TEMPLATE,
+    InputRow,
+    Separator,
+    Sheet,
+    SheetColumn,
+    sheet_cells,
+)
 from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
@@ -251,7 +258,7 @@ def _word(one: GroupStanding) -> str:
 _TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN})
 
 
-HEADS = ("row", "line", *(column.value for column in Column))
+HEADS = ("row", "line", *(column.value for column in SheetColumn))
 ENDS = ("state", "multiId", "serviceId", "orderState", "code", "reason")
 
 
@@ -277,7 +284,7 @@ def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -
     return {
         "row": row.number,
         "line": row.line,
-        **{column.value: cells.get(column, "") for column in Column},
+        **{column.value: cells.get(column, "") for column in SheetColumn},
         "state": row.state.value,
         "multiId": multi_id,
         "serviceId": row.service_id,
@@ -307,7 +314,7 @@ def failed_sheet(batch: JournaledBatch) -> Sheet:
         InputRow(number, row.line, sheet_cells(row.cells))
         for number, row in enumerate(failed, start=1)
     )
-    named = tuple(column for column in Column if any(column in row.cells for row in rows))
+    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
     return Sheet(batch.file, Separator.COMMA, True, named, rows)
 
 

@@ -23,10 +23,10 @@ from swapdesk.flows.batch.planned import (
     NEEDED,
     TEMPLATE,
     WITHOUT_HEADS,
-    Column,
     InputRow,
     Separator,
     Sheet,
+    SheetColumn,
 )
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.paths import private_directory, write_private
@@ -41,23 +41,23 @@ _HEAD = re.compile("[0-9]{1,3}")
 _REST = re.compile("[0-9]{3}([.][0-9]+)?")
 _OTHER_MARKS = "|:^"
 _COMMA = re.compile("[0-9]+,[0-9]+")
-_PLAIN: dict[str, Column] = {
-    **{column.value.replace("_", ""): column for column in Column},
-    "recipient": Column.TO,
-    "address": Column.TO,
-    "addressto": Column.TO,
-    "buys": Column.BUY,
-    "network": Column.CHAIN,
-    "tag": Column.MEMO,
-    "destinationtag": Column.MEMO,
-    "from": Column.SELL,
-    "refundaddress": Column.REFUND,
+_PLAIN: dict[str, SheetColumn] = {
+    **{column.value.replace("_", ""): column for column in SheetColumn},
+    "recipient": SheetColumn.TO,
+    "address": SheetColumn.TO,
+    "addressto": SheetColumn.TO,
+    "buys": SheetColumn.BUY,
+    "network": SheetColumn.CHAIN,
+    "tag": SheetColumn.MEMO,
+    "destinationtag": SheetColumn.MEMO,
+    "from": SheetColumn.SELL,
+    "refundaddress": SheetColumn.REFUND,
 }
-_NAMES: dict[str, Column] = {
+_NAMES: dict[str, SheetColumn] = {
     **_PLAIN,
     **{name: column for column, name in FIRST_NAMES.items()},
-    "value": Column.SELL_AMOUNT,
-    "symbol": Column.BUY,
+    "value": SheetColumn.SELL_AMOUNT,
+    "symbol": SheetColumn.BUY,
 }
 """Heads that are known. Those beyond the plain ones do not say which side they count or name."""
 
@@ -143,7 +143,7 @@ def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
 
 def has_decimal_comma(row: InputRow) -> bool:
     """Whether the amount of a row is digits with one comma among them."""
-    return _COMMA.fullmatch(row.cell(Column.SELL_AMOUNT)) is not None
+    return _COMMA.fullmatch(row.cell(SheetColumn.SELL_AMOUNT)) is not None
 
 
 def pointed(amount: str) -> str:
@@ -159,7 +159,7 @@ def with_decimal_commas(sheet: Sheet) -> Sheet:
     """
     rows: list[InputRow] = []
     for row in sheet.rows:
-        amount = row.cell(Column.SELL_AMOUNT)
+        amount = row.cell(SheetColumn.SELL_AMOUNT)
         if "." in amount:
             raise UnreadableFile(
                 "DECIMAL_COMMA",
@@ -169,7 +169,7 @@ def with_decimal_commas(sheet: Sheet) -> Sheet:
                 row.line,
             )
         if has_decimal_comma(row):
-            row = replace(row, cells={**row.cells, Column.SELL_AMOUNT: pointed(amount)})
+            row = replace(row, cells={**row.cells, SheetColumn.SELL_AMOUNT: pointed(amount)})
         rows.append(row)
     return replace(sheet, rows=tuple(rows), decimal_comma=True)
 
@@ -269,11 +269,11 @@ def _head(cell: str) -> str:
 
 def _columns(
     name: str, first: Sequence[str]
-) -> tuple[bool, tuple[Column | None, ...], tuple[str, ...]]:
+) -> tuple[bool, tuple[SheetColumn | None, ...], tuple[str, ...]]:
     """Whether the first record is a head, what each place says, and heads that say nothing."""
     found = [_NAMES.get(_head(cell)) for cell in first]
     known = [column for column in found if column is not None]
-    if not {Column.TO, Column.SELL_AMOUNT} & set(known):
+    if not {SheetColumn.TO, SheetColumn.SELL_AMOUNT} & set(known):
         return False, WITHOUT_HEADS, ()
     twice = next((column for column in known if known.count(column) > 1), None)
     if twice is not None:
@@ -297,7 +297,7 @@ def _columns(
 
 
 def _row(
-    number: int, line: int, columns: Sequence[Column | None], cells: Sequence[str]
+    number: int, line: int, columns: Sequence[SheetColumn | None], cells: Sequence[str]
 ) -> InputRow:
     named = {
         column: cell for column, cell in zip(columns, cells, strict=False) if column is not None
@@ -308,11 +308,11 @@ def _row(
     return InputRow(number, line, named, extra or (beyond if split_amount(named) else ()))
 
 
-def split_amount(cells: Mapping[Column, str]) -> tuple[str, str] | None:
+def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
     """The two halves of what may have been one amount with a comma for thousands, which stand in
     neighbouring cells: ``1`` and ``000.50``."""
     places = list(cells)
-    at = places.index(Column.SELL_AMOUNT) if Column.SELL_AMOUNT in cells else len(places)
+    at = places.index(SheetColumn.SELL_AMOUNT) if SheetColumn.SELL_AMOUNT in cells else len(places)
     if at + 1 >= len(places):
         return None
     first, second = (cells[places[one]].strip() for one in (at, at + 1))

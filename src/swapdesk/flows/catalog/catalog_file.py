@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.catalog.token_list import Column, ListedToken, ListPart, TokenList, pack
+from swapdesk.flows.catalog.token_list import ListedToken, ListPart, TextColumn, TokenList, pack
 from swapdesk.flows.catalog.token_row import TokenRow, Verdict
 from swapdesk.paths import make_directories
 
@@ -280,10 +280,10 @@ class CatalogFile:
         return (yield from self._list_of(generation, now.timestamp()))
 
     def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
-        # Column by column: all blocks of all columns at once would be held twice.
-        columns: list[Column] = []
+        # TextColumn by column: all blocks of all columns at once would be held twice.
+        columns: list[TextColumn] = []
         for at in _FIELDS[:-1]:
-            columns.append(Column(self._blocks(generation, at)))
+            columns.append(TextColumn(self._blocks(generation, at)))
             yield
         return TokenList(columns, b"".join(self._blocks(generation, _FIELDS[-1])), now)
 

@@ -27,7 +27,7 @@ _WHOLE = str.maketrans("\x1e\x1f", "\n\r")
 """A line break inside a text, which nothing from a service has, as another control."""
 
 
-class Column:
+class TextColumn:
     """Lines of UTF-8, with a line feed before the first and after each one."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
@@ -43,7 +43,7 @@ class Column:
         self._starts = starts
 
     @classmethod
-    def of(cls, lines: Iterable[str]) -> Column:
+    def of(cls, lines: Iterable[str]) -> TextColumn:
         return cls([block_of(lines)])
 
     def __len__(self) -> int:
@@ -154,7 +154,7 @@ _COLUMNS = len(ListPart._fields) - 1
 class TokenList(Sequence[TokenRow]):
     """Tokens in their order. Equal to another one with the same rows."""
 
-    def __init__(self, columns: Sequence[Column], flags: bytes, now: float | None) -> None:
+    def __init__(self, columns: Sequence[TextColumn], flags: bytes, now: float | None) -> None:
         """Scans that end before ``now`` (seconds of the epoch) are old; None for never."""
         self._columns = tuple(columns)
         (
@@ -183,7 +183,7 @@ class TokenList(Sequence[TokenRow]):
     def joined(cls, parts: Sequence[ListPart], now: float | None) -> TokenList:
         blocks = list(zip(*parts, strict=True)) or [()] * len(ListPart._fields)
         *columns, flags = blocks
-        return cls([Column(column) for column in columns], b"".join(flags), now)
+        return cls([TextColumn(column) for column in columns], b"".join(flags), now)
 
     def __len__(self) -> int:
         return len(self._flags)

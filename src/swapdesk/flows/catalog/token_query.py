@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class TokenQuery:
+class TokenSearch:
     """``chain`` is a short name; None for any chain and any purpose."""
 
     text: str = ""
@@ -46,18 +46,18 @@ class TokenQuery:
             limit=limit,
         )
 
-    def about(self, text: str) -> TokenQuery:
+    def about(self, text: str) -> TokenSearch:
         return replace(self, text=text.strip())
 
-    def on_next_chain(self, catalog: Catalog) -> TokenQuery:
+    def on_next_chain(self, catalog: Catalog) -> TokenSearch:
         """The next chain of the catalogue; after the last one all again."""
         names = [chain.short_name for chain in catalog.chains()]
         return replace(self, chain=_after(self.chain, [None, *names]))
 
-    def for_next_purpose(self) -> TokenQuery:
+    def for_next_purpose(self) -> TokenSearch:
         return replace(self, can_do=_after(self.can_do, [None, *CanDo]))
 
-    def in_next_order(self) -> TokenQuery:
+    def in_next_order(self) -> TokenSearch:
         return replace(self, sort=_after(self.sort, SORTS))
 
     def hint(self, found: int, catalog: Catalog | None, limit: int) -> str:

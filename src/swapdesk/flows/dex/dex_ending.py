@@ -50,7 +50,7 @@ def reverted(hash_: str) -> Failure:
     )
 
 
-class Stopped(Exception):
+class SwapStopped(Exception):
     """Ends the work on a swap from wherever it stands."""
 
     def __init__(self, outcome: Outcome) -> None:
@@ -59,7 +59,7 @@ class Stopped(Exception):
 
 
 Stop = (
-    Stopped
+    SwapStopped
     | StillOpen
     | NotAgreed
     | NotSignable
@@ -84,7 +84,7 @@ class DexEnding:
     def of(self, stop: Stop) -> Outcome:
         """What is told of it."""
         match stop:
-            case Stopped():
+            case SwapStopped():
                 return stop.outcome
             case StillOpen():
                 words = goes_on(

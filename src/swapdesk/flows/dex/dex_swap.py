@@ -24,7 +24,7 @@ from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
-from swapdesk.flows.dex.dex_ending import DexEnding, Stopped, ended, goes_on, reverted
+from swapdesk.flows.dex.dex_ending import DexEnding, SwapStopped, ended, goes_on, reverted
 from swapdesk.flows.dex.dex_permission import (
     ApprovalFailed,
     ChainBroken,
@@ -209,15 +209,15 @@ class SwapTransaction:
         except Refused as refused:
             # The bytes are written down and are what may be sent once more.
             words = goes_on(f"{refused.words}.", self._ending.whereabouts())
-            raise Stopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
+            raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
         hash_ = found.hash
         if found.state is TransactionState.SUCCEEDED:
             return hash_
         if found.state is TransactionState.FAILED:
-            raise Stopped(self._ending.over("REVERTED", reverted(hash_), hash_))
+            raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
         said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
         words = self._ending.words(said)
-        raise Stopped(self._ending.over(found.state.value.upper(), words, hash_))
+        raise SwapStopped(self._ending.over(found.state.value.upper(), words, hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
         """The transaction that stands in the wallet's records, whatever the service says by now;
@@ -230,7 +230,7 @@ class SwapTransaction:
             return None
         if pays.state is TransactionState.SIGNED and self._too_late(order):
             await self._steps.give_up_unsent(pays)
-            raise Stopped(
+            raise SwapStopped(
                 self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
             )
         return pays
@@ -347,7 +347,7 @@ class _Work:
             hash_ = await self._transaction.executed(order)
             return await self._confirmation.told(order, hash_)
         except (
-            Stopped,
+            SwapStopped,
             StillOpen,
             NotAgreed,
             NotSignable,
@@ -375,7 +375,7 @@ class _Work:
         if self._intent.valid_until - self._clock.now() <= LAST_MOMENT:
             for signed in await self._steps.of(Purpose.APPROVE):
                 await self._steps.give_up_unsent(signed)
-            raise Stopped(self._ending.end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
+            raise SwapStopped(self._ending.end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
         body = dex_body(self._intent, await self._permitted())
         return self._adopted(
             await self._exchange.create_onchain(self._intent, body, self._on_waiting)
@@ -406,7 +406,7 @@ class _Work:
                 seq = self._journal.swaps.begin(self._intent.id, "swap", "")
                 self._journal.swaps.refused(self._intent.id, seq, "ORDER_DIFFERS")
                 said = outcome.withheld or "This order is not what you confirmed."
-                raise Stopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
+                raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
             return outcome.order
         if isinstance(outcome, NotCreated):
             cause = outcome.failure.cause
@@ -415,9 +415,9 @@ class _Work:
                 cause = f'{cause} The service says: "{outcome.error.message}"'
             words = ended(cause, self._ending.money())
             self._ending.refuse_open_step(outcome.code)
-            raise Stopped(replace(refused(outcome.code, words), error=outcome.error))
+            raise SwapStopped(replace(refused(outcome.code, words), error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
-        raise Stopped(still_open("OUTCOME_UNKNOWN", words))
+        raise SwapStopped(still_open("OUTCOME_UNKNOWN", words))
 
 
 ORDER_UNKNOWN = (

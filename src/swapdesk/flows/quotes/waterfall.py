@@ -55,7 +55,7 @@ class Unit(StrEnum):
     PERCENT = "percent"
 
 
-class Verdict(StrEnum):
+class SumVerdict(StrEnum):
     """``SUMS`` within half a percent; ``DIFFERS``; ``GROSS``: a fee is stated and not in net;
     ``UNSTATED``: net is less than what is paid out and nothing says why."""
 
@@ -66,7 +66,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step:
+class WaterfallStep:
     """``amount`` in ``unit``, or ``word`` where there is none."""
 
     label: str
@@ -86,13 +86,13 @@ class Waterfall:
     """
 
     row: RankedQuote
-    steps: tuple[Step, ...]
-    verdict: Verdict
+    steps: tuple[WaterfallStep, ...]
+    verdict: SumVerdict
     lines: Decimal
     net: Decimal
     gap: Decimal | None
 
-    def of(self, part: Part) -> tuple[Step, ...]:
+    def of(self, part: Part) -> tuple[WaterfallStep, ...]:
         return tuple(step for step in self.steps if step.part is part)
 
 
@@ -101,7 +101,7 @@ def waterfall(board: QuoteResult, row: RankedQuote) -> Waterfall:
     quote = row.quote
     out = quote.amount_out
     assert out is not None  # a quote that states no amount is not usable
-    paid = Step("Provider pays out", "amountOut", Known.SERVICE, Part.LINE, out)
+    paid = WaterfallStep("Provider pays out", "amountOut", Known.SERVICE, Part.LINE, out)
     fee = _fee(quote)
     taken = fee.amount if fee.part is Part.LINE and fee.amount is not None else Decimal(0)
     lines = ROUGH.add(out, taken)
@@ -128,22 +128,22 @@ def remark(found: Waterfall, lines: str, net: str) -> str:
 
     ``lines`` and ``net`` are the two amounts as the screen writes them; empty for no remark.
     """
-    if found.verdict is Verdict.DIFFERS:
+    if found.verdict is SumVerdict.DIFFERS:
         size = percent(found.gap).lstrip("−+")
         return (
             f"Δ {size}: the lines give {lines}, the service says {net}."
             " Ranked by the service's number."
         )
-    if found.verdict is Verdict.GROSS:
+    if found.verdict is SumVerdict.GROSS:
         return "The service took no fee out of this amount: it flatters the route."
-    if found.verdict is Verdict.UNSTATED:
+    if found.verdict is SumVerdict.UNSTATED:
         return f"The service pays out {lines} and calls {net} net; it does not say why."
     if found.net <= 0:
         return "The fees take more than the provider pays out."
     return ""
 
 
-def _sends(board: QuoteResult, row: RankedQuote) -> Step:
+def _sends(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     amount, price = board.amount_in(row), board.token_in.price
     value = row.quote.amount_in_usd
     if value is None and price is not None:
@@ -152,37 +152,39 @@ def _sends(board: QuoteResult, row: RankedQuote) -> Step:
     if value is not None:
         how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"
     known = Known.SERVICE if board.wish.receive else Known.YOU
-    return Step("You send", how, known, Part.SEND, amount, Unit.SOLD)
+    return WaterfallStep("You send", how, known, Part.SEND, amount, Unit.SOLD)
 
 
-def _middle(board: QuoteResult, quote: Quote) -> list[Step]:
+def _middle(board: QuoteResult, quote: Quote) -> list[WaterfallStep]:
     """Where the two legs of a private route meet. No quote names it (contract 6.17); it is known
     where the hop was pinned (contract 6.17)."""
     if quote.type != RouteType.PRIVATE:
         return []
     if board.wish.use_xmr is True:
-        return [Step("Middle", "the legs meet on Monero", Known.YOU, Part.SEND, word="XMR")]
+        return [
+            WaterfallStep("Middle", "the legs meet on Monero", Known.YOU, Part.SEND, word="XMR")
+        ]
     how = "the service chooses where the legs meet"
-    return [Step("Middle", how, Known.UNKNOWN, Part.SEND, word="not told")]
+    return [WaterfallStep("Middle", how, Known.UNKNOWN, Part.SEND, word="not told")]
 
 
-def _fee(quote: Quote) -> Step:
+def _fee(quote: Quote) -> WaterfallStep:
     label = "Provider fee"
     if quote.fee_usd is None:
         inside = quote.type in (RouteType.STANDARD, RouteType.PRIVATE)
         word, how = ("in price", "inside the rate") if inside else ("not stated", "no feeUsd")
-        return Step(label, how, Known.UNKNOWN, Part.LINE, word=word)
+        return WaterfallStep(label, how, Known.UNKNOWN, Part.LINE, word=word)
     if quote.fee_usd == 0:
-        return Step(label, "feeUsd is 0", Known.SERVICE, Part.LINE, Decimal(0))
+        return WaterfallStep(label, "feeUsd is 0", Known.SERVICE, Part.LINE, Decimal(0))
     fee = fee_in_output(quote)
     if fee is None:
-        return Step(
+        return WaterfallStep(
             label, "not in net: no price", Known.SERVICE, Part.OUTSIDE, quote.fee_usd, Unit.USD
         )
     how = f"{usd(quote.fee_usd)} ÷ {usd(ROUGH.divide(quote.fee_usd, fee))}"
     if _gross(quote):
-        return Step(label, f"{how}, not in net", Known.DERIVED, Part.OUTSIDE, -fee)
-    return Step(label, how, Known.DERIVED, Part.LINE, -fee)
+        return WaterfallStep(label, f"{how}, not in net", Known.DERIVED, Part.OUTSIDE, -fee)
+    return WaterfallStep(label, how, Known.DERIVED, Part.LINE, -fee)
 
 
 def _gross(quote: Quote) -> bool:
@@ -190,7 +192,7 @@ def _gross(quote: Quote) -> bool:
     return bool(quote.fee_usd) and quote.net_amount_out == quote.amount_out
 
 
-def _markup(quote: Quote) -> Step:
+def _markup(quote: Quote) -> WaterfallStep:
     label, inside = "Partner markup", "inside what is paid out"
     applied, unit = quote.applied_api_markup, "%"
     if applied is None:
@@ -198,63 +200,71 @@ def _markup(quote: Quote) -> Step:
         kind = quote.markup_type or MarkupType.PERCENTAGE
         unit = _MARKUP_UNITS.get(kind, f" {kind}, an unknown unit")
     if applied is None:
-        return Step(label, "not stated on this route", Known.UNKNOWN, Part.LINE, word="?")
+        return WaterfallStep(label, "not stated on this route", Known.UNKNOWN, Part.LINE, word="?")
     if applied == 0:
-        return Step(label, "none on this route", Known.SERVICE, Part.LINE, Decimal(0))
-    return Step(label, inside, Known.SERVICE, Part.LINE, word=f"{applied.normalize():f}{unit}")
+        return WaterfallStep(label, "none on this route", Known.SERVICE, Part.LINE, Decimal(0))
+    return WaterfallStep(
+        label, inside, Known.SERVICE, Part.LINE, word=f"{applied.normalize():f}{unit}"
+    )
 
 
-def _total(board: QuoteResult, row: RankedQuote) -> Step:
+def _total(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     stated = row.quote.net_amount_out is not None
     how = "netAmountOut" if stated else "amountOut, no net stated"
     if board.wish.receive:
         how = f"{how}, as you asked"
-    return Step("You get, net", how, Known.SERVICE, Part.TOTAL, row.key)
+    return WaterfallStep("You get, net", how, Known.SERVICE, Part.TOTAL, row.key)
 
 
-def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> Verdict:
+def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
     if _gross(quote):
-        return Verdict.GROSS
+        return SumVerdict.GROSS
     out = quote.amount_out or Decimal(0)
     if abs(ROUGH.subtract(net, lines)) <= ROUGH.multiply(abs(out), RECHECK):
-        return Verdict.SUMS
+        return SumVerdict.SUMS
     unstated = quote.fee_usd is None or (quote.fee_usd > 0 and fee_in_output(quote) is None)
-    return Verdict.UNSTATED if unstated else Verdict.DIFFERS
+    return SumVerdict.UNSTATED if unstated else SumVerdict.DIFFERS
 
 
-def _check(verdict: Verdict, gap: Decimal | None, *, summed: bool) -> Step:
+def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
     """``summed``: whether there is anything to add to what is paid out."""
     how = {
-        Verdict.SUMS: "the lines above add up" if summed else "net is what is paid out",
-        Verdict.DIFFERS: "the lines do not add up",
-        Verdict.GROSS: "gross: the fee is not in net",
-        Verdict.UNSTATED: "net is less, nothing says why",
+        SumVerdict.SUMS: "the lines above add up" if summed else "net is what is paid out",
+        SumVerdict.DIFFERS: "the lines do not add up",
+        SumVerdict.GROSS: "gross: the fee is not in net",
+        SumVerdict.UNSTATED: "net is less, nothing says why",
     }[verdict]
-    return Step("Check", how, Known.DERIVED, Part.CHECK, gap, Unit.PERCENT)
+    return WaterfallStep("Check", how, Known.DERIVED, Part.CHECK, gap, Unit.PERCENT)
 
 
-def _outside(quote: Quote) -> list[Step]:
-    steps: list[Step] = []
+def _outside(quote: Quote) -> list[WaterfallStep]:
+    steps: list[WaterfallStep] = []
     units = f"{quote.gas:,f} gas, " if quote.gas is not None else ""
     taken = usd_in_output(quote, quote.gas_usd)
     if quote.gas_usd is None and quote.type == RouteType.DEX:
-        steps.append(Step("Gas", f"{units}no price", Known.UNKNOWN, Part.OUTSIDE, word="gas ?"))
+        steps.append(
+            WaterfallStep("Gas", f"{units}no price", Known.UNKNOWN, Part.OUTSIDE, word="gas ?")
+        )
     elif quote.gas_usd is not None and taken is None:
         how = f"{units}no price of the token"
-        steps.append(Step("Gas", how, Known.SERVICE, Part.OUTSIDE, quote.gas_usd, Unit.USD))
+        steps.append(
+            WaterfallStep("Gas", how, Known.SERVICE, Part.OUTSIDE, quote.gas_usd, Unit.USD)
+        )
     elif quote.gas_usd is not None and taken is not None:
         how = f"{units}{usd(quote.gas_usd)}"
-        steps.append(Step("Gas", how, Known.SERVICE, Part.OUTSIDE, -taken))
+        steps.append(WaterfallStep("Gas", how, Known.SERVICE, Part.OUTSIDE, -taken))
     if quote.bridge_fee_usd is not None:
         how, fee = "may be inside amountOut, unsaid", quote.bridge_fee_usd
-        steps.append(Step("Bridge fee", how, Known.SERVICE, Part.OUTSIDE, fee, Unit.USD))
+        steps.append(WaterfallStep("Bridge fee", how, Known.SERVICE, Part.OUTSIDE, fee, Unit.USD))
     return steps
 
 
-def _all_in(board: QuoteResult, row: RankedQuote) -> Step:
+def _all_in(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     figure = all_in(row)
     if figure is None:
-        return Step("All-in", "gas or its price is not known", Known.UNKNOWN, Part.BELOW, word="?")
+        return WaterfallStep(
+            "All-in", "gas or its price is not known", Known.UNKNOWN, Part.BELOW, word="?"
+        )
     place = all_in_places(board.ranking)[row.quote_id]
     rank = f"rank stays {place}" if place == row.place else f"rank {row.place} → {place}"
     if row.quote.gas_usd is None:
@@ -262,13 +272,13 @@ def _all_in(board: QuoteResult, row: RankedQuote) -> Step:
     else:
         sum_ = "sent + gas" if row.reverse else "net − gas"
     unit = Unit.SOLD if row.reverse else Unit.BOUGHT
-    return Step("All-in", f"{sum_}, {rank}", Known.DERIVED, Part.BELOW, figure, unit)
+    return WaterfallStep("All-in", f"{sum_}, {rank}", Known.DERIVED, Part.BELOW, figure, unit)
 
 
-def _value(board: QuoteResult, row: RankedQuote) -> Step:
+def _value(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     found = board.value_difference(row)
     label = "Value difference"
     if found.percent is None:
-        return Step(label, "a price is missing", Known.UNKNOWN, Part.BELOW, word="?")
+        return WaterfallStep(label, "a price is missing", Known.UNKNOWN, Part.BELOW, word="?")
     how = f"{usd(found.value_out_usd)} of {usd(found.value_in_usd)}"
-    return Step(label, how, Known.DERIVED, Part.BELOW, found.percent, Unit.PERCENT)
+    return WaterfallStep(label, how, Known.DERIVED, Part.BELOW, found.percent, Unit.PERCENT)

@@ -26,8 +26,8 @@ from swapdesk.wallet.accounts import (
     Account,
     Accounts,
     ChainLink,
+    KeyOrigin,
     Kind,
-    Origin,
     UnusableKey,
     WalletPlace,
 )
@@ -249,7 +249,7 @@ def is_first(account: Account) -> bool:
     """Whether the sandbox made this account by itself, so that the faucet fills it."""
     return (
         account.sandboxed
-        and account.origin is Origin.CREATED
+        and account.origin is KeyOrigin.CREATED
         and account.name == FIRST_NAMES[account.kind]
     )
 

@@ -80,7 +80,7 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 @dataclass(frozen=True)
-class Told:
+class WalletSnapshot:
     """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
     still to come. ``holdings`` are in the order of the wallet, also while some have not answered.
     ``smart``: what smart accounts of these accounts hold."""
@@ -93,10 +93,10 @@ class Told:
     reading: bool = False
     smart: tuple[ChainHoldings, ...] = ()
 
-    def anew(self, accounts: Accounts) -> Told:
+    def anew(self, accounts: Accounts) -> WalletSnapshot:
         """What is known before any chain was asked again. What may be taken stands as it was read
         until it is read anew."""
-        return Told(
+        return WalletSnapshot(
             accounts.accounts,
             allowances=self.allowances,
             read_only=accounts.read_only,
@@ -116,7 +116,7 @@ class WalletReading:
         control: SandboxControl | None,
         owned: Callable[[], Mapping[tuple[str, str], Sequence[Asset]]],
         *,
-        heard: Callable[[Told], object],
+        heard: Callable[[WalletSnapshot], object],
         made: Callable[[int], object],
     ) -> None:
         self._wallet = wallet
@@ -125,12 +125,12 @@ class WalletReading:
         self._heard = heard
         self._made = made
 
-    async def read(self, known: Told | None) -> Told:
+    async def read(self, known: WalletSnapshot | None) -> WalletSnapshot:
         """All of it, after ``known``; ``heard`` is told of parts. Raises WalletError and
         OSError."""
         wallet = self._wallet
         made = await wallet.prepare_sandbox()
-        told = (known or Told()).anew(await wallet.accounts())
+        told = (known or WalletSnapshot()).anew(await wallet.accounts())
         if known is None:
             self._heard(told)
         if made:
@@ -143,7 +143,7 @@ class WalletReading:
         self._heard(told)
         return replace(told, allowances=await wallet.allowances())
 
-    async def _balances(self, told: Told, *, first: bool) -> Told:
+    async def _balances(self, told: WalletSnapshot, *, first: bool) -> WalletSnapshot:
         """Of all chains. At the first reading each is told as it answers; later what was read
         before stands until all of them did."""
 

@@ -35,7 +35,13 @@ from swapdesk.tui.screens.create_asking import first_payment
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.form_fields import AddressInput, Check, LabelledField, Verdict, checks_of
+from swapdesk.tui.widgets.form_fields import (
+    AddressInput,
+    Check,
+    CheckMark,
+    LabelledField,
+    checks_of,
+)
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
@@ -280,10 +286,12 @@ class BookEntryScreen(Page):
             address = checks_of(check.address) if self._placing.value else []
             if not check.kind and check.kinds:
                 called = ADDRESS_KINDS[check.kinds[0]].called
-                address.append(Check(Verdict.NOTE, f"It may be {called}.", "tab takes it as one."))
+                address.append(
+                    Check(CheckMark.NOTE, f"It may be {called}.", "tab takes it as one.")
+                )
             elif len(check.kinds) > 1:
                 said = f"Taken as an address on {ADDRESS_KINDS[check.kind].chain}."
-                address.append(Check(Verdict.NOTE, said, "tab takes another chain."))
+                address.append(Check(CheckMark.NOTE, said, "tab takes another chain."))
             self._placing.show_result(address)
             self._tagging.show_checks(checks_of(check.memo))
         self.refresh_keys()

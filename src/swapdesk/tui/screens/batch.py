@@ -11,7 +11,7 @@ from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import Column
+from swapdesk.flows.batch.planned import SheetColumn
 from swapdesk.flows.batch.progress import (
     NoFailedRows,
     failed_sheet,
@@ -401,7 +401,7 @@ class BatchScreen(BatchPaying):
         row = self.plan.comma_problem if self.plan is not None and self.made is None else None
         if row is None:
             return HIDDEN
-        amount = row.row.cell(Column.SELL_AMOUNT)
+        amount = row.row.cell(SheetColumn.SELL_AMOUNT)
         return CommandState(verb=f"read {amount} as {pointed(amount)}")
 
     def _again_standing(self) -> CommandState:

@@ -18,8 +18,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.batch.means import Means, means_of
 from swapdesk.flows.batch.plan import BatchPlan, created_of, plan_of
-from swapdesk.flows.batch.planned import Column as Cell
-from swapdesk.flows.batch.planned import Level, PlannedRow, Sheet, edited
+from swapdesk.flows.batch.planned import Level, PlannedRow, Sheet, SheetColumn, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
 from swapdesk.flows.batch.reading import (
@@ -48,7 +47,7 @@ from swapdesk.tui.screens.batch_facts import (
 )
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
-from swapdesk.tui.widgets.form_fields import Check, LabelledField, Verdict
+from swapdesk.tui.widgets.form_fields import Check, CheckMark, LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import HeadLine, SectionLabel, TextRows
 from swapdesk.tui.widgets.table_layout import Column
@@ -279,7 +278,7 @@ class BatchEditing(BatchView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._cell: Cell | None = None
+        self._cell: SheetColumn | None = None
         self.writing = False
         """Whether the field takes what is typed."""
         self._recent = RecentFiles(session.settings.places.batch_files)
@@ -349,7 +348,7 @@ class BatchEditing(BatchView):
         if row is None:
             return
         found = (row.problems or row.findings or (None,))[0]
-        self._edit(found.column if found is not None and found.column else Cell.TO)
+        self._edit(found.column if found is not None and found.column else SheetColumn.TO)
 
     @on(LineTable.Chosen)
     def _row_chosen(self) -> None:
@@ -360,7 +359,7 @@ class BatchEditing(BatchView):
         """Why no row can be written anew; empty when one can."""
         return ""
 
-    def _edit(self, column: Cell) -> None:
+    def _edit(self, column: SheetColumn) -> None:
         row = self.row
         if row is None:
             return
@@ -368,12 +367,14 @@ class BatchEditing(BatchView):
         found = [one for one in row.findings if one.column in (column, None)]
         value = row.row.cell(column)
         # What is decided here is read whole, an address in its groups.
-        self._field.field.grouped = column in (Cell.TO, Cell.REFUND) and value[:1] != "@"
+        self._field.field.grouped = (
+            column in (SheetColumn.TO, SheetColumn.REFUND) and value[:1] != "@"
+        )
         self._write(f"Row {row.number}, {column}", "", value)
         self._field.show_checks(
             [
                 Check(
-                    Verdict.REFUSED if one.level is Level.PROBLEM else Verdict.WARNING,
+                    CheckMark.REFUSED if one.level is Level.PROBLEM else CheckMark.WARNING,
                     one.reason,
                     one.do,
                 )
@@ -394,7 +395,7 @@ class BatchEditing(BatchView):
 
     def do_other_column(self) -> None:
         if self._cell is not None:
-            columns = tuple(Cell)
+            columns = tuple(SheetColumn)
             self._edit(columns[(columns.index(self._cell) + 1) % len(columns)])
 
     def do_leave_cell(self) -> None:

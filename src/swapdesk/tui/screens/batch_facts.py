@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, Total
-from swapdesk.flows.batch.planned import TEMPLATE, PlannedOrder, PlannedRow
-from swapdesk.flows.batch.planned import Column as Cell
+from swapdesk.flows.batch.planned import TEMPLATE, PlannedOrder, PlannedRow, SheetColumn
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
 from swapdesk.flows.orders.order_status import OrderStatus
@@ -85,7 +84,7 @@ def _unit(rows: Iterable[PlannedRow]) -> str:
 def _sold(row: PlannedRow) -> str:
     if row.order is not None:
         return row.order.token_in.symbol
-    return row.row.cell(Cell.SELL).partition(".")[0][:LONGEST_UNIT].upper()
+    return row.row.cell(SheetColumn.SELL).partition(".")[0][:LONGEST_UNIT].upper()
 
 
 LONGEST_UNIT = 6
@@ -181,7 +180,7 @@ def _end(end: JournaledRow, order: OrderStatus | None) -> tuple[str, str, str, s
 
 def _cells(row: PlannedRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
     order = row.order
-    typed = row.row.cell(Cell.TO)
+    typed = row.row.cell(SheetColumn.TO)
     name = order.label if order is not None else typed if typed.startswith("@") else None
     address = _recipient(row)
     whole = wide and cell_len(address) <= LONGEST_ADDRESS
@@ -191,7 +190,7 @@ def _cells(row: PlannedRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
         "address": address if whole else _shortened(row),
         "to": Span(name[:13], bold=order is not None) if name else _shortened(row) or NOTHING,
         "arrives": _arrives(row),
-        "route": row.row.cell(Cell.ROUTE)[:8] or "standard",
+        "route": row.row.cell(SheetColumn.ROUTE)[:8] or "standard",
     }
     if order is None:
         return {**shown, "sells": _typed_amount(row, bare=bare)}
@@ -207,32 +206,32 @@ def _arrives(row: PlannedRow) -> str:
     """``≈ 107.9 XRP``; of a row that is wrong what is to be bought, as it was written."""
     order = row.order
     if order is None:
-        return row.row.cell(Cell.BUY)[:LONGEST_UNIT]
+        return row.row.cell(SheetColumn.BUY)[:LONGEST_UNIT]
     return f"{about_amount(order.about)} {order.token_out.symbol[:LONGEST_UNIT]}"
 
 
 def _typed_amount(row: PlannedRow, *, bare: bool) -> LineLike:
     """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
-    typed = row.row.cell(Cell.SELL_AMOUNT)
+    typed = row.row.cell(SheetColumn.SELL_AMOUNT)
     try:
         amount = exact_amount(parse_amount(typed))
     except AmountError:
         return Span(typed[:LONGEST_AMOUNT], "status-trouble") if typed else NOTHING
-    symbol = row.row.cell(Cell.SELL).partition(".")[0][:6]
+    symbol = row.row.cell(SheetColumn.SELL).partition(".")[0][:6]
     return f"{amount} {symbol}" if symbol and not bare else amount
 
 
 def _recipient(row: PlannedRow) -> str:
     if row.order is not None:
         return grouped_address(row.order.recipient)
-    typed = row.row.cell(Cell.TO)
+    typed = row.row.cell(SheetColumn.TO)
     return "" if typed.startswith("@") else grouped_address(typed)
 
 
 def _shortened(row: PlannedRow) -> str:
     if row.order is not None:
         return short_address(row.order.recipient)
-    typed = row.row.cell(Cell.TO)
+    typed = row.row.cell(SheetColumn.TO)
     return "" if not typed or typed.startswith("@") else short_address(typed)
 
 

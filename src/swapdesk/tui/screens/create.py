@@ -1,6 +1,7 @@
 """Whom to pay, then exactly what is about to be confirmed; ``c`` acts on that alone.
 
-The form has the fields, ``CreateState`` what is locked and sent, ``Payer`` what the wallet says.
+The form has the fields, ``CreateState`` what is locked and sent, ``PayingAccount`` what the wallet
+says.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from swapdesk.tui.commands.create import (
 from swapdesk.tui.messages import BalanceKnown, QuotesArrived, QuotesFailed
 from swapdesk.tui.page import Page, budget_of
 from swapdesk.tui.screens.create_asking import ask_before_sending
-from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, IntentState, intent_state, summary
+from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, IntentFacts, intent_state, summary
 from swapdesk.tui.screens.create_form import CreateForm
 from swapdesk.tui.screens.create_state import (
     CHANGED_MEANWHILE,
     AccountFailed,
     AccountRead,
     CreateState,
+    CreateStep,
     OwnAccountsRead,
-    Payer,
-    Step,
+    PayingAccount,
     locked,
     money_of,
     standing_of,
@@ -57,7 +58,7 @@ from swapdesk.tui.screens.create_state import (
 )
 from swapdesk.tui.screens.quote_facts import QuoteQuestion
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.form_fields import Check, Verdict
+from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.numbers import NumberError
@@ -84,7 +85,7 @@ class CreateScreen(Page):
         """``typed`` is what the form begins with; it is kept up to date for the next form."""
         super().__init__(session, context=_what(board))
         self.state = CreateState(board, row)
-        self._payer = Payer(session.desk, self.post_message)
+        self._payer = PayingAccount(session.desk, self.post_message)
         self._hidden: frozenset[int] = frozenset()
         self._seen_whole = False
         self._asking = False
@@ -92,7 +93,7 @@ class CreateScreen(Page):
         self._consented = ("", Consent())
         self._typed = typed
         self._form = CreateForm(session.desk, board, row, typed)
-        self._panel = FrozenPanel(IntentState([]), classes="side")
+        self._panel = FrozenPanel(IntentFacts([]), classes="side")
         self._summary = TextRows(id="summary")
 
     def compose_body(self) -> Iterable[Widget]:
@@ -119,7 +120,7 @@ class CreateScreen(Page):
 
     @property
     def counting(self) -> bool:
-        return self.state.step in (Step.OPEN, Step.READY)
+        return self.state.step in (CreateStep.OPEN, CreateStep.READY)
 
     def expired(self) -> bool:
         return self.row.expired(self.now())
@@ -183,14 +184,14 @@ class CreateScreen(Page):
 
     def _verdict(self, checked: Checked, lack: Check | None) -> Check | None:
         state = self.state
-        if state.busy or state.step is Step.FAILED:
+        if state.busy or state.step is CreateStep.FAILED:
             return state.said
         if self._asking:
             turn = self._again.turn
             said = "asking for a new quote"
-            return Check(Verdict.UNKNOWN, f"{said}, {turn}" if turn else said)
+            return Check(CheckMark.UNKNOWN, f"{said}, {turn}" if turn else said)
         if again := self._said_again():
-            return Check(Verdict.WARNING, "The calls of this window are used up:", again)
+            return Check(CheckMark.WARNING, "The calls of this window are used up:", again)
         if not checked.problems and not self.expired() and lack is not None:
             return lack
         return verdict_of(
@@ -301,12 +302,12 @@ class CreateScreen(Page):
     def do_create(self) -> None:
         self._thaw()
         intent = self.state.intent
-        if intent is None or self.state.step is not Step.READY:
+        if intent is None or self.state.step is not CreateStep.READY:
             return
 
         def stands() -> bool:
             state = self.state
-            return state.intent is intent and state.step is Step.READY and not self.expired()
+            return state.intent is intent and state.step is CreateStep.READY and not self.expired()
 
         ask_before_sending(
             self.app,
@@ -323,7 +324,7 @@ class CreateScreen(Page):
         if intent.dex is not None:
             self._sign(intent)
             return
-        if self.state.step is not Step.READY or not self.controls.creates.create(intent):
+        if self.state.step is not CreateStep.READY or not self.controls.creates.create(intent):
             self.show_notice(NOT_SENT, "warning")
             return
         self.state.sent(intent, self.now())
@@ -331,7 +332,7 @@ class CreateScreen(Page):
         self.show()
 
     def _sign(self, intent: Intent) -> None:
-        if self.state.step is not Step.READY:
+        if self.state.step is not CreateStep.READY:
             return
         self.state.sent(intent, self.now())
         self.step_changed("sent")
@@ -342,7 +343,7 @@ class CreateScreen(Page):
 
     def waiting(self) -> None:
         """No answer came; the desk looks for the order."""
-        if self.state.step is Step.SENT:
+        if self.state.step is CreateStep.SENT:
             self.state.looking()
             self.show()
 
@@ -356,7 +357,7 @@ class CreateScreen(Page):
     # while it stands
 
     def on_tick(self) -> None:
-        if self.state.step is Step.READY and self.expired():
+        if self.state.step is CreateStep.READY and self.expired():
             self.state.unlock()
             self.step_changed("expired")
         if self._again.is_due(self.session.clock.monotonic()):
@@ -370,7 +371,7 @@ class CreateScreen(Page):
     def _thaw(self) -> None:
         """What is frozen is no longer what the form says: a name means another address now."""
         intent, checked = self.state.intent, self._form.checked()
-        if intent is None or self.state.step is not Step.READY:
+        if intent is None or self.state.step is not CreateStep.READY:
             return
         if still_stands(
             intent, checked.recipient, checked.memo, checked.refund, checked.intermediate
@@ -467,7 +468,7 @@ class CreateScreen(Page):
 
     def work_failed(self, group: str) -> None:
         self._asking = False
-        if group == "create" and self.state.step is Step.SENT:
+        if group == "create" and self.state.step is CreateStep.SENT:
             self.waiting()
 
     # the wallet

@@ -40,7 +40,7 @@ LABEL = 11
 
 
 @dataclass(frozen=True, slots=True)
-class IntentState:
+class IntentFacts:
     """``frozen`` is a clock text; ``facts`` carry ``was`` where a new quote changed a value.
 
     ``verdict`` is the last line: locked with n problems, ready, expired, asked and waiting.
@@ -64,11 +64,11 @@ class IntentPanel(LinesView, can_focus=True):
     .-short IntentPanel { padding: 0 2; }
     """
 
-    def __init__(self, state: IntentState, **place: Any) -> None:
+    def __init__(self, state: IntentFacts, **place: Any) -> None:
         super().__init__(**place)
         self.state = state
 
-    def show(self, state: IntentState) -> None:
+    def show(self, state: IntentFacts) -> None:
         self.state = state
         self.redraw()
 
@@ -76,7 +76,7 @@ class IntentPanel(LinesView, can_focus=True):
         return intent_lines(self.state, width)
 
 
-def intent_lines(state: IntentState, width: int) -> list[Line]:
+def intent_lines(state: IntentFacts, width: int) -> list[Line]:
     frozen: Line = [Span("frozen ", "muted"), Span(state.frozen)] if state.frozen else []
     rows = [spread([Span(state.title, "foreground", bold=True)], frozen, width), []]
     rows += facts_lines(state.facts, width, LABEL)
@@ -115,12 +115,12 @@ class Draft:
     have: Decimal | None = None
 
 
-def intent_state(draft: Draft, now: datetime) -> IntentState:
+def intent_state(draft: Draft, now: datetime) -> IntentFacts:
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((draft.row.expires_at - now).total_seconds())
     total = ceil((draft.row.expires_at - draft.board.asked_at).total_seconds())
     frozen = clock_time(draft.intent.frozen_at) if draft.intent is not None else ""
-    return IntentState(
+    return IntentFacts(
         intent_facts(draft),
         frozen=frozen,
         verdict=draft.verdict,
@@ -311,7 +311,7 @@ class FrozenPanel(IntentPanel):
         return rows if height <= 0 or len(rows) <= height else _counted(rows, width, height)
 
 
-def fitting_lines(state: IntentState, width: int, height: int) -> list[Line]:
+def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
     """The rows of the panel, with less in it until they fit ``height`` (0: no limit).
 
     They are more than ``height`` when even what must be seen does not fit.

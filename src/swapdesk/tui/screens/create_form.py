@@ -22,9 +22,9 @@ from swapdesk.tui.widgets.form_fields import (
     AddressInput,
     Alike,
     Check,
+    CheckMark,
     MemoField,
     MemoNeed,
-    Verdict,
     checks_of,
 )
 from swapdesk.tui.widgets.lines_view import LinesView
@@ -400,7 +400,7 @@ def _show_address(field: AddressInput, check: RecipientCheck) -> None:
     value = field.value
     lines = checks_of(check.lines) if value else []
     if value.startswith("@") and check.address:
-        lines.insert(0, Check(Verdict.VALID, grouped_address(check.address)))
+        lines.insert(0, Check(CheckMark.VALID, grouped_address(check.address)))
     alike = Alike(*check.lookalike) if check.lookalike is not None else None
     wrong = frozenset() if check.position is None else frozenset({check.position - 1})
     field.show_result(lines, wrong=wrong, alike=alike)

@@ -1,7 +1,7 @@
 """The state of a create: its step, the keys that work at it, and the account that pays.
 
-``Payer`` asks the wallet, which is started by the first question; the form is there meanwhile.
-Everything else is pure.
+``PayingAccount`` asks the wallet, which is started by the first question; the form is there
+meanwhile. Everything else is pure.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from swapdesk.tui.commands.create import (
 )
 from swapdesk.tui.commands.everywhere import HideAmounts, Keys, Palette, ReleaseMouse
 from swapdesk.tui.messages import BalanceKnown
-from swapdesk.tui.widgets.form_fields import Check, Verdict
+from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.frame import MoneyState
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ FUNDS = "in your wallet."
 CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 
 
-class Step(Enum):
+class CreateStep(Enum):
     """Where the form is. From ``SENT`` on nothing can be edited or sent again."""
 
     OPEN = "open"
@@ -71,7 +71,7 @@ class Step(Enum):
     UNKNOWN = "unknown"
 
 
-BUSY = (Step.SENT, Step.LOOKING, Step.UNKNOWN)
+BUSY = (CreateStep.SENT, CreateStep.LOOKING, CreateStep.UNKNOWN)
 
 
 @dataclass
@@ -85,7 +85,7 @@ class CreateState:
 
     board: QuoteResult
     row: RankedQuote
-    step: Step = Step.OPEN
+    step: CreateStep = CreateStep.OPEN
     intent: Intent | None = None
     sent_intent: str | None = None
     said: Check | None = None
@@ -99,45 +99,45 @@ class CreateState:
 
     def edited(self) -> None:
         """Another value: nothing is locked any more."""
-        self.intent, self.step = None, Step.OPEN
+        self.intent, self.step = None, CreateStep.OPEN
 
     def lock(self, intent: Intent) -> None:
-        self.intent, self.step = intent, Step.READY
+        self.intent, self.step = intent, CreateStep.READY
 
     def unlock(self) -> None:
         self.intent = None
-        if self.step is Step.READY:
-            self.step = Step.OPEN
+        if self.step is CreateStep.READY:
+            self.step = CreateStep.OPEN
 
     def sent(self, intent: Intent, now: datetime) -> None:
         self.sent_intent = intent.id
-        self.step, self.said = Step.SENT, said_sent(now)
+        self.step, self.said = CreateStep.SENT, said_sent(now)
 
     def looking(self) -> None:
         """No answer came; the desk looks for the order."""
-        self.step, self.said = Step.LOOKING, said_looking()
+        self.step, self.said = CreateStep.LOOKING, said_looking()
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
         """The create came to an outcome that is no order."""
         self.step, self.said = said_ended(outcome)
         self.failed = outcome.failure
-        if self.step is Step.FAILED:
+        if self.step is CreateStep.FAILED:
             self.intent = None
 
     def requoted(self, board: QuoteResult) -> bool:
         """Take the same route of a new board; False when it is gone."""
         before, row = self.row, follow_route(board, self.row)
         if row is None:
-            self.step, self.said = Step.FAILED, said_gone()
+            self.step, self.said = CreateStep.FAILED, said_gone()
             return False
-        self.step, self.said = Step.OPEN, None
+        self.step, self.said = CreateStep.OPEN, None
         self.board, self.row = board, row
         self.was = before.figure if row.figure != before.figure else None
         return True
 
 
 def verdict_of(
-    step: Step,
+    step: CreateStep,
     row: RankedQuote,
     checked: Checked,
     consent: Consent,
@@ -148,25 +148,25 @@ def verdict_of(
     """The last line of the panel while the form is open or ready."""
     if row.expired(now):
         return Check(
-            Verdict.WARNING, quote_ended(row.expires_at), f"{_asking_key(typing)} asks again."
+            CheckMark.WARNING, quote_ended(row.expires_at), f"{_asking_key(typing)} asks again."
         )
     if checked.problems:
         word = "problem" if checked.problems == 1 else "problems"
-        return Check(Verdict.REFUSED, f"{checked.problems} {word}:", "create is locked")
+        return Check(CheckMark.REFUSED, f"{checked.problems} {word}:", "create is locked")
     if consent.refused is not None:
-        return Check(Verdict.REFUSED, consent.refused)
-    if step is Step.READY:
+        return Check(CheckMark.REFUSED, consent.refused)
+    if step is CreateStep.READY:
         does = "c starts the signing" if row.on_chain else "c creates the order"
-        return Check(Verdict.VALID, "c asks you to agree first" if consent.phrase else does)
-    return Check(Verdict.VALID, "complete:", "enter freezes it")
+        return Check(CheckMark.VALID, "c asks you to agree first" if consent.phrase else does)
+    return Check(CheckMark.VALID, "complete:", "enter freezes it")
 
 
 def said_sent(now: datetime) -> Check:
-    return Check(Verdict.UNKNOWN, f"asked at {clock_time(now)}, waiting for the answer")
+    return Check(CheckMark.UNKNOWN, f"asked at {clock_time(now)}, waiting for the answer")
 
 
 def said_looking() -> Check:
-    return Check(Verdict.WARNING, OUTCOME_UNKNOWN.cause, "The desk looks for it.")
+    return Check(CheckMark.WARNING, OUTCOME_UNKNOWN.cause, "The desk looks for it.")
 
 
 def worse_quote(board: QuoteResult, row: RankedQuote, lost: Decimal) -> str:
@@ -180,19 +180,19 @@ def worse_quote(board: QuoteResult, row: RankedQuote, lost: Decimal) -> str:
 
 
 def said_gone() -> Check:
-    return Check(Verdict.REFUSED, "This route is gone.", "esc shows the others.")
+    return Check(CheckMark.REFUSED, "This route is gone.", "esc shows the others.")
 
 
-def said_ended(outcome: NotCreated | CreateUnknown) -> tuple[Step, Check]:
+def said_ended(outcome: NotCreated | CreateUnknown) -> tuple[CreateStep, Check]:
     """Where the form is after an outcome that is no order, and what it says of it."""
     if isinstance(outcome, CreateUnknown):
         then = "It is not known yet. Nothing was paid. o shows the orders."
-        return Step.UNKNOWN, Check(Verdict.WARNING, outcome.failure.cause, then)
+        return CreateStep.UNKNOWN, Check(CheckMark.WARNING, outcome.failure.cause, then)
     error = outcome.error
     second = code_and_request(error) if error is not None else outcome.code
     fields = " ".join(refused_fields(error)) if error is not None else ""
     said = f"{outcome.failure.cause} {fields}".strip()
-    return Step.FAILED, Check(Verdict.REFUSED, said, second)
+    return CreateStep.FAILED, Check(CheckMark.REFUSED, said, second)
 
 
 def _asking_key(typing: bool) -> str:
@@ -201,7 +201,7 @@ def _asking_key(typing: bool) -> str:
 
 
 def money_of(
-    step: Step,
+    step: CreateStep,
     row: RankedQuote,
     checked: Checked,
     now: datetime,
@@ -212,16 +212,16 @@ def money_of(
 ) -> MoneyState:
     """Where the money is and who acts next. ``typing``: a field has the focus; ``whole``: the
     frozen intent is seen in full; ``after`` is why nothing was created."""
-    if step is Step.SENT:
+    if step is CreateStep.SENT:
         return MoneyState(FUNDS, "the service: it creates the order")
     if step in BUSY:
         where = "in your wallet; nothing was paid."
         return MoneyState(where, "the desk: it looks for the order")
-    if step is Step.FAILED and after is not None and after.next not in ASKS_AGAIN:
+    if step is CreateStep.FAILED and after is not None and after.next not in ASKS_AGAIN:
         return MoneyState(f"{after.money}.", after.next)
-    if step is Step.FAILED or row.expired(now):
+    if step is CreateStep.FAILED or row.expired(now):
         return MoneyState(FUNDS, f"you: {_asking_key(typing)} asks for a new quote, 1 quote")
-    if step is Step.READY:
+    if step is CreateStep.READY:
         left = (row.expires_at - now).total_seconds()
         if not whole:
             return MoneyState(FUNDS, "you: make the window larger", urgent=left < URGENT_SECONDS)
@@ -249,7 +249,7 @@ NOT_WHOLE = "enlarge the window"
 
 def standing_of(
     verb: type[Command],
-    step: Step,
+    step: CreateStep,
     *,
     typing: bool,
     expired: bool,
@@ -270,11 +270,11 @@ def standing_of(
         return READY
     if verb in (Complete, FieldBelow, FieldAbove):
         return READY if typing else HIDDEN
-    over = step is Step.FAILED or expired
+    over = step is CreateStep.FAILED or expired
     if verb is Edit:
         return HIDDEN if typing else READY
     if verb is NextField:
-        if not typing and (step is Step.READY or over or not at_end()):
+        if not typing and (step is CreateStep.READY or over or not at_end()):
             return HIDDEN
         return CommandState(verb="freeze intent") if at_end() else READY
     if verb is NewQuote:
@@ -331,7 +331,7 @@ class OwnAccountsRead(Message):
     accounts: tuple[Account, ...]
 
 
-class Payer:
+class PayingAccount:
     """The account that pays, as far as it is known. Questions to the wallet are coroutines for a
     worker; their answers are posted to the page, which hands them back (``read``, ``failed``)."""
 
@@ -368,7 +368,7 @@ class Payer:
         if not said:
             return None
         waits = said == ASKING or (self.account is not None and self.account.filling)
-        return Check(Verdict.UNKNOWN if waits else Verdict.REFUSED, said)
+        return Check(CheckMark.UNKNOWN if waits else CheckMark.REFUSED, said)
 
     def dex_terms(self, board: QuoteResult, row: RankedQuote) -> DexTerms | None:
         """What is confirmed beside the intent; None for every other route."""

@@ -35,17 +35,17 @@ from swapdesk.tui.screens.order_facts import payout_memo, short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.form_fields import Check, Verdict
+from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.quote_table import route_word
-from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 
 _MARKS = {
-    "waiting": Mark.WAITING,
-    "moving": Mark.MOVING,
-    "done": Mark.DONE,
-    "trouble": Mark.TROUBLE,
-    "back": Mark.ENDED,
-    "expired": Mark.EXPIRED,
+    "waiting": StageMark.WAITING,
+    "moving": StageMark.MOVING,
+    "done": StageMark.DONE,
+    "trouble": StageMark.TROUBLE,
+    "back": StageMark.ENDED,
+    "expired": StageMark.EXPIRED,
 }
 NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at this rate."
 COMPARED = "recipient, amount, tokens are as confirmed"
@@ -102,8 +102,8 @@ def deposit_state(
         said = None if tracked.awaits_address else tracked.withheld
         lower = tracked.standing is DepositRelease.LOWER
         never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
-        nothing = Check(Verdict.REFUSED, never)
-        waits = Check(Verdict.UNKNOWN, "Nothing was sent. The address appears here.")
+        nothing = Check(CheckMark.REFUSED, never)
+        waits = Check(CheckMark.UNKNOWN, "Nothing was sent. The address appears here.")
         refused = tracked.withheld is not None and not tracked.being_confirmed
         verdict = nothing if refused else waits
         return DepositState(phase, said or SETTING_UP, facts=facts, matches=verdict)
@@ -111,7 +111,7 @@ def deposit_state(
         if order.deposit_address is None:
             return DepositState(phase, state.cause, facts=facts)
         head: LineLike = "Expired"
-        verdict = Check(Verdict.WARNING, deadline_passed(order, now, closed=state.ended))
+        verdict = Check(CheckMark.WARNING, deadline_passed(order, now, closed=state.ended))
         return DepositState(phase, head, facts=facts, matches=verdict)
     if phase is DepositPhase.SEEN:
         return DepositState(phase, _seen_head(state), facts=facts)
@@ -119,7 +119,7 @@ def deposit_state(
     if lack is not None:
         facts = (Fact("Wallet", Span(lack, "status-waiting")), *facts)
     created = f"created {clock_time(order.created)}" if order.created is not None else ""
-    compared = Check(Verdict.VALID, COMPARED) if tracked.intent is not None else None
+    compared = Check(CheckMark.VALID, COMPARED) if tracked.intent is not None else None
     return DepositState(
         phase,
         f"Send this, once, on {network_of(tracked)}",
@@ -235,7 +235,7 @@ def stage_of(state: OrderStatus) -> StageState:
 
 def _seen_head(state: OrderStatus) -> Line:
     mark = _MARKS[state.level]
-    glyph = DONE if mark is Mark.MOVING else mark.glyph
+    glyph = DONE if mark is StageMark.MOVING else mark.glyph
     return [Span(f"{glyph} ", mark.role), Span(state.cause)]
 
 

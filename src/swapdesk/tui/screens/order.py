@@ -55,7 +55,7 @@ from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.lines_view import HeadLine, LinesView, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.overlay import DiagnosisOverlay, SpokenOverlay
-from swapdesk.tui.widgets.stage_line import Mark, StageState, StageTrack, Timeline, TrackState
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, Timeline, TrackState
 
 if TYPE_CHECKING:
     from swapdesk.flows.journal.transaction_log import OrderTransaction
@@ -91,7 +91,7 @@ class OrderView(Page):
         self._head = HeadLine(classes="known")
         self._check = TextRows(classes="known")
         self._track = StageTrack(
-            TrackState(StageState(0, 5, Mark.WAITING), [""] * 5), classes="known"
+            TrackState(StageState(0, 5, StageMark.WAITING), [""] * 5), classes="known"
         )
         self._first, self._second = Timeline(id="first"), Timeline(id="second")
         self._facts_label = SectionLabel("Facts", classes="known")

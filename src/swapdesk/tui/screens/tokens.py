@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from swapdesk.flows.catalog.search import TokenRow, imitated_by, lookalikes
-from swapdesk.flows.catalog.token_query import TokenQuery, pair_for_limits
+from swapdesk.flows.catalog.token_query import TokenSearch, pair_for_limits
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import (
@@ -209,7 +209,7 @@ class TokensScreen(TokenAsking):
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()
         self.beside = beside
-        self._query = TokenQuery()
+        self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
         self._settle: Timer | None = None
@@ -261,7 +261,7 @@ class TokensScreen(TokenAsking):
             self._settle.stop()
         self._settle = self.set_timer(SETTLE_SECONDS, self.show_pane)
 
-    def _ask(self, query: TokenQuery) -> None:
+    def _ask(self, query: TokenSearch) -> None:
         self._query = query
         self.fill()
 

@@ -17,7 +17,7 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
+from swapdesk.flows.wallet.wallet_reading import WalletReading, WalletSnapshot
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.wallets import (
@@ -75,7 +75,7 @@ class Subject:
         return self.account.address if self.allowance is None else self.allowance.spender
 
 
-def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
+def wallet_rows(told: WalletSnapshot) -> tuple[list[TableRow], dict[str, Subject]]:
     """The rows, and what each selectable one is about."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
@@ -265,7 +265,7 @@ class WalletsScreen(Page):
     class Read(Message):
         """As much as was read, or ``failure`` says why nothing was. ``last``: all of it."""
 
-        told: Told | None
+        told: WalletSnapshot | None
         failure: str = ""
         last: bool = True
 
@@ -294,7 +294,7 @@ class WalletsScreen(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.told: Told | None = None
+        self.told: WalletSnapshot | None = None
         self._subjects: dict[str, Subject] = {}
         self.busy = ""
         """What the wallet is being asked; empty when nothing."""

@@ -22,7 +22,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_columns import provider_name
 from swapdesk.flows.quotes.quote_request import cost_in_words
-from swapdesk.flows.quotes.waterfall import Part, Step, Unit, Verdict, Waterfall, remark
+from swapdesk.flows.quotes.waterfall import Part, SumVerdict, Unit, Waterfall, WaterfallStep, remark
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
 from swapdesk.tui.glyphs import TROUBLE, VALID
@@ -86,7 +86,7 @@ def _columns(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]
     ]
     rows: list[Line] = [head, rule(width)]
 
-    def put(step: Step) -> None:
+    def put(step: WaterfallStep) -> None:
         texts = wrapped(Span(step.how, "muted"), how)
         for at, text in enumerate(texts):
             first = at == 0
@@ -104,7 +104,9 @@ def _columns(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]
     return rows
 
 
-def _lay(found: Waterfall, rows: list[Line], put: Callable[[Step], None], width: int) -> None:
+def _lay(
+    found: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
+) -> None:
     """The steps in their order, with a rule before every sum; ``put`` writes one."""
     for step in found.of(Part.SEND):
         put(step)
@@ -134,7 +136,7 @@ def _panel(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
         route.append(Span(f" {name}", "muted"))
     rows: list[Line] = [spread(title, route, width), []]
 
-    def put(step: Step) -> None:
+    def put(step: WaterfallStep) -> None:
         rows.append(spread(_label(step), _value(found, step, sold), width))
         source = f"{step.how} · {step.known}"
         rows.extend([Span("  "), *line] for line in wrapped(Span(source, "muted"), width - 2))
@@ -146,16 +148,16 @@ def _panel(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
 _ROUTES = frozenset({"standard", "private", "dex"})
 
 
-def _label(step: Step) -> Line:
+def _label(step: WaterfallStep) -> Line:
     return [Span(step.label, "foreground")]
 
 
-def _value(found: Waterfall, step: Step, sold: str) -> Line:
+def _value(found: Waterfall, step: WaterfallStep, sold: str) -> Line:
     role, bold, text = "foreground", step.part in (Part.TOTAL, Part.BELOW), step.word
     if step.amount is None:
         return [Span(text, "muted")]
     if step.part is Part.CHECK:
-        good = found.verdict is Verdict.SUMS
+        good = found.verdict is SumVerdict.SUMS
         glyph, role = (VALID, "status-done") if good else (TROUBLE, "status-waiting")
         size = percent(step.amount).lstrip("−+")
         return [Span(f"{glyph} {size}", role)]

@@ -23,7 +23,7 @@ from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.text_field import TextField
 
 
-class Verdict(GlyphState):
+class CheckMark(GlyphState):
     """Glyph and role of a check."""
 
     VALID = (VALID, "status-done")
@@ -37,16 +37,16 @@ class Verdict(GlyphState):
 class Check:
     """``text`` in the verdict's colour, ``then`` (what to do) muted after it."""
 
-    verdict: Verdict
+    verdict: CheckMark
     text: str
     then: str = ""
 
 
 _BY_LEVEL = {
-    "ok": Verdict.VALID,
-    "note": Verdict.NOTE,
-    "warn": Verdict.WARNING,
-    "refuse": Verdict.REFUSED,
+    "ok": CheckMark.VALID,
+    "note": CheckMark.NOTE,
+    "warn": CheckMark.WARNING,
+    "refuse": CheckMark.REFUSED,
 }
 
 
@@ -57,7 +57,7 @@ def checks_of(lines: Iterable[CheckLine]) -> list[Check]:
 
 def check_lines(check: Check, width: int) -> list[Line]:
     """The sentence wrapped under its first word; a valid one keeps the colour in its glyph."""
-    role = "muted" if check.verdict is Verdict.VALID else check.verdict.role
+    role = "muted" if check.verdict is CheckMark.VALID else check.verdict.role
     line: Line = [Span(f"{check.verdict.glyph} ", check.verdict.role), Span(check.text, role)]
     if check.then:
         line.append(Span(f" {check.then}", "muted"))

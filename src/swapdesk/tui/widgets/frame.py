@@ -73,7 +73,7 @@ class Badge:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class BudgetFigure:
     """The calls that the keys of this screen spend, from the rate limit headers.
 
     Without ``limit`` (a service that sends none) only the own count ``used`` is shown.
@@ -95,7 +95,7 @@ class FrameState:
     context: str = ""
     account: str = ""
     badge: Badge | None = None
-    budget: Budget | None = None
+    budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
     """Whether keys are open; it stands where the budget does."""
@@ -171,7 +171,7 @@ def _badge(badge: Badge) -> Line:
     return line
 
 
-def _budget(budget: Budget, wide: bool) -> Line:
+def _budget(budget: BudgetFigure, wide: bool) -> Line:
     if budget.limit is None:
         return [Span(f"{budget.name} {budget.used} used", "muted")]
     role, mark = "muted", ""

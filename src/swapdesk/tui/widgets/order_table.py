@@ -35,7 +35,7 @@ from swapdesk.tui.spans import Line, LineLike, Span, width_of, wrapped
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView, section_line
-from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import (
     Blank,
     Cell,
@@ -63,12 +63,12 @@ SIGNS = {
     "unknown": (UNKNOWN, "muted"),
 }
 _MARKS = {
-    "waiting": Mark.WAITING,
-    "moving": Mark.MOVING,
-    "done": Mark.DONE,
-    "trouble": Mark.TROUBLE,
-    "back": Mark.BACK,
-    "expired": Mark.EXPIRED,
+    "waiting": StageMark.WAITING,
+    "moving": StageMark.MOVING,
+    "done": StageMark.DONE,
+    "trouble": StageMark.TROUBLE,
+    "back": StageMark.BACK,
+    "expired": StageMark.EXPIRED,
 }
 
 
@@ -145,7 +145,7 @@ def sign_span(summary: OrderStatus) -> Span:
 
 def stage_of(summary: OrderStatus) -> StageState:
     """The stage line of an order."""
-    mark = Mark.ENDED if summary.not_signed else _MARKS[summary.level]
+    mark = StageMark.ENDED if summary.not_signed else _MARKS[summary.level]
     return StageState(summary.stage, len(summary.stages), mark)
 
 

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from swapdesk.tui.breakpoints import HEIGHTS, bind_keys
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.spans import Line, Span, wrapped
-from swapdesk.tui.widgets.form_fields import Check, Verdict, check_lines
+from swapdesk.tui.widgets.form_fields import Check, CheckMark, check_lines
 from swapdesk.tui.widgets.frame import KeyBar, KeyHint
 from swapdesk.tui.widgets.lines_view import LinesView, TextRows, section_line
 from swapdesk.tui.widgets.text_field import TextField
@@ -222,7 +222,7 @@ class TypedConfirm(Overlay[bool]):
     @on(TextField.Changed)
     def _compare(self, event: TextField.Changed) -> None:
         right = self.question.answers(event.value)
-        self._text.say(Check(Verdict.VALID, "as asked") if right else None)
+        self._text.say(Check(CheckMark.VALID, "as asked") if right else None)
 
     @on(TextField.Submitted)
     def _decide(self, event: TextField.Submitted) -> None:
@@ -230,7 +230,7 @@ class TypedConfirm(Overlay[bool]):
             self.dismiss(True)
             return
         said = self.question.wrong or f'Not the same: type "{self.question.phrase}".'
-        self._text.say(Check(Verdict.REFUSED, said))
+        self._text.say(Check(CheckMark.REFUSED, said))
 
 
 def question_lines(question: Question, width: int, said: Check | None = None) -> list[Line]:

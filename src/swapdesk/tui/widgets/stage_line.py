@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CELLS = 17
 
 
-class Mark(GlyphState):
+class StageMark(GlyphState):
     """What the current stage looks like."""
 
     WAITING = (WAITING, "status-waiting")
@@ -48,7 +48,7 @@ class StageState:
 
     at: int
     of: int
-    mark: Mark
+    mark: StageMark
 
     def __post_init__(self) -> None:
         if self.of < 2 or (CELLS - 1) % (self.of - 1) or not 0 <= self.at < self.of:
