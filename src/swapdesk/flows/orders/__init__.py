@@ -2,6 +2,7 @@
 
 ``situations`` is the table of all situations with their words, ``order_status`` makes an
 ``OrderStatus`` of an order, its intent, its payments and the time, ``order_fields`` reads single
-fields. ``swap_payment`` and ``batch_payment`` are what this desk knows of its payment before the
-service does. Everything else renders an ``OrderStatus`` or sorts orders by it.
+fields. ``payment_progress`` is what this desk knows of its payment before the service does, and
+``deposit_destination`` what is to be sent and where it went. Everything else renders an
+``OrderStatus`` or sorts orders by it.
 """

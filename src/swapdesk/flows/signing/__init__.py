@@ -2,6 +2,6 @@
 
 Work asks through a ``signing_session`` and waits. The screen that signs shows the session and
 answers for the review that is open and no other; it may be closed while the work goes on.
-``dex_payment`` reviews, signs and sends one payload, ``review_words`` writes a review down. A
-screen adds nothing to what the agent judged.
+``running_signings`` keeps the sessions of a run, ``review_words`` writes a review down. A screen
+adds nothing to what the agent judged.
 """
