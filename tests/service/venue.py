@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import sqlite3
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 
 from swapdesk.chain.addresses.kinds import derive_address
@@ -35,6 +35,9 @@ from swapdesk.wire.encoding.numbers import quantize
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
+
+_WIDE = Context(prec=80)
+"""A cheap token of many decimals has more digits than the usual 28."""
 
 
 @dataclass
@@ -117,8 +120,9 @@ class PlainVenue:
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
         if not self.supports(token_in, token_out) or token_in.price is None:
             return None
+        unit = Decimal(1).scaleb(-token_in.decimals)
         low, high = (
-            quantize(usd / token_in.price, token_in.decimals, up=False) for usd in self._bounds_usd
+            (usd / token_in.price).quantize(unit, context=_WIDE) for usd in self._bounds_usd
         )
         return VenueLimits(low, high)
 
