@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 import httpx
@@ -113,12 +112,7 @@ class ApiConnection:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -179,37 +173,6 @@ class ApiConnection:
         until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
     ) -> T:
-        receipt = await self._asked(
-            name,
-            kind,
-            path=path,
-            query=query,
-            body=body,
-            wrapped=wrapped,
-            read=read,
-            until=until,
-            on_repeat=on_repeat,
-        )
-        return receipt.made
-
-    async def _create(
-        self, name: str, kind: type[T], body: BaseModel, until: datetime | None
-    ) -> Receipt[T]:
-        return await self._asked(name, kind, body=body, until=until)
-
-    async def _asked(
-        self,
-        name: str,
-        kind: type[T],
-        *,
-        path: Mapping[str, str] | None = None,
-        query: BaseModel | None = None,
-        body: BaseModel | None = None,
-        wrapped: str | None = None,
-        read: Callable[[object], T] | None = None,
-        until: datetime | None = None,
-        on_repeat: OnRepeat | None = None,
-    ) -> Receipt[T]:
         operation = BY_NAME[name]
         answer = await self._transport.send(
             operation,
@@ -219,6 +182,27 @@ class ApiConnection:
             until=until,
             on_repeat=on_repeat,
         )
+        return self._read(operation, answer, kind, path=path, wrapped=wrapped, read=read)
+
+    async def _create(
+        self, name: str, kind: type[T], body: BaseModel, until: datetime | None
+    ) -> Receipt[T]:
+        operation = BY_NAME[name]
+        answer = await self._transport.send(
+            operation, body=encode_json(body, exclude_none=True), until=until
+        )
+        return Receipt(self._read(operation, answer, kind), answer.request_id)
+
+    def _read(
+        self,
+        operation: Operation,
+        answer: RawAnswer,
+        kind: type[T],
+        *,
+        path: Mapping[str, str] | None = None,
+        wrapped: str | None = None,
+        read: Callable[[object], T] | None = None,
+    ) -> T:
         try:
             found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
             if wrapped is not None and isinstance(found, dict) and wrapped in found:
@@ -232,7 +216,7 @@ class ApiConnection:
             raise refuse_answer(answer, OTHER_ID, "is about another id than was asked for")
         if isinstance(result, Order):
             self._keep(result.service_id, answer.body)
-        return Receipt(result, answer.request_id)
+        return result
 
     def _keep(self, service_id: str, raw: bytes) -> None:
         self._raw_orders[service_id] = raw

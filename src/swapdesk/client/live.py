@@ -18,7 +18,6 @@ import random
 from collections import deque
 from collections.abc import Iterable
 from datetime import datetime
-from types import TracebackType
 from typing import Self
 
 from swapdesk.background import BackgroundTasks
@@ -147,12 +146,7 @@ class OrderStream:
         self._task = asyncio.create_task(self._run(), name="order stream")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import count
-from types import TracebackType
 from typing import Self
 
 import httpx
@@ -49,12 +48,7 @@ class NodeHttp:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
     async def close(self) -> None:

@@ -43,6 +43,7 @@ from swapdesk.service.venues.onchain.adapter import (
     DexRefused,
     DexVenue,
     Progress,
+    SwapToPrepare,
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.dex import (
@@ -410,11 +411,13 @@ class DexDesk:
         owner = _owner(request.address_from, deal)
         prepared = await asked(
             venue.prepare(
-                deal,
-                owner,
-                _spelled(request.address_to, deal.token_out),
-                request.signatures or (),
-                self._clock.now(),
+                SwapToPrepare(
+                    deal,
+                    owner,
+                    receiver=_spelled(request.address_to, deal.token_out),
+                    signatures=request.signatures or (),
+                    now=self._clock.now(),
+                )
             )
         )
         return detail_of(deal, owner, prepared)

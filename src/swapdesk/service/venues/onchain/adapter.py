@@ -153,6 +153,18 @@ class Permission:
 
 
 @dataclass(frozen=True)
+class SwapToPrepare:
+    """What a create asks of a venue: ``signatures`` are those of its request, checked by the venue
+    alone."""
+
+    deal: Deal
+    owner: str
+    receiver: str
+    signatures: Sequence[GivenSignature]
+    now: datetime
+
+
+@dataclass(frozen=True)
 class PreparedSwap:
     """What the wallet has to send: ``metadata`` for the order. ``settled_by_venue``: nothing,
     the venue acts once the order is confirmed. ``notes`` stay with the order."""
@@ -211,14 +223,7 @@ class DexVenue(Protocol):
         """What follows a signed step of a chain. Raises DexRefused."""
         ...
 
-    async def prepare(
-        self,
-        deal: Deal,
-        owner: str,
-        receiver: str,
-        signatures: Sequence[GivenSignature],
-        now: datetime,
-    ) -> PreparedSwap:
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
         """What to send, tried on the chain as it is. Raises DexRefused."""
         ...
 

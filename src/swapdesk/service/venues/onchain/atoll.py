@@ -8,9 +8,9 @@ blockhash; who signs last may choose until then, which is why it is short.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -47,9 +47,9 @@ from swapdesk.service.venues.onchain.adapter import (
     PreparedSwap,
     Progress,
     RouteExecution,
+    SwapToPrepare,
 )
 from swapdesk.service.venues.onchain.hot_wallet import Unsigned
-from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
@@ -178,38 +178,31 @@ class Atoll(Unsigned):
     async def allowed(self, deal: Deal, owner: str) -> bool:
         return True
 
-    async def prepare(
-        self,
-        deal: Deal,
-        owner: str,
-        receiver: str,
-        signatures: Sequence[GivenSignature],
-        now: datetime,
-    ) -> PreparedSwap:
-        self.refuse(signatures)
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
+        self.refuse(swap.signatures)
         newest, height = await asyncio.gather(
             self._client.latest_blockhash(), self._client.block_height()
         )
-        raw = self._half(deal, owner, receiver, newest.blockhash)
+        raw = self._half(swap, newest.blockhash)
         await self._try(raw)
         seconds = float((newest.last_height - height) * SLOT_SECONDS)
         return PreparedSwap(
             {
-                "from": owner,
+                "from": swap.owner,
                 "data": raw.hex(),
                 _LAST_HEIGHT: str(newest.last_height),
-                "deadline": str(int((now + timedelta(seconds=seconds)).timestamp())),
+                "deadline": str(int((swap.now + timedelta(seconds=seconds)).timestamp())),
                 "slippage": "0",
             },
             notes={_LAST_HEIGHT: str(newest.last_height)},
         )
 
-    def _half(self, deal: Deal, owner: str, receiver: str, blockhash: str) -> bytes:
-
+    def _half(self, swap: SwapToPrepare, blockhash: str) -> bytes:
+        deal = swap.deal
         plan, token_in, token_out = deal.plan, deal.token_in, deal.token_out
         half = Half(
-            owner,
-            receiver,
+            swap.owner,
+            swap.receiver,
             Paid(token_in.address, plan.amount, token_in.decimals),
             Paid(token_out.address, plan.out, token_out.decimals),
             memo=f"swap {deal.quote_id}",
@@ -221,7 +214,6 @@ class Atoll(Unsigned):
 
     async def _try(self, raw: bytes) -> None:
         """Raises DexRefused when the programs would not execute it now."""
-
         try:
             outcome = await self._client.simulate(raw, account_names(raw))
         except SolanaRefused as refused:

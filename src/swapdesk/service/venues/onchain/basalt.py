@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.chain.calldata.venues import SWAP_FOR_NATIVE, SWAP_NATIVE, SWAP_TOKENS
@@ -18,6 +17,7 @@ from swapdesk.service.venues.onchain.adapter import (
     PreparedSwap,
     Progress,
     RouteExecution,
+    SwapToPrepare,
 )
 from swapdesk.service.venues.onchain.hot_wallet import Spender, Unsigned
 from swapdesk.service.venues.onchain.pool_venue import (
@@ -27,7 +27,6 @@ from swapdesk.service.venues.onchain.pool_venue import (
     tried,
 )
 from swapdesk.service.venues.onchain.reader import OnchainReader
-from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
@@ -71,16 +70,10 @@ class Basalt(Unsigned):
             return True
         return await self._spender.may_take(self._reader(deal), deal, owner)
 
-    async def prepare(
-        self,
-        deal: Deal,
-        owner: str,
-        receiver: str,
-        signatures: Sequence[GivenSignature],
-        now: datetime,
-    ) -> PreparedSwap:
-        self.refuse(signatures)
-        deadline = now + timedelta(seconds=CALLDATA_SECONDS)
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
+        self.refuse(swap.signatures)
+        deal, receiver = swap.deal, swap.receiver
+        deadline = swap.now + timedelta(seconds=CALLDATA_SECONDS)
         plan, ends = deal.plan, int(deadline.timestamp())
         path = list(plan.path)
         value = 0
@@ -91,7 +84,7 @@ class Basalt(Unsigned):
             data = SWAP_FOR_NATIVE.call(plan.amount, plan.least, path, receiver, ends)
         else:
             data = SWAP_TOKENS.call(plan.amount, plan.least, path, receiver, ends)
-        call = Call(self._router, data, sender=owner, value=value)
+        call = Call(self._router, data, sender=swap.owner, value=value)
         return PreparedSwap(
             await tried(self._reader(deal), call, deadline=deadline, slippage=plan.slippage)
         )

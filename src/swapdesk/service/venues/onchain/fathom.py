@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.chain.calldata.venues import SWAP_WITH_PERMIT
@@ -19,6 +19,7 @@ from swapdesk.service.venues.onchain.adapter import (
     PreparedSwap,
     Progress,
     RouteExecution,
+    SwapToPrepare,
 )
 from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
@@ -96,22 +97,16 @@ class Fathom:
     ) -> list[SignatureRequirement]:
         raise DexRefused("the permit of this route stands alone", "signatureKey")
 
-    async def prepare(
-        self,
-        deal: Deal,
-        owner: str,
-        receiver: str,
-        signatures: Sequence[GivenSignature],
-        now: datetime,
-    ) -> PreparedSwap:
-        permit = await self._permit(deal, owner, signatures)
-        deadline = now + timedelta(seconds=CALLDATA_SECONDS)
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
+        deal, owner = swap.deal, swap.owner
+        permit = await self._permit(deal, owner, swap.signatures)
+        deadline = swap.now + timedelta(seconds=CALLDATA_SECONDS)
         plan = deal.plan
         data = SWAP_WITH_PERMIT.call(
             plan.amount,
             plan.least,
             list(plan.path),
-            receiver,
+            swap.receiver,
             int(deadline.timestamp()),
             deal.signed_until,
             permit.v,

@@ -10,9 +10,8 @@ receiver before the exchange does.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -32,6 +31,7 @@ from swapdesk.service.venues.onchain.adapter import (
     PreparedSwap,
     Progress,
     RouteExecution,
+    SwapToPrepare,
 )
 from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
@@ -336,15 +336,9 @@ class Isthmus:
             _requirement(document, SignatureType.CHAINED, 1, 2, {"permit": given.signature.lower()})
         ]
 
-    async def prepare(
-        self,
-        deal: Deal,
-        owner: str,
-        receiver: str,
-        signatures: Sequence[GivenSignature],
-        now: datetime,
-    ) -> PreparedSwap:
-        if receiver.lower() != owner.lower():
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
+        deal, owner, signatures = swap.deal, swap.owner, swap.signatures
+        if swap.receiver.lower() != owner.lower():
             raise DexRefused("this route pays nobody but the sender", "addressTo")
         if len(signatures) != 1 or signatures[0].key != KEY:
             raise DexRefused("must be the signature of the last step, alone", "signatures")

@@ -6,8 +6,8 @@ in the native coin that goes along: the bridge fee, and a small fee of the venue
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
@@ -27,11 +27,11 @@ from swapdesk.service.venues.onchain.adapter import (
     PreparedSwap,
     Progress,
     RouteExecution,
+    SwapToPrepare,
 )
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, Unsigned, looked_up
 from swapdesk.service.venues.onchain.pool_venue import tried, watched
 from swapdesk.service.venues.onchain.reader import OnchainReader, less
-from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
@@ -130,27 +130,20 @@ class Meridian(Unsigned):
     async def allowed(self, deal: Deal, owner: str) -> bool:
         return await self._spender.may_take(self._source(deal), deal, owner)
 
-    async def prepare(
-        self,
-        deal: Deal,
-        owner: str,
-        receiver: str,
-        signatures: Sequence[GivenSignature],
-        now: datetime,
-    ) -> PreparedSwap:
-        self.refuse(signatures)
-        deadline = now + timedelta(seconds=CALLDATA_SECONDS)
-        plan = deal.plan
+    async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
+        self.refuse(swap.signatures)
+        deadline = swap.now + timedelta(seconds=CALLDATA_SECONDS)
+        deal, plan = swap.deal, swap.deal.plan
         data = SEND.call(
             plan.path[0],
             plan.amount,
             self._destination(deal).place.chain_id,
             plan.path[1],
             plan.least,
-            receiver,
+            swap.receiver,
             int(deadline.timestamp()),
         )
-        call = Call(self._portal, data, sender=owner, value=plan.value)
+        call = Call(self._portal, data, sender=swap.owner, value=plan.value)
         source = self._source(deal)
         return PreparedSwap(await tried(source, call, deadline=deadline, slippage=plan.slippage))
 
