@@ -3,6 +3,7 @@ and what a newer one wrote is not touched."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -193,39 +194,48 @@ import sys
 from pathlib import Path
 from swapdesk.flows.journal.journal_file import JournalFile
 print("here", flush=True)
-sys.stdin.readline()
-file = JournalFile.open(Path(sys.argv[1]))
-print(file.problem, len(file.read("SELECT * FROM known_order", ())), flush=True)
+for line in sys.stdin:
+    file = JournalFile.open(Path(line.strip()))
+    print(file.problem, len(file.read("SELECT * FROM known_order", ())), flush=True)
+    file.close()
 """
+MOMENTS = 30
+"""The same moment, so many times: where it is not handled, one of thirty shows it as a rule."""
 
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_of_desks_that_open_at_the_same_moment_one_brings_it_up(old: Path, exists: bool) -> None:
-    if not exists:
-        old.unlink()
     before = old_journals.rows(old) if exists else {}
     openers = [
         subprocess.Popen(
-            [sys.executable, "-c", OPENER, str(old)],
+            [sys.executable, "-c", OPENER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         for _ in range(3)
     ]
+
+    def said() -> set[str]:
+        return {one.stdout.readline() for one in openers if one.stdout is not None}
+
+    assert said() == {"here\n"}
+    for number in range(MOMENTS):
+        path = old.parent / str(number) / old.name
+        path.parent.mkdir()
+        if exists:
+            shutil.copy2(old, path)
+        for one in openers:
+            assert one.stdin is not None
+            one.stdin.write(f"{path}\n")
+            one.stdin.flush()
+        assert said() == {f"None {len(before.get('known_order', []))}\n"}
+        assert old_journals.version(path) == SCHEMA_VERSION
+        assert old_journals.rows(path) == before
+        if exists:
+            assert old_journals.version(copy_name(path, 1)) == 1
     for one in openers:
-        assert one.stdout is not None
-        assert one.stdout.readline() == "here\n"
-    for one in openers:
-        assert one.stdin is not None
-        one.stdin.write("\n")
-        one.stdin.flush()
-    said = {one.communicate()[0] for one in openers}
-    assert said == {f"None {len(before.get('known_order', []))}\n"}
-    assert old_journals.version(old) == SCHEMA_VERSION
-    assert old_journals.rows(old) == before
-    if exists:
-        assert old_journals.version(copy_name(old, 1)) == 1
+        one.communicate()
 
 
 def opened(path: Path, moment: int) -> subprocess.CompletedProcess[str]:

@@ -15,6 +15,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,16 +128,33 @@ def _begun(db: sqlite3.Connection, path: Path) -> str | None:
     JournalRefused."""
     try:
         db.row_factory = sqlite3.Row
+        # One moment of the file: another process may be bringing it up.
+        db.execute("BEGIN")
         refuse_others(db, path.name)
+        db.execute("COMMIT")
         if db.execute("PRAGMA quick_check").fetchone()[0] != "ok":
             return f"{path.name} is damaged; it is kept as it is"
-        db.execute("PRAGMA journal_mode=WAL")
+        _log_ahead(db)
         db.execute("PRAGMA synchronous=FULL")
         bring_up(db, path)
         db.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
     except (OSError, sqlite3.Error) as error:
         return f"{path.name}: {error}"
     return None
+
+
+def _log_ahead(db: sqlite3.Connection) -> None:
+    """Switch to WAL. Where two processes do so at the same moment, SQLite refuses one of them at
+    once, whatever its timeout."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 @dataclass(frozen=True)
