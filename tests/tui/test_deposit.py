@@ -17,11 +17,15 @@ async def from_xrp(run: DeskRun) -> DepositScreen:
     return run.screen(DepositScreen)
 
 
-async def test_copying_gives_exact_values_and_says_so(market: Market) -> None:
+async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_on_the_first_screen(
+    market: Market,
+) -> None:
     async with market.desk() as run:
         screen = await from_xrp(run)
         assert screen.tracked is not None
         order = screen.tracked.order
+        assert "30:00 left, until 14:32:11 UTC" in run.text
+        assert "for the deposit; the rate may still move" in run.text
         await run.press("m")
         assert f"Copied destination tag {order.deposit_tag}" in run.text
         assert run.app.clipboard == order.deposit_tag
@@ -30,17 +34,45 @@ async def test_copying_gives_exact_values_and_says_so(market: Market) -> None:
         await run.press("y")
         assert run.app.clipboard == order.deposit_address
         assert "Copied address r" in run.text
-
-
-async def test_the_deadline_counts_down_and_is_no_rate_lock(market: Market) -> None:
-    async with market.desk() as run:
-        await from_xrp(run)
-        assert "30:00 left, until 14:32:11 UTC" in run.text
-        assert "for the deposit; the rate may still move" in run.text
         market.clock.advance(61)
         run.app.tick()
         await run.see("28:59 left")
         assert "you: send the deposit within 28:59" in run.text
+        # A faucet that is gone is said.
+        await run.still()
+        await run.press("f")
+        await run.see("Nothing was sent: the sandbox cannot be reached")
+        assert "Funds in your wallet." in run.text
+        await run.press("escape")
+        await run.see("Waiting for you")
+        assert screen.service_id[:6] in run.text
+        assert "2500 xrp eth" in run.text
+
+
+async def test_a_deposit_that_left_is_on_its_way_and_the_card_folds_when_it_is_seen(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        screen = await from_xrp(run)
+        assert "Funds in your wallet." in run.text
+        calls = run.app.session.desk.journal.calls
+        call_id = calls.add_payment(screen.service_id, b"{}")
+        run.app.tick()
+        await run.see("you: send the deposit within")
+        calls.mark_done(call_id, status=200, request_id=None)
+        run.app.tick()
+        await run.see("Funds 2500 XRP on its way to")
+        assert "the chain: it confirms the deposit" in run.text
+        assert "send the deposit within" not in run.text
+        venue = market.venues[0]
+        venue.move(venue.keys[0], LegStatus.CONFIRMING)
+        market.clock.advance(10)
+        await market.parts.worker.step(market.clock.now())
+        await run.app.session.desk.link.tracker.read(screen.service_id)
+        await run.see("The deposit was seen")
+        assert "Address" not in run.text
+        assert "y copy" not in run.text
+        assert deposit_phase(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
 
 
 async def test_after_the_deadline_no_address_is_left_anywhere(market: Market) -> None:
@@ -57,20 +89,6 @@ async def test_after_the_deadline_no_address_is_left_anywhere(market: Market) ->
         assert "f fund" not in run.text
         await run.press("y", "Y", "m", "f")
         assert run.app.clipboard == ""
-
-
-async def test_the_card_folds_when_the_deposit_is_seen(market: Market) -> None:
-    async with market.desk() as run:
-        screen = await from_xrp(run)
-        venue = market.venues[0]
-        venue.move(venue.keys[0], LegStatus.CONFIRMING)
-        market.clock.advance(10)
-        await market.parts.worker.step(market.clock.now())
-        await run.app.session.desk.link.tracker.read(screen.service_id)
-        await run.settle(lambda: "The deposit was seen" in run.text, "the deposit")
-        assert "Address" not in run.text
-        assert "y copy" not in run.text
-        assert deposit_phase(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
 
 
 async def test_less_than_confirmed_hides_the_address_until_it_is_accepted(market: Market) -> None:
@@ -129,7 +147,8 @@ async def test_an_estimate_that_falls_on_the_card_asks_before_anything_is_paid(
         assert address in run.text.replace(" ", "")
 
 
-async def test_more_to_pay_than_confirmed_is_never_payable(market: Market) -> None:
+async def test_an_order_that_is_not_what_was_confirmed_is_never_payable(market: Market) -> None:
+    other = derive_address("bitcoin", b"x" * 32)
     async with market.desk() as run:
         market.venues[0].trouble.restate_in = Decimal("0.6")
         await run.to_deposit()
@@ -139,49 +158,11 @@ async def test_more_to_pay_than_confirmed_is_never_payable(market: Market) -> No
         await run.press("c", "f", "y")
         assert 'Type "accept"' not in run.text
         assert run.app.clipboard == ""
-
-
-async def test_another_address_in_the_repetition_is_never_shown(market: Market) -> None:
-    other = derive_address("bitcoin", b"x" * 32)
-    async with market.desk() as run:
-        await run.to_frozen()
+        await run.press("escape")
+        market.venues[0].trouble.restate_in = None
+        await run.to_frozen("0.25 btc eth")
         market.network.after = another_address(other)
         await run.press("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert "the service repeats another deposit address" in " ".join(run.text.split())
         assert other[:9] not in run.text.replace(" ", "")
-
-
-async def test_a_faucet_that_is_gone_is_said(market: Market) -> None:
-    async with market.desk() as run:
-        await from_xrp(run)
-        await run.still()
-        await run.press("f")
-        await run.see("Nothing was sent: the sandbox cannot be reached")
-        assert "Funds in your wallet." in run.text
-
-
-async def test_a_deposit_that_left_is_on_its_way_before_the_service_sees_it(
-    market: Market,
-) -> None:
-    async with market.desk() as run:
-        screen = await from_xrp(run)
-        assert "Funds in your wallet." in run.text
-        calls = run.app.session.desk.journal.calls
-        call_id = calls.add_payment(screen.service_id, b"{}")
-        run.app.tick()
-        await run.see("you: send the deposit within")
-        calls.mark_done(call_id, status=200, request_id=None)
-        run.app.tick()
-        await run.see("Funds 2500 XRP on its way to")
-        assert "the chain: it confirms the deposit" in run.text
-        assert "send the deposit within" not in run.text
-
-
-async def test_a_waiting_order_is_found_again_on_the_first_screen(market: Market) -> None:
-    async with market.desk() as run:
-        screen = await from_xrp(run)
-        await run.press("escape")
-        await run.see("Waiting for you")
-        assert screen.service_id[:6] in run.text
-        assert "2500 xrp eth" in run.text

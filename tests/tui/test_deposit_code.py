@@ -19,9 +19,10 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.deposit import DepositCodeScreen, DepositScreen
 from swapdesk.tui.widgets.qr_code import MARGIN, CodeTooLong, QrCode, code_rows, modules_of
 from swapdesk.wire.orders import LegStatus
-from tui.desk_run import DeskRun, Market
+from tui.desk_run import WIDE, DeskRun, Market
 
 SCALE = 4
+SMALL = (80, 24)
 
 
 def read_cells(widget: QrCode) -> str:
@@ -49,36 +50,47 @@ def _shades(style: object) -> tuple[int, int]:
     return shade[colour.name if colour else "#000000"], shade[ground.name if ground else "#ffffff"]
 
 
+CODE = re.compile("[█▀▄]")
+
+
 async def to_code(run: DeskRun, line: str = "2500 xrp eth") -> DepositCodeScreen:
     await run.to_deposit(line)
     await run.press("v")
     return run.screen(DepositCodeScreen)
 
 
-@pytest.mark.parametrize("line", ["2500 xrp eth", "0.5 btc eth", "2 eth btc", "30 sol btc"])
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 async def test_a_reader_reads_from_the_cells_what_the_screen_says(
-    market: Market, line: str, size: tuple[int, int]
+    market: Market, subtests: pytest.Subtests
 ) -> None:
-    async with market.desk(size) as run:
-        await run.to_deposit(line, "@cold" if line.endswith("btc") else "@bob")
-        await run.press("v")
-        screen = run.screen(DepositCodeScreen)
-        codes = {one.name: one for one in screen.codes()}
-        tracked = screen.tracked
-        assert tracked is not None
-        for _ in codes:
-            code = next((one for one in codes.values() if one.text == screen.shown), None)
-            if code is not None:
-                assert read_cells(screen.query_one(QrCode)) == code.text
-                assert tracked.order.deposit_address in code.text
-            else:
-                assert "Make the window larger" in " ".join(run.text.split())
+    async with market.desk(SMALL) as run:
+        for line in ("2500 xrp eth", "0.5 btc eth", "2 eth btc", "30 sol btc"):
+            await run.pilot.resize_terminal(*SMALL)
+            await run.to_deposit(line, "@cold" if line.endswith("btc") else "@bob")
             await run.press("v")
-        assert "address only" in codes
+            screen = run.screen(DepositCodeScreen)
+            codes = {one.name: one for one in screen.codes()}
+            assert "address only" in codes
+            for size in (SMALL, WIDE):
+                with subtests.test(line=line, size=size):
+                    await run.pilot.resize_terminal(*size)
+                    for _ in codes:
+                        await one_code(run, screen)
+                        await run.press("v")
+            await run.press("escape", "escape")
 
 
-async def test_v_goes_from_the_link_to_the_address_and_the_caption_says_what_is_inside(
+async def one_code(run: DeskRun, screen: DepositCodeScreen) -> None:
+    """The code in view is read from its cells, or the screen says that it is too small."""
+    code = next((one for one in screen.codes() if one.text == screen.shown), None)
+    if code is None:
+        assert "Make the window larger" in " ".join(run.text.split())
+        return
+    assert screen.tracked is not None
+    assert read_cells(screen.query_one(QrCode)) == code.text
+    assert screen.tracked.order.deposit_address in code.text
+
+
+async def test_a_code_says_what_is_inside_can_be_hidden_and_goes_when_a_deposit_is_seen(
     market: Market,
 ) -> None:
     async with market.desk() as run:
@@ -99,19 +111,25 @@ async def test_v_goes_from_the_link_to_the_address_and_the_caption_says_what_is_
         assert "v next: payment link" in run.text
         await run.press("m")
         assert run.app.clipboard == tag
-
-
-async def test_a_hidden_code_cannot_be_read_until_it_is_shown_again(market: Market) -> None:
-    async with market.desk((120, 40)) as run:
-        screen = await to_code(run)
-        assert re.search("[█▀▄]", run.text)
+        await run.press("v")
+        await run.pilot.resize_terminal(140, 44)
+        await run.settle(lambda: CODE.search(run.text), "the code")
         await run.press("f9")
         await run.see("Hidden; f9 shows the code.")
-        assert not re.search("[█▀▄]", run.text)
+        assert not CODE.search(run.text)
         assert screen.shown
         await run.press("f9")
-        await run.settle(lambda: re.search("[█▀▄]", run.text), "the code")
+        await run.settle(lambda: CODE.search(run.text), "the code")
         assert read_cells(screen.query_one(QrCode)) == screen.shown
+        venue = market.venues[0]
+        venue.move(venue.keys[0], LegStatus.CONFIRMING)
+        market.clock.advance(10)
+        await market.parts.worker.step(market.clock.now())
+        await run.app.session.desk.link.tracker.read(screen.service_id)
+        await run.see("The code is gone.")
+        assert screen.shown == ""
+        await run.press("escape")
+        assert "█" not in run.text
 
 
 async def test_the_code_goes_away_at_the_deadline(market: Market) -> None:
@@ -128,44 +146,21 @@ async def test_the_code_goes_away_at_the_deadline(market: Market) -> None:
         assert run.app.clipboard == ""
 
 
-async def test_the_code_goes_away_when_a_deposit_is_seen(market: Market) -> None:
-    async with market.desk((140, 44)) as run:
+async def test_a_code_is_drawn_where_there_is_room_only_and_in_the_glyphs_there_are(
+    market: Market,
+) -> None:
+    async with market.desk((120, 36)) as run:
         await run.to_deposit("2500 xrp eth")
         card = run.screen(DepositScreen)
         assert read_cells(card.query_one(QrCode)).startswith("xrpl://")
-        await run.press("v")
-        screen = run.screen(DepositCodeScreen)
-        venue = market.venues[0]
-        venue.move(venue.keys[0], LegStatus.CONFIRMING)
-        market.clock.advance(10)
-        await market.parts.worker.step(market.clock.now())
-        await run.app.session.desk.link.tracker.read(screen.service_id)
-        await run.see("The code is gone.")
-        assert screen.shown == ""
-        await run.press("escape")
-        assert "█" not in run.text
-
-
-async def test_a_code_stands_beside_the_card_where_there_is_room_only(market: Market) -> None:
-    async with market.desk((120, 36)) as run:
-        await run.to_deposit("2500 xrp eth")
-        screen = run.screen(DepositScreen)
-        shown = read_cells(screen.query_one(QrCode))
-        assert shown.startswith("xrpl://")
         assert "Scan  tag, amount, address" in run.text
         assert "Do not send after the deadline." in run.text
-        await run.pilot.resize_terminal(119, 36)
-        await run.settle(lambda: "Scan" not in run.text, "no code")
-        await run.pilot.resize_terminal(120, 35)
-        await run.settle(lambda: "Scan" not in run.text, "no code")
+        for less in ((119, 36), (120, 35)):
+            await run.pilot.resize_terminal(*less)
+            await run.settle(lambda: "Scan" not in run.text, "no code")
         await run.pilot.resize_terminal(120, 36)
         await run.see("Scan")
-
-
-async def test_a_terminal_that_is_too_small_says_so_and_keeps_the_copies(market: Market) -> None:
-    # An order is created on a screen that shows the whole intent; the window shrinks later.
-    async with market.desk((80, 24)) as run:
-        await run.to_deposit("2500 xrp eth")
+        # A terminal that is too small says so and keeps the copies.
         await run.pilot.resize_terminal(60, 16)
         await run.press("v")
         screen = run.screen(DepositCodeScreen)
@@ -175,16 +170,11 @@ async def test_a_terminal_that_is_too_small_says_so_and_keeps_the_copies(market:
         assert screen.shown == ""
         await run.press("y")
         assert run.app.clipboard
-
-
-async def test_without_half_blocks_the_code_is_drawn_in_colours_of_the_ground(
-    market: Market,
-) -> None:
-    async with market.desk((200, 60)) as run:
+        # Without half blocks it is drawn in colours of the ground.
         run.app.glyph_set = GlyphSet.ASCII
-        screen = await to_code(run)
+        await run.pilot.resize_terminal(*WIDE)
         widget = screen.query_one(QrCode)
-        assert widget.size == Size(74, 37)
+        await run.settle(lambda: widget.size == Size(74, 37), "the code")
         assert {segment.text for y in range(37) for segment in widget.render_line(y)} == {"  "}
         rows = [[_shades(segment.style)[1] for segment in widget.render_line(y)] for y in range(37)]
         assert rows == [[0 if dark else 255 for dark in row] for row in modules_of(screen.shown)]
