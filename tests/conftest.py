@@ -31,7 +31,7 @@ postpone_precompiles()
 forked_processes.install()
 
 
-MEMORY = "/dev/shm"  # noqa: S108 (private directories are made there)
+MEMORY = "/dev/shm"
 ROOM = 4 << 30
 """Bytes that must be free there; a run needs less than a fourth of them."""
 
