@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import swapdesk.tui
 from harness import Sandbox, wait_for
@@ -20,7 +20,9 @@ from tui.known_orders import ended, prepare, waiting
 from tui.scenes import all_scenes
 
 
-async def test_the_first_frame_stands_before_anything_is_connected(market: Market) -> None:
+async def test_the_first_frame_stands_before_anything_is_connected_and_letters_are_keys_on_it(
+    market: Market,
+) -> None:
     async with market.desk() as run:
         first = run.text
         assert "SANDBOX  Swap" in first
@@ -30,29 +32,11 @@ async def test_the_first_frame_stands_before_anything_is_connected(market: Marke
         await run.ready()
         await run.see("34 chains and 462 tokens. Nothing here is real money.")
         assert "Next you: write what to swap" in run.text
-
-
-async def test_a_failed_start_says_why_and_r_tries_again(market: Market) -> None:
-    market.start_errors.append(StartFailed("The data directory belongs to someone else."))
-    async with market.desk() as run:
-        await run.see("The data directory belongs to someone else.")
-        assert "r retry" in run.text
-        await run.press("r")
-        await run.ready()
-        assert market.started == 2
-        await run.see("Nothing here is real money.")
-        assert "someone else" not in run.text
-
-
-async def test_what_a_failed_start_did_not_say_is_named_by_its_kind(market: Market) -> None:
-    market.start_errors.append(RuntimeError())
-    async with market.desk() as run:
-        await run.see("RuntimeError.")
-
-
-async def test_letters_are_keys_only_while_the_line_is_empty(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
+        await run.press("ctrl+p")
+        await run.type("tokens")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the token search")
+        await run.press("escape")
         await run.press("t")
         run.screen(TokensScreen)
         await run.press("escape")
@@ -70,6 +54,22 @@ async def test_letters_are_keys_only_while_the_line_is_empty(market: Market) -> 
         assert run.app.return_code == 0
 
 
+async def test_a_failed_start_says_why_and_r_tries_again(market: Market) -> None:
+    market.start_errors.append(StartFailed("The data directory belongs to someone else."))
+    market.start_errors.append(RuntimeError())
+    async with market.desk() as run:
+        await run.see("The data directory belongs to someone else.")
+        assert "r retry" in run.text
+        await run.press("r")
+        # What did not say why is named by its kind.
+        await run.see("RuntimeError.")
+        await run.press("r")
+        await run.ready()
+        assert market.started == 3
+        await run.see("Nothing here is real money.")
+        assert "someone else" not in run.text
+
+
 async def test_without_an_answer_the_funds_may_be_in_an_open_order(market: Market) -> None:
     prepare(
         market, [waiting(market.clock), ended(market.clock, "e" * 22, DisplayStatus.SWAP_COMPLETED)]
@@ -82,9 +82,24 @@ async def test_without_an_answer_the_funds_may_be_in_an_open_order(market: Marke
         await run.see("Funds in your wallet.")
 
 
-async def test_going_back_never_destroys_what_was_typed(market: Market) -> None:
+async def test_frame_and_help_follow_the_screen_and_going_back_never_destroys_what_was_typed(
+    market: Market,
+) -> None:
     async with market.desk() as run:
-        await run.to_form()
+        await run.to_quotes()
+        frame = run.text.split("\n")[0]
+        assert "alice" in frame
+        assert "quotes 499 of 500 left" in frame
+        await run.press("question_mark")
+        await run.see("Everywhere")
+        assert "Start a private send." in run.text
+        # The panel takes two thirds of the screen at most: what is below is scrolled to.
+        await run.press(*["down"] * 12)
+        assert "Ask again for all routes" in run.text
+        await run.press("escape")
+        run.screen(QuotesScreen)
+        await run.press("enter")
+        assert "exchanges 50 of 50 left" in run.text.split("\n")[0]
         await run.type("@bo")
         await run.press("escape")
         run.screen(QuotesScreen)
@@ -94,28 +109,6 @@ async def test_going_back_never_destroys_what_was_typed(market: Market) -> None:
         assert run.screen(SwapScreen).line.value == "0.5 btc eth"
         await run.press("escape")
         assert run.screen(SwapScreen).line.value == ""
-
-
-async def test_help_lists_the_keys_of_the_screen_and_of_the_desk(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_quotes()
-        await run.press("question_mark")
-        await run.see("Everywhere")
-        assert "Start a private send." in run.text
-        # The panel takes two thirds of the screen at most: what is below is scrolled to.
-        await run.press(*["down"] * 12)
-        assert "Ask again for all routes" in run.text
-        await run.press("escape")
-        run.screen(QuotesScreen)
-
-
-async def test_the_palette_finds_a_verb_and_does_it(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("ctrl+p")
-        await run.type("tokens")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the token search")
 
 
 async def test_a_second_that_falls_between_a_screen_and_its_widgets_is_left_out(
@@ -135,23 +128,12 @@ async def test_a_second_that_falls_between_a_screen_and_its_widgets_is_left_out(
         run.app.tick()
 
 
-async def test_the_frame_has_account_badge_and_the_budget_of_the_screen(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_quotes()
-        frame = run.text.split("\n")[0]
-        assert "alice" in frame
-        assert "quotes 499 of 500 left" in frame
-        await run.press("enter")
-        assert "exchanges 50 of 50 left" in run.text.split("\n")[0]
-
-
-@pytest.mark.parametrize("size", [(59, 24), (80, 14)])
-async def test_a_terminal_too_small_says_what_it_needs(
-    market: Market, size: tuple[int, int]
-) -> None:
-    async with market.desk(size=size) as run:
-        await run.settle(lambda: "This desk needs 60 x 15." in run.text)
-        assert f"You have {size[0]} x {size[1]}." in run.text
+async def test_a_terminal_too_small_says_what_it_needs(market: Market) -> None:
+    async with market.desk(size=(59, 24)) as run:
+        for size in ((59, 24), (80, 14)):
+            await run.pilot.resize_terminal(*size)
+            await run.see(f"You have {size[0]} x {size[1]}.")
+            assert "This desk needs 60 x 15." in run.text
 
 
 async def test_a_swap_from_n_to_completed_in_at_most_twenty_keys(
@@ -213,11 +195,17 @@ async def test_a_killed_service_is_followed_again(sandbox: Sandbox, tmp_path: Pa
         await run.see("● stream")
 
 
-def test_every_worker_names_its_group_and_leaves_the_desk_standing() -> None:
+@cache
+def parsed() -> Sequence[tuple[Path, ast.Module]]:
+    """Every module of the desk."""
     root = Path(swapdesk.tui.__file__).parent
+    return [(path, ast.parse(path.read_text())) for path in sorted(root.rglob("*.py"))]
+
+
+def test_every_worker_names_its_group_and_leaves_the_desk_standing() -> None:
     calls = 0
-    for path in sorted(root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, tree in parsed():
+        for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -235,10 +223,9 @@ def test_every_worker_names_its_group_and_leaves_the_desk_standing() -> None:
 
 def test_no_handler_calls_the_one_of_its_base() -> None:
     # The toolkit calls the handlers of all bases itself: whatever it calls again is done twice.
-    root = Path(swapdesk.tui.__file__).parent
     handlers = 0
-    for path in sorted(root.rglob("*.py")):
-        for function in ast.walk(ast.parse(path.read_text())):
+    for path, tree in parsed():
+        for function in ast.walk(tree):
             if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             if not function.name.startswith("on_") or function.name == "on_event":

@@ -18,7 +18,7 @@ from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.screens.orders import OrdersScreen
-from tui.desk_run import Market, open_desk
+from tui.desk_run import DeskRun, Market, open_desk
 from tui.scenes.batch import CLEAN, COMMAS, FAULTY, HEAD, loaded, opened
 
 STANDARD = HEAD + "@bob;100;ETH;base;;;USDC.ethereum\n@bob;200;ETH;base;;;USDC.ethereum\n"
@@ -29,6 +29,17 @@ def planned_anew(screen: BatchScreen, before: BatchPlan | None) -> bool:
     return plan is not before and plan is not None and plan.limits_known and not screen.busy
 
 
+async def put_right(run: DeskRun, screen: BatchScreen, row: str, value: str) -> None:
+    """Write the cell of the problem under the cursor anew and go to the next problem."""
+    assert screen._table.cursor_key == row
+    await run.press("enter", "ctrl+a", "ctrl+k")
+    await run.type(value)
+    plan = screen.plan
+    await run.press("enter")
+    await run.settle(partial(planned_anew, screen, plan), "the plan anew")
+    await run.press("right_square_bracket")
+
+
 async def test_problems_are_walked_put_right_and_created(market: Market) -> None:
     async with market.desk() as run:
         screen = await loaded(run, FAULTY)
@@ -37,18 +48,16 @@ async def test_problems_are_walked_put_right_and_created(market: Market) -> None
             await run.press("right_square_bracket")
             walked.append(screen._table.cursor_key)
         assert walked == ["2", "3", "6", "2"]
-        for row, value in (
-            ("2", "500"),
-            ("3", "@bob"),
-            ("6", "15"),
-        ):
-            assert screen._table.cursor_key == row
-            await run.press("enter", "ctrl+a", "ctrl+k")
-            await run.type(value)
-            plan = screen.plan
-            await run.press("enter")
-            await run.settle(partial(planned_anew, screen, plan), "the plan anew")
-            await run.press("right_square_bracket")
+        await put_right(run, screen, "2", "500")
+        # What was put right is there again.
+        await run.press("escape", "b")
+        await run.see("2 problems")
+        assert run.screen(BatchScreen) is not screen
+        screen = run.screen(BatchScreen)
+        await run.settle(partial(planned_anew, screen, None), "the plan of before")
+        await run.press("right_square_bracket")
+        for row, value in (("3", "@bob"), ("6", "15")):
+            await put_right(run, screen, row, value)
         assert screen.plan is not None
         assert screen.plan.creatable
         await run.still()
@@ -57,44 +66,6 @@ async def test_problems_are_walked_put_right_and_created(market: Market) -> None
         (batch,) = run.app.session.desk.journal.batches.newest()
         assert [group.state for group in batch.groups] == [StepState.ACKED]
         assert [row.state for row in batch.rows] == [RowState.CREATED] * 6
-        assert market.network.posts() == 1
-
-
-async def test_the_same_file_is_not_created_twice(market: Market) -> None:
-    async with market.desk() as run:
-        for said in ("created, not funded", "Nothing was created."):
-            await loaded(run, CLEAN)
-            await run.still()
-            await run.press("c")
-            await run.see(said)
-            await run.press("escape")
-        assert market.network.posts() == 1
-
-
-async def test_what_was_put_right_is_there_again(market: Market) -> None:
-    async with market.desk() as run:
-        screen = await loaded(run, FAULTY)
-        await run.press("right_square_bracket", "enter", "ctrl+a", "ctrl+k")
-        await run.type("500")
-        plan = screen.plan
-        await run.press("enter")
-        await run.settle(partial(planned_anew, screen, plan), "the plan anew")
-        await run.press("escape", "b")
-        await run.see("2 problems")
-        assert run.screen(BatchScreen) is not screen
-
-
-async def test_a_create_goes_on_when_the_screen_is_left(market: Market) -> None:
-    async with market.desk() as run:
-        await loaded(run, CLEAN)
-        await run.still()
-        asked, go = market.network.gate = (asyncio.Event(), asyncio.Event())
-        await run.press("c")
-        await run.settle(asked.is_set, "the create")
-        await run.press("escape")
-        go.set()
-        batches = run.app.session.desk.journal.batches
-        await run.settle(lambda: batches.newest()[0].groups[0].multi_id, "the group")
         assert market.network.posts() == 1
 
 
@@ -157,13 +128,7 @@ async def test_rows_that_all_failed_are_put_right_and_created(market: Market) ->
         assert [row.row.line for row in screen.plan.rows] == [2, 3]
         assert "at least" in run.text
         for row in ("1", "2"):
-            assert screen._table.cursor_key == row
-            await run.press("enter", "ctrl+a", "ctrl+k")
-            await run.type("6000")
-            plan = screen.plan
-            await run.press("enter")
-            await run.settle(partial(planned_anew, screen, plan), "the plan anew")
-            await run.press("right_square_bracket")
+            await put_right(run, screen, row, "6000")
         await run.still()
         await run.press("c")
         await run.see("created, not funded")
@@ -173,12 +138,28 @@ async def test_rows_that_all_failed_are_put_right_and_created(market: Market) ->
         assert [row.line for row in newest.rows] == [2, 3]
 
 
-async def test_another_run_shows_what_was_created_and_its_orders(market: Market) -> None:
+async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_its_orders(
+    market: Market,
+) -> None:
     async with market.desk() as run:
         await loaded(run, CLEAN)
         await run.still()
+        asked, go = market.network.gate = (asyncio.Event(), asyncio.Event())
         await run.press("c")
+        await run.settle(asked.is_set, "the create")
+        await run.press("escape")
+        go.set()
+        batches = run.app.session.desk.journal.batches
+        await run.settle(lambda: batches.newest()[0].groups[0].multi_id, "the group")
+        assert market.network.posts() == 1
+        # The same file is not created twice.
+        await opened(run)
         await run.see("created, not funded")
+        await loaded(run, CLEAN)
+        await run.still()
+        await run.press("c")
+        await run.see("Nothing was created.")
+        assert market.network.posts() == 1
     async with market.desk() as run:
         asked = len([one for one in market.network.seen if "minMax" in one])
         await opened(run)
@@ -222,12 +203,24 @@ async def test_decimal_commas_are_read_with_one_key_and_heads_of_before_are_told
         assert screen.plan is plan
 
 
-async def test_a_problem_is_seen_before_all_rows_are_judged(market: Market) -> None:
+async def test_a_file_that_is_none_says_why_and_a_problem_is_seen_before_all_rows_are_judged(
+    market: Market,
+) -> None:
     row = "@bob;{};ETH;base;;;USDC.ethereum\n"
     content = HEAD + "".join(row.format("1,5" if at == 3 else 100 + at) for at in range(300))
     seen: list[tuple[int, int]] = []
     async with market.desk() as run:
         screen: Any = await opened(run)
+        for name in ("/nowhere/payout.csv", f"/{'long' * 70}/payout.csv"):
+            screen._field.field.set_value(name)
+            await run.press("enter")
+            await run.see("cannot be read")
+            # It is there to be put right.
+            assert screen.writing
+            assert screen._field.value == name
+            await run.press("ctrl+u")
+            screen.clear_notice()
+            await run.settle(lambda: "cannot be read" not in run.text, "an empty field")
         show = screen.show
 
         def noted() -> None:
@@ -240,18 +233,6 @@ async def test_a_problem_is_seen_before_all_rows_are_judged(market: Market) -> N
         screen.show = noted
         await loaded(run, content)
     assert seen == [(10, 1), (60, 1), (300, 1)]
-
-
-@pytest.mark.parametrize("name", ["/nowhere/payout.csv", f"/{'long' * 70}/payout.csv"])
-async def test_a_file_that_is_none_says_why(market: Market, name: str) -> None:
-    async with market.desk() as run:
-        screen = await opened(run)
-        screen._field.field.set_value(name)
-        await run.press("enter")
-        await run.see("cannot be read")
-        # It is there to be put right.
-        assert screen.writing
-        assert screen._field.value == name
 
 
 async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(

@@ -62,30 +62,37 @@ def _bundles(run: DeskRun) -> RunningBundles:
     return RunningBundles(run.app.session.desk, lambda id_: None)
 
 
-@pytest.mark.parametrize("name", LEFT)
-async def test_what_was_begun_is_taken_up_once(market: Market, name: str) -> None:
-    move, due = LEFT[name]
-    async with market.desk() as run:
-        bundle = await bundled(run, funded=True)
-        move(run.app.session.desk.journal.bundles, bundle)
-        bundles = _bundles(run)
-        (session,) = bundles.left_open()
-        assert (session.batch_id, session.group.number) == (bundle.batch_id, bundle.group)
-        assert session.account == bundle.built.account
-        assert session.standing.next is due
-        assert bundles.get(bundle.batch_id, bundle.group) is session
-        assert bundles.open == [session]
-        # A second look finds it in hand, and so does whoever begins it by a key.
-        assert bundles.left_open() == []
-        assert bundles.begin(bundle.batch_id, bundle.group) is session
+def _taken_up_once(run: DeskRun, bundle: JournaledBundle, due: Until) -> None:
+    bundles = _bundles(run)
+    (session,) = bundles.left_open()
+    assert (session.batch_id, session.group.number) == (bundle.batch_id, bundle.group)
+    assert session.account == bundle.built.account
+    assert session.standing.next is due
+    assert bundles.get(bundle.batch_id, bundle.group) is session
+    assert bundles.open == [session]
+    # A second look finds it in hand, and so does whoever begins it by a key.
+    assert bundles.left_open() == []
+    assert bundles.begin(bundle.batch_id, bundle.group) is session
 
 
-@pytest.mark.parametrize("name", OVER)
-async def test_what_is_over_is_left_alone(market: Market, name: str) -> None:
+async def test_what_was_begun_is_taken_up_once_and_what_is_over_left_alone(
+    market: Market, subtests: pytest.Subtests
+) -> None:
     async with market.desk() as run:
         bundle = await bundled(run, funded=True)
-        OVER[name](run.app.session.desk.journal.bundles, bundle)
-        assert _bundles(run).left_open() == []
+        log = run.app.session.desk.journal.bundles
+        for name, (move, due) in LEFT.items():
+            with subtests.test(name=name):
+                move(log, bundle)
+                _taken_up_once(run, bundle, due)
+            # Once it has failed the group is built anew.
+            log.ended(bundle, BundleState.FAILED)
+            bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
+        for name, move in OVER.items():
+            with subtests.test(name=name):
+                move(log, bundle)
+                assert _bundles(run).left_open() == []
+            bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
 
 
 async def test_what_was_only_built_waits_for_a_key(market: Market) -> None:

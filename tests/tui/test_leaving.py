@@ -37,10 +37,19 @@ def test_a_warning_that_is_gone_or_different_is_told_again() -> None:
     assert guard.refusal("two orders") == "two orders"
 
 
-async def test_q_with_open_orders(market: Market) -> None:
+async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: Market) -> None:
     prepare(market, [waiting(market.clock), exchanging(market.clock)])
     async with market.desk() as run:
         await run.ready()
+        for small in ((60, 15), (80, 24), (80, 30)):
+            await run.pilot.resize_terminal(*small)
+            await run.press("q")
+            await run.see("▲ 1 order waits for you. q quits.")
+            # So late it is told again.
+            market.clock.advance(AGAIN_SECONDS + 1)
+            run.app.screen.clear_notice()
+            await run.settle(lambda: "q quits" not in run.text, "no warning")
+        await run.pilot.resize_terminal(100, 30)
         await run.press("q")
         await run.see(
             "1 order waits for you. It goes on without the desk and is here when you come back."
@@ -56,17 +65,6 @@ async def test_q_with_orders_that_wait_for_nobody(market: Market) -> None:
         await run.ready()
         await run.press("q")
         await run.see("2 orders are open. They go on without the desk")
-
-
-@pytest.mark.parametrize("size", [(60, 15), (80, 24), (80, 30)])
-async def test_the_key_that_leaves_is_in_view_on_small_screens(
-    market: Market, size: tuple[int, int]
-) -> None:
-    prepare(market, [waiting(market.clock), exchanging(market.clock)])
-    async with market.desk(size) as run:
-        await run.ready()
-        await run.press("q")
-        await run.see("▲ 1 order waits for you. q quits.")
 
 
 def test_the_brief_warning_keeps_what_is_open_and_the_key() -> None:

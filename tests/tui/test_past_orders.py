@@ -71,31 +71,19 @@ async def test_the_newest_come_first_and_the_others_while_the_desk_is_in_use(
         await run.press("x")
         await run.see("Older orders are still being read.")
         run.screen(OrdersScreen)
+        # An order of the past is opened before it is read.
+        run.app.navigation.open_order(name_of(0))
+        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.see("Completed")
+        assert not tracker.past_known
+        await run.press("escape")
         await whole(run, market)
         assert tracker.count == PAST + 1
         await run.settle(lambda: COMING not in run.text, "the end of reading")
         await run.press("slash")
         await run.type(name_of(0)[:6])
         await run.see(f"1 of {PAST}")
-
-
-async def test_an_order_of_the_past_is_opened_before_it_is_read(market: Market) -> None:
-    traded_for_long(market)
-    async with market.desk() as run:
-        await run.ready()
-        run.app.navigation.open_order(name_of(0))
-        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
-        await run.see("Completed")
-        assert not run.app.session.desk.link.tracker.past_known
-
-
-async def test_what_ended_before_the_start_is_no_news_once_it_is_read(market: Market) -> None:
-    traded_for_long(market)
-    async with market.desk() as run:
-        await run.ready()
-        tracker = run.app.session.desk.link.tracker
-        await whole(run, market)
-        await run.pilot.pause()
+        # What ended before the start is no news once it is read.
         old = tracker.get(name_of(0))
         assert old is not None
         assert run.app.orders.ends.changed([old], market.clock.now()) == []

@@ -15,6 +15,7 @@ from flows.orders import NOW, order
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, Notify, terminal_notice
 from swapdesk.tui.painting import DOTS, masked, masked_text
+from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import Span, plain_text
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -163,31 +164,17 @@ async def test_f9_hides_and_shows_in_place(market: Market) -> None:
         assert DOTS in run.text
         assert "27:12" in run.text
         await run.press("y")
-        await run.press("f9")
-        await run.see("Amounts are shown")
-        assert "14.524108" in run.body
-        assert "14.524108" in before
-
-
-async def test_what_is_copied_is_exact(market: Market) -> None:
-    prepare(market, [waiting(market.clock)])
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("o")
-        await run.see("2,500")
-        await run.press("f9", "enter")
+        # What is copied is exact.
+        run.screen(OrdersScreen)._table.move_to(waiting(market.clock).id)
+        await run.press("enter")
         await run.see("Order id")
         await run.press("j", "y")
         assert run.app.clipboard == "2500"
         assert "2,500" not in run.text
-
-
-async def test_f8_says_what_became_of_the_mouse(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("f8")
-        # The terminal of the tests has no mouse to give.
-        await run.see("This terminal gives the desk no mouse.")
+        await run.press("escape", "f9")
+        await run.see("Amounts are shown")
+        assert "14.524108" in run.body
+        assert "14.524108" in before
 
 
 def over(name: str = "a" * 22, **facts: object) -> TrackedOrder:
@@ -238,11 +225,14 @@ def test_no_text_ends_the_sequence_early() -> None:
     assert len(inner) <= LONGEST
 
 
-async def test_an_order_that_ends_is_announced_on_any_screen(market: Market) -> None:
+async def test_f8_tells_of_the_mouse_and_an_order_that_ends_is_announced(market: Market) -> None:
     known_order = exchanging(market.clock)
     prepare(market, [known_order])
     async with market.desk() as run:
         await run.ready()
+        await run.press("f8")
+        # The terminal of the tests has no mouse to give.
+        await run.see("This terminal gives the desk no mouse.")
         tracker = run.app.session.desk.link.tracker
         done: Order = known_order.states[-1].model_copy(
             update={"display_status": "SWAP_COMPLETED", "status": 4, "in_status": 5}

@@ -13,8 +13,8 @@ async def opened(run: DeskRun) -> RequestLogScreen:
     return run.screen(RequestLogScreen)
 
 
-async def test_every_call_stands_there_and_no_secret(market: Market) -> None:
-    async with market.desk() as run:
+async def test_every_call_stands_there_is_found_and_copied_and_no_secret(market: Market) -> None:
+    async with market.desk((120, 40)) as run:
         await run.to_quotes()
         screen = await opened(run)
         assert "/quotes?amount=0.5" in run.text
@@ -29,6 +29,20 @@ async def test_every_call_stands_there_and_no_secret(market: Market) -> None:
         await run.see("authorization: «redacted»")
         await run.press("escape")
         assert not screen.whole
+        await run.press("slash")
+        await run.type("get quotes")
+        assert [row.key[0] for row in screen._table.rows] == ["c"]
+        await run.press("enter", "y")
+        call = screen.current
+        assert call is not None
+        assert run.app.clipboard == call.request_id
+        await run.press("Y")
+        assert run.app.clipboard.startswith("swapdesk api GET /quotes -q amount=0.5 -q from=")
+        await run.press("slash")
+        await run.type(" nothing like this")
+        await run.see("No call matches.")
+        await run.press("escape")
+        assert len(screen._table.rows) > 5
         await run.press("escape")
         run.screen(QuotesScreen)
 
@@ -58,26 +72,6 @@ async def test_new_calls_appear_and_the_cursor_follows_only_from_the_end(market:
         assert screen._table.cursor_key == stands
         # Rows that stood there are the same objects: nothing of them is drawn again.
         assert all(one is other for one, other in zip(drawn, screen._table.rows, strict=False))
-
-
-async def test_the_filter_and_both_copies(market: Market) -> None:
-    async with market.desk((120, 40)) as run:
-        await run.to_quotes()
-        screen = await opened(run)
-        await run.press("slash")
-        await run.type("get quotes")
-        assert [row.key[0] for row in screen._table.rows] == ["c"]
-        await run.press("enter", "y")
-        call = screen.current
-        assert call is not None
-        assert run.app.clipboard == call.request_id
-        await run.press("Y")
-        assert run.app.clipboard.startswith("swapdesk api GET /quotes -q amount=0.5 -q from=")
-        await run.press("slash")
-        await run.type(" nothing like this")
-        await run.see("No call matches.")
-        await run.press("escape")
-        assert len(screen._table.rows) > 5
 
 
 async def test_a_create_stands_there_without_its_deposit_address(market: Market) -> None:
