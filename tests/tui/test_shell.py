@@ -7,6 +7,7 @@ from typing import Any
 
 from textual._compositor import LayoutUpdate
 from textual.driver import Driver
+from textual.events import Paste
 from textual.screen import Screen
 
 from swapdesk.tui.glyphs import GlyphSet
@@ -48,7 +49,9 @@ async def test_configured_keys_work_and_are_shown_everywhere(market: Market) -> 
         run.screen(OrdersScreen)
 
 
-async def test_a_configured_letter_is_a_key_only_while_the_line_is_empty(market: Market) -> None:
+async def test_a_configured_letter_is_a_key_only_while_the_line_is_empty_and_never_pasted(
+    market: Market,
+) -> None:
     configure(market, '[keys]\ntokens = "z"\n')
     async with market.desk() as run:
         await run.ready()
@@ -62,15 +65,7 @@ async def test_a_configured_letter_is_a_key_only_while_the_line_is_empty(market:
         await run.press("escape", "t")
         # The letter that was taken away from the verb is text like any other.
         assert run.app.screen.line.value == "t"
-
-
-async def test_a_paste_presses_no_configured_key(market: Market) -> None:
-    configure(market, '[keys]\ntokens = "z"\n')
-    async with market.desk() as run:
-        await run.ready()
-        home = run.app.screen
-        from textual.events import Paste
-
+        await run.press("ctrl+u")
         run.app.post_message(Paste("zzz"))
         await run.settle(lambda: home.line.value == "zzz", "the paste")
         assert run.app.screen is home
@@ -154,9 +149,16 @@ async def test_a_theme_of_the_palette_is_kept(market: Market) -> None:
         assert "Theme paper, until you quit: config.toml cannot be changed." in run.text
 
 
-async def test_a_desk_that_comes_back_from_the_shell_is_painted_whole(market: Market) -> None:
+async def test_ctrl_q_tells_how_to_leave_and_who_comes_back_from_the_shell_sees_all(
+    market: Market,
+) -> None:
     async with market.desk() as run:
         await run.ready()
+        for key in ("ctrl+q", "ctrl+c"):
+            run.app.screen.clear_notice()
+            await run.press(key)
+            await run.see("q quits.")
+        assert run.app.is_running
         painted: list[object] = []
         display = run.app._display
 
@@ -167,13 +169,3 @@ async def test_a_desk_that_comes_back_from_the_shell_is_painted_whole(market: Ma
         run.app._display = seen  # type: ignore[method-assign]
         run.app.post_message(Driver.SignalResume())
         await run.settle(lambda: any(isinstance(one, LayoutUpdate) for one in painted), "a picture")
-
-
-async def test_ctrl_q_tells_how_to_leave_as_ctrl_c_does(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        for key in ("ctrl+q", "ctrl+c"):
-            run.app.screen.clear_notice()
-            await run.press(key)
-            await run.see("q quits.")
-        assert run.app.is_running

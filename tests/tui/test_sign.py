@@ -49,7 +49,9 @@ async def asked(run: DeskRun, review_: Review) -> Asked:
     return one
 
 
-async def test_only_s_on_a_still_screen_signs(market: Market) -> None:
+async def test_only_s_on_a_still_screen_signs_x_refuses_and_a_review_that_ended_is_not_signed(
+    market: Market,
+) -> None:
     async with market.desk() as run:
         one = await asked(run, review())
         await run.press("s")
@@ -65,17 +67,18 @@ async def test_only_s_on_a_still_screen_signs(market: Market) -> None:
         await run.press("s")
         assert len(one.answers) == 1
         assert one.signing.review is not None
-
-
-async def test_x_refuses(market: Market) -> None:
-    async with market.desk() as run:
-        one = await asked(run, review())
         await run.still()
         await run.press("x")
-        await run.settle(lambda: one.answers == [None], "the answer")
+        await run.settle(lambda: one.answers == [Agreed(None), None], "the answer")
+        await one.asks(review(id="r3"))
+        await run.still()
+        market.clock.advance(601)
+        await run.settle(lambda: one.signing.review is None, "the end of the review")
+        await run.press("s")
+        assert one.answers == [Agreed(None), None]
 
 
-async def test_what_was_not_read_to_its_end_is_not_signed(market: Market) -> None:
+async def test_what_was_not_read_to_its_end_or_not_drawn_yet_is_not_signed(market: Market) -> None:
     async with market.desk((80, 24)) as run:
         one = await asked(run, review(lines=LONG))
         await run.still()
@@ -95,17 +98,10 @@ async def test_what_was_not_read_to_its_end_is_not_signed(market: Market) -> Non
         await run.still()
         await run.press("s")
         await run.settle(lambda: one.answers == [Agreed(None)], "the answer")
-
-
-async def test_what_is_not_drawn_yet_was_not_read(market: Market) -> None:
-    """The work asks whenever it is ready, also while the screen looks at what stood before."""
-    async with market.desk((80, 24)) as run:
-        one = Asked(run, await opened(run))
-        run.app.signing.open(one.signing)
-        await run.settle(lambda: isinstance(run.app.screen, SignScreen), "the screen")
+        # The work asks whenever it is ready, also while the screen looks at what stood before.
         screen = run.app.screen
         assert isinstance(screen, SignScreen)
-        long = review(lines=LONG)
+        long = review(id="r2", lines=LONG)
         one.signing.reviewed(document(), long)
         await run.still()
         asking = asyncio.create_task(one.signing.look(long))
@@ -119,9 +115,13 @@ async def test_what_is_not_drawn_yet_was_not_read(market: Market) -> None:
         assert await asking is None
 
 
-async def test_what_weighs_more_than_a_label_asks_for_words(market: Market) -> None:
+async def test_what_weighs_more_than_a_label_asks_for_words_and_what_moves_keeps_every_digit(
+    market: Market,
+) -> None:
     heavy = tuple(replace(one, weight=True) if one.field == "App data" else one for one in ORDER)
-    async with market.desk() as run:
+    # More digits than Python computes with unless it is told.
+    many = replace(MOVES.changes[0], decimals=18, units=-(10**30) - 1)
+    async with market.desk((120, 40)) as run:
         one = await asked(run, review(lines=heavy, phrase=PHRASE))
         await run.still()
         await run.press("s")
@@ -134,23 +134,7 @@ async def test_what_weighs_more_than_a_label_asks_for_words(market: Market) -> N
         await run.type(PHRASE)
         await run.press("enter")
         await run.settle(lambda: one.answers == [Agreed(PHRASE)], "the answer")
-
-
-async def test_a_review_that_ended_is_not_signed(market: Market) -> None:
-    async with market.desk() as run:
-        one = await asked(run, review())
-        await run.still()
-        market.clock.advance(601)
-        await run.settle(lambda: one.signing.review is None, "the end of the review")
-        await run.press("s")
-        assert one.answers == []
-
-
-async def test_what_moves_keeps_every_digit(market: Market) -> None:
-    """Also one with more digits than Python computes with unless it is told."""
-    many = replace(MOVES.changes[0], decimals=18, units=-(10**30) - 1)
-    async with market.desk((120, 40)) as run:
-        await asked(run, review(simulation=replace(MOVES, changes=(many,))))
+        await one.asks(review(id="r2", simulation=replace(MOVES, changes=(many,))))
         assert "−1,000,000,000,000.000000000000000001" in run.text
 
 
