@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,16 +11,17 @@ import pytest
 import zxingcpp
 from textual.geometry import Size
 
-from flows.orders import NOW, intent, order
+from flows.orders import BTC, ETH, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.deposits.deposit_phase import deposit_codes
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.deposit import DepositCodeScreen, DepositScreen
 from swapdesk.tui.widgets.qr_code import MARGIN, CodeTooLong, QrCode, code_rows, modules_of
 from swapdesk.wire.orders import LegStatus
-from tui.desk_run import WIDE, DeskRun, Market
+from tui.desk_run import WIDE, DeskRun, Market, catalogue
+from tui.known_orders import Known, prepare
 
 SCALE = 4
 SMALL = (80, 24)
@@ -59,35 +61,68 @@ async def to_code(run: DeskRun, line: str = "2500 xrp eth") -> DepositCodeScreen
     return run.screen(DepositCodeScreen)
 
 
+def to_be_paid(market: Market, amount: str, symbol: str, chain: str) -> Known:
+    """An order that waits for its deposit, for the other one of BTC and ETH."""
+    now = market.clock.now()
+    tokens = {(one.symbol, one.chain): one for one in catalogue(now)[1]}
+    token = tokens[symbol, chain]
+    confirmed = intent(
+        token_in=TokenFacts.of(token),
+        token_out=BTC if symbol in ("ETH", "SOL") else ETH,
+        amount_in=Decimal(amount),
+    )
+    made = order(
+        confirmed,
+        service_id=symbol.ljust(22, "d"),
+        created=now,
+        expires=now + timedelta(minutes=30),
+        deposit_address=derive_address(token.chain_data.kind, symbol.encode().ljust(32, b"d")),
+        deposit_tag="104882716" if symbol == "XRP" else None,
+    )
+    return Known([made], confirmed)
+
+
+SENT = (
+    ("2500", "XRP", "xrp"),
+    ("0.5", "BTC", "bitcoin"),
+    ("2", "ETH", "ethereum"),
+    ("30", "SOL", "solana"),
+)
+
+
 async def test_a_reader_reads_from_the_cells_what_the_screen_says(
     market: Market, subtests: pytest.Subtests
 ) -> None:
+    known = [to_be_paid(market, *sent) for sent in SENT]
+    prepare(market, known)
     async with market.desk(SMALL) as run:
-        for line in ("2500 xrp eth", "0.5 btc eth", "2 eth btc", "30 sol btc"):
-            await run.pilot.resize_terminal(*SMALL)
-            await run.to_deposit(line, "@cold" if line.endswith("btc") else "@bob")
-            await run.press("v")
-            screen = run.screen(DepositCodeScreen)
-            codes = {one.name: one for one in screen.codes()}
-            assert "address only" in codes
-            for size in (SMALL, WIDE):
-                with subtests.test(line=line, size=size):
-                    await run.pilot.resize_terminal(*size)
+        await run.ready()
+        for size in (SMALL, WIDE):
+            await run.pilot.resize_terminal(*size)
+            for one in known:
+                with subtests.test(symbol=one.states[0].in_symbol, size=size):
+                    screen = DepositCodeScreen(run.app.session, one.id)
+                    await run.app.push_screen(screen)
+                    await run.see("v next:")
+                    codes = screen.codes()
+                    assert [code.name for code in codes] == ["payment link", "address only"]
                     for _ in codes:
-                        await one_code(run, screen)
+                        assert is_read(run, screen) or size == SMALL
                         await run.press("v")
-            await run.press("escape", "escape")
+                await run.press("escape")
 
 
-async def one_code(run: DeskRun, screen: DepositCodeScreen) -> None:
-    """The code in view is read from its cells, or the screen says that it is too small."""
+def is_read(run: DeskRun, screen: DepositCodeScreen) -> bool:
+    """Whether the code in view is read from its cells; else the screen says that it is too
+    small."""
     code = next((one for one in screen.codes() if one.text == screen.shown), None)
     if code is None:
         assert "Make the window larger" in " ".join(run.text.split())
-        return
+        return False
     assert screen.tracked is not None
     assert read_cells(screen.query_one(QrCode)) == code.text
     assert screen.tracked.order.deposit_address in code.text
+    return True
 
 
 async def test_a_code_says_what_is_inside_can_be_hidden_and_goes_when_a_deposit_is_seen(
