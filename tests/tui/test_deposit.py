@@ -17,7 +17,7 @@ async def from_xrp(run: DeskRun) -> DepositScreen:
     return run.screen(DepositScreen)
 
 
-async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_on_the_first_screen(
+async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_deadline(
     market: Market,
 ) -> None:
     async with market.desk() as run:
@@ -47,6 +47,22 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_on_the_first
         await run.see("Waiting for you")
         assert screen.service_id[:6] in run.text
         assert "2500 xrp eth" in run.text
+        await run.press("o", "enter")
+        await run.see("Order id")
+        await run.press("d")
+        await run.see("Send this, once,")
+        # After the deadline no address is left anywhere.
+        address = order.deposit_address
+        assert address is not None
+        assert address[:4] in run.text
+        run.app.copy_to_clipboard("")
+        market.clock.advance(30 * 60 + 1)
+        run.app.tick()
+        await run.see("Do not send to its address any more.")
+        assert address[:4] not in run.text
+        assert "f fund" not in run.text
+        await run.press("y", "Y", "m", "f")
+        assert run.app.clipboard == ""
 
 
 async def test_a_deposit_that_left_is_on_its_way_and_the_card_folds_when_it_is_seen(
@@ -75,23 +91,18 @@ async def test_a_deposit_that_left_is_on_its_way_and_the_card_folds_when_it_is_s
         assert deposit_phase(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
 
 
-async def test_after_the_deadline_no_address_is_left_anywhere(market: Market) -> None:
-    async with market.desk() as run:
-        screen = await from_xrp(run)
-        assert screen.tracked is not None
-        address = screen.tracked.order.deposit_address
-        assert address is not None
-        assert address[:4] in run.text
-        market.clock.advance(30 * 60 + 1)
-        run.app.tick()
-        await run.see("Do not send to its address any more.")
-        assert address[:4] not in run.text
-        assert "f fund" not in run.text
-        await run.press("y", "Y", "m", "f")
-        assert run.app.clipboard == ""
+async def accept(run: DeskRun, asked: str) -> None:
+    await run.still()
+    await run.press("c")
+    await run.see(asked)
+    await run.type("accept")
+    await run.press("enter")
+    await run.see("Send this, once, on Bitcoin")
 
 
-async def test_less_than_confirmed_hides_the_address_until_it_is_accepted(market: Market) -> None:
+async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_is_accepted(
+    market: Market,
+) -> None:
     async with market.desk() as run:
         market.venues[0].trouble.restate_out = Decimal("14.1")
         await run.to_deposit()
@@ -103,20 +114,12 @@ async def test_less_than_confirmed_hides_the_address_until_it_is_accepted(market
         assert "f fund" not in run.text
         await run.press("f", "y")
         assert run.app.clipboard == ""
-        await run.still()
-        await run.press("c")
-        await run.see('Type "accept"')
-        await run.type("accept")
-        await run.press("enter")
-        await run.see("Send this, once, on Bitcoin")
+        await accept(run, 'Type "accept"')
         assert address in run.text.replace(" ", "")
 
-
-async def test_an_estimate_that_falls_on_the_card_asks_before_anything_is_paid(
-    market: Market,
-) -> None:
-    async with market.desk() as run:
-        await run.to_deposit()
+        market.venues[0].trouble.restate_out = None
+        await run.press("escape")
+        await run.to_deposit("0.25 btc eth")
         screen = run.screen(DepositScreen)
         tracked = screen.tracked
         assert tracked is not None
@@ -138,12 +141,7 @@ async def test_an_estimate_that_falls_on_the_card_asks_before_anything_is_paid(
         await run.press("f", "y", "c")
         assert run.app.clipboard == ""
         assert "The screen just changed." in run.text
-        await run.still()
-        await run.press("c")
-        await run.see("5.00% less than the")
-        await run.type("accept")
-        await run.press("enter")
-        await run.see("Send this, once, on Bitcoin")
+        await accept(run, "5.00% less than the")
         assert address in run.text.replace(" ", "")
 
 
