@@ -214,9 +214,9 @@ SAMPLE = {
 BEFORE_CREATE = {
     "ba": ("api.dex_approve.after.2", "api.create_exchange.before.1"),
     "fa": ("wallet.sign.after.1", "api.create_exchange.before.1"),
-    "is": ("wallet.sign.after.2", "api.create_exchange.before.1"),
+    "is": ("wallet.sign.before.2", "wallet.sign.after.2", "api.create_exchange.before.1"),
 }
-"""The next thing is the create, and it meets a service or a chain that is not there. It is not
+"""The next question is the create, and it meets a service or a chain that is not there. It is not
 sent a second time: once it is certain that there is no order the swap is over, unpaid."""
 
 
