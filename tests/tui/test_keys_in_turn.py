@@ -4,6 +4,7 @@ does anything on a page that nobody has seen yet."""
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 
 import pytest
 from textual.events import Event, Key, Paste
@@ -36,22 +37,28 @@ async def burst(desk: DeskRun, *keys: str | Event, turns: int = 0) -> None:
     await desk.settle(lambda: taken.is_set() and desk.app.keys.at_rest)
 
 
+async def start(desk: DeskRun) -> None:
+    """Back to the first screen, with nothing on its line."""
+    await desk.pilot.pause()
+    for _ in range(4):
+        await burst(desk, "escape")
+    assert desk.screen(SwapScreen).line.value == ""
+
+
 def searched(desk: DeskRun) -> str:
     return desk.screen(TokensScreen).written
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 40])
-async def test_letters_behind_the_key_of_a_page_reach_its_field(market: Market, turns: int) -> None:
-    async with market.desk() as desk:
-        await burst(desk, *"tusdc", turns=turns)
-        assert searched(desk) == "usdc"
-        await desk.see("USD Coin")
-
-
-async def test_text_that_is_pasted_behind_the_key_of_a_page_reaches_its_field(
-    market: Market,
+async def test_what_is_typed_or_pasted_behind_the_key_of_a_page_reaches_its_field(
+    market: Market, subtests: pytest.Subtests
 ) -> None:
     async with market.desk() as desk:
+        for turns in (0, 1, 2, 3, 5, 8, 13, 40):
+            with subtests.test(turns=turns):
+                await burst(desk, *"tusdc", turns=turns)
+                assert searched(desk) == "usdc"
+                await desk.see("USD Coin")
+            await start(desk)
         await burst(desk, "t", Paste("usdc"))
         assert searched(desk) == "usdc"
 
@@ -87,7 +94,9 @@ async def test_a_key_pressed_as_soon_as_a_page_is_there_is_not_dropped(market: M
         desk.screen(SwapScreen)
 
 
-async def test_what_is_pressed_once_a_page_is_there_works_on_it(market: Market) -> None:
+async def test_what_is_pressed_once_a_page_or_overlay_is_there_works_on_it(
+    market: Market,
+) -> None:
     async with market.desk() as desk:
         for _ in range(3):
             await burst(desk, "t")
@@ -96,10 +105,7 @@ async def test_what_is_pressed_once_a_page_is_there_works_on_it(market: Market) 
             await burst(desk, "escape")
             await burst(desk, "escape")
             desk.screen(SwapScreen)
-
-
-async def test_an_overlay_that_closes_takes_no_later_key_with_it(market: Market) -> None:
-    async with market.desk() as desk:
+        # An overlay that closes takes no later key with it.
         await burst(desk, "f1")
         desk.screen(HelpOverlay)
         await burst(desk, "escape")
@@ -139,20 +145,22 @@ async def test_a_key_that_is_answered_late_is_waited_for_by_the_clock_of_the_des
         desk.screen(TokensScreen)
 
 
-@pytest.mark.parametrize("turns", [0, 3, 40])
-@pytest.mark.parametrize("line", ["btc eth", "op usdc.base", "qnt btc", "trx btc", "near sol"])
 async def test_letters_of_a_word_on_the_empty_line_are_no_keys(
-    market: Market, line: str, turns: int
+    market: Market, subtests: pytest.Subtests
 ) -> None:
+    lines = ("btc eth", "op usdc.base", "qnt btc", "trx btc", "near sol")
     async with market.desk() as desk:
         await desk.ready()
         desk.app.keys.word_seconds = 60.0
-        await burst(desk, *line, turns=turns)
-        assert desk.screen(SwapScreen).line.value == line
-        await desk.see("Type the amount before it.")
-        await burst(desk, "enter", *"0.5")
-        assert desk.screen(SwapScreen).line.value == f"0.5 {line}"
-        await desk.see("Sell  0.5 ")
+        for line, turns in product(lines, (0, 3, 40)):
+            with subtests.test(line=line, turns=turns):
+                await burst(desk, *line, turns=turns)
+                assert desk.screen(SwapScreen).line.value == line
+                await desk.see("Type the amount before it.")
+                await burst(desk, "enter", *"0.5")
+                assert desk.screen(SwapScreen).line.value == f"0.5 {line}"
+                await desk.see("Sell  0.5 ")
+            await start(desk)
 
 
 async def test_a_letter_that_begins_no_word_is_a_key(market: Market) -> None:
