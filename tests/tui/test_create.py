@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
+from textual.events import Paste
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.chain.addresses.kinds import derive_address
@@ -24,7 +25,7 @@ from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
-from tui.desk_run import Market
+from tui.desk_run import DeskRun, Market
 from tui.quote_rows import FIXED, fixed_are
 from wallet.agents import CHEAP
 
@@ -35,7 +36,8 @@ def posts(market: Market) -> int:
     return market.network.posts()
 
 
-async def test_keys_that_are_no_letters_work_in_a_field(market: Market) -> None:
+async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Market) -> None:
+    """To somebody in the address book: nothing is asked about."""
     async with market.desk() as run:
         await run.to_form()
         assert "f1 keys" in run.text
@@ -47,31 +49,16 @@ async def test_keys_that_are_no_letters_work_in_a_field(market: Market) -> None:
         await run.see("Amounts are shown")
         await run.press("f1")
         await run.see("Everywhere")
-        await run.press("escape", "enter")
+        await run.press("escape", "enter", "c")
         assert "? keys" in run.text
-
-
-async def test_a_hundred_presses_are_one_order(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_frozen()
+        assert "The screen just changed." in run.text
+        assert posts(market) == 0
+        await run.still()
         await run.press(*["c"] * 100)
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.press(*["c"] * 10)
         assert posts(market) == 1
         assert len(run.app.session.desk.journal.orders.index.ids()) == 1
-
-
-async def test_c_on_a_screen_that_just_changed_does_nothing(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form()
-        await run.type("@bob")
-        await run.press("enter", "c")
-        assert "The screen just changed." in run.text
-        assert posts(market) == 0
-        await run.still()
-        await run.press("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
-        assert posts(market) == 1
 
 
 async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
@@ -103,41 +90,42 @@ async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
         assert made.order.receiver_address == book.entry("bob").address  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("recipient", "said"),
-    [
-        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "checksum"),
-        ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "Bitcoin address"),
-        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeA", "characters"),
-        ("@nobody", "@nobody is not in the address book."),
-        ("@cold", "Ethereum"),
-        ("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "token"),
-        ("[b]x[/b]", "✗"),
-        (" ", "✗"),
-    ],
+WRONG = (
+    ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "checksum"),
+    ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "Bitcoin address"),
+    ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeA", "characters"),
+    ("@nobody", "@nobody is not in the address book."),
+    ("@cold", "Ethereum"),
+    ("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "token"),
+    ("[b]x[/b]", "✗"),
+    (" ", "✗"),
 )
+
+
 async def test_a_wrong_recipient_locks_the_way_to_c(
-    market: Market, recipient: str, said: str
+    market: Market, subtests: pytest.Subtests
 ) -> None:
     async with market.desk() as run:
         await run.to_form()
         screen = run.screen(CreateScreen)
-        await run.type(recipient)
-        await run.press("enter")
-        assert said in run.text
-        assert "1 problem: create is locked" in run.text
-        assert screen.state.step is CreateStep.OPEN
-        await run.press("c", "enter")
-        assert posts(market) == 0
+        for recipient, said in WRONG:
+            with subtests.test(recipient=recipient):
+                await run.press("ctrl+u")
+                assert screen._form.values == ("",)
+                assert run.text.count("✗") == 1, "the empty field is one problem"
+                await run.type(recipient)
+                await run.press("enter")
+                assert said in run.text
+                assert "1 problem: create is locked" in run.text
+                assert screen.state.step is CreateStep.OPEN
+                await run.press("c", "enter")
+                assert posts(market) == 0
 
-
-async def test_a_look_alike_of_a_known_name_is_refused_and_shown_in_pairs(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form()
         entry = run.app.session.desk.book.entry("bob")
         assert entry is not None
         known = entry.address.lower()
         middle = "".join("f" if char == "0" else "0" for char in known[10:30])
+        await run.press("ctrl+u")
         await run.type(known[:10] + middle + known[30:])
         await run.see("looks like @bob and is not")
         assert "✗ only looks like @bob" in run.text, "and the panel is no vaguer"
@@ -145,12 +133,23 @@ async def test_a_look_alike_of_a_known_name_is_refused_and_shown_in_pairs(market
         assert "this  0x" in run.text
         assert "@bob  0x" in run.text
         await run.press("enter")
-        assert run.screen(CreateScreen).state.step is CreateStep.OPEN
+        assert screen.state.step is CreateStep.OPEN
 
 
-async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
+async def test_the_place_of_a_wrong_character_is_marked(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form("2 eth btc")
+        await run.type("bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq")
+        assert 'character 23 is "o"' in run.text
+        field = run.app.screen.focused
+        assert isinstance(field, TextField)
+        assert field._marked == frozenset({22})
+
+
+async def test_a_paste_fills_the_field_and_tab_walks_the_names_of_the_chain(
     market: Market,
 ) -> None:
+    """What a paste left out is said. An own account can be named after another was typed."""
     made = datetime(2026, 6, 1, tzinfo=UTC)
     own = (
         Account("4Nd1mYw6cF", Kind.SOLANA, "trading", "sandbox", KeyOrigin.CREATED, None, made),
@@ -158,6 +157,20 @@ async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
     )
     async with market.desk() as run:
         await run.to_form()
+        field = run.app.screen.focused
+        assert isinstance(field, TextField)
+        field.post_message(Paste(f" {ME[:20]}\u200b{ME[20:]}\n"))
+        await run.see("1 invisible character left out of the paste.")
+        assert "0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed" in run.text
+        assert "checksum correct" in run.text
+
+        await run.press("ctrl+u", "at", "tab")
+        assert "@bob" in run.text
+        assert "@cold" not in run.text
+        await run.press("x", "tab")
+        assert "No name for Ethereum begins with @bobx." in run.text
+
+        await run.press("ctrl+u")
         form = run.screen(CreateScreen).query_one(CreateForm)
         form.own(own)
         await run.see("Own accounts, Ethereum")
@@ -168,8 +181,7 @@ async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
         await run.see("▌ @trading")
         await run.see("Your own wallet trading.")
         assert "Address book, Ethereum" not in run.text, "no name of it begins so"
-        for _ in "@trading":
-            await run.press("backspace")
+        await run.press("ctrl+u")
         await run.type("@trade")
         await run.see("@trade is not in the address book.")
         await run.press("backspace")
@@ -227,32 +239,27 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         assert (refund.ok, refund.address) == (True, account.address)
 
 
-async def test_a_paste_fills_the_field_and_says_what_it_left_out(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form()
-        field = run.app.screen.focused
-        assert isinstance(field, TextField)
-        from textual import events
-
-        field.post_message(events.Paste(f" {ME[:20]}\u200b{ME[20:]}\n"))
-        await run.see("1 invisible character left out of the paste.")
-        assert "0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed" in run.text
-        assert "checksum correct" in run.text
-
-
-async def test_tab_completes_and_walks_the_names_of_the_chain(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form()
-        await run.type("@")
-        await run.press("tab")
-        assert "@bob" in run.text
-        assert "@cold" not in run.text
-        await run.type("x")
-        await run.press("tab")
-        assert "No name for Ethereum begins with @bobx." in run.text
+async def tag_when_created(run: DeskRun) -> list[str]:
+    """Create the frozen order; what its page says of the tag."""
+    await run.press("c")
+    await run.compare()
+    await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+    await run.still()
+    run.app.navigation.open_order(run.screen(DepositScreen).service_id)
+    await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+    facts = run.screen(OrderScreen).query_one(DetailRows).facts
+    tags = [fact.value for fact in facts if fact.label == "With tag"]
+    return ["".join(span.text for span in line_of(value)) for value in tags]
 
 
-async def test_a_chain_with_tags_asks_for_one_or_a_typed_waiver(market: Market) -> None:
+def assert_tag(run: DeskRun, said: str) -> None:
+    assert re.search(rf"Tag +{said}", run.text), run.text
+    assert "Destinat " not in run.text
+
+
+async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
+    market: Market,
+) -> None:
     async with market.desk() as run:
         await run.to_form("0.5 btc xrp")
         assert "Destination tag" in run.text
@@ -263,82 +270,66 @@ async def test_a_chain_with_tags_asks_for_one_or_a_typed_waiver(market: Market) 
         assert 'Type "NO MEMO" if this wallet has none.' in run.text
         await run.type("12x")
         assert "A destination tag is digits only" in run.text
+        await run.pilot.resize_terminal(80, 24)
         await run.press("backspace")
         await run.press("enter")
         await run.still()
         assert screen.state.step is CreateStep.READY
+        assert_tag(run, "12")
         await run.press("e", "down")
         await run.press("ctrl+u")
         await run.type("NO MEMO")
         await run.press("enter")
         assert "none, as you typed" in run.text
+        assert_tag(run, "none, as you typed")
+        await run.still()
+        assert await tag_when_created(run) == ["none, as you typed"]
 
-
-@pytest.mark.parametrize(("tag", "said"), [("12", "12"), ("NO MEMO", "none, as you typed")])
-async def test_the_tag_has_a_whole_word_from_the_intent_to_the_order(
-    market: Market, tag: str, said: str
-) -> None:
-    async with market.desk((80, 24)) as run:
         await run.to_form("0.5 btc xrp")
+        await run.press("ctrl+u")
         await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
-        await run.press("enter")
-        await run.type(tag)
+        await run.press("enter", "ctrl+u")
+        await run.type("12")
         await run.press("enter")
         await run.still()
-        assert re.search(rf"Tag +{said}", run.text), run.text
-        assert "Destinat " not in run.text
-        await run.press("c")
-        await run.compare()
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
-        await run.still()
-        run.app.navigation.open_order(run.screen(DepositScreen).service_id)
-        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
-        facts = run.screen(OrderScreen).query_one(DetailRows).facts
-        tags = [fact.value for fact in facts if fact.label == "With tag"]
-        assert ["".join(span.text for span in line_of(value)) for value in tags] == [said]
+        assert_tag(run, "12")
+        assert await tag_when_created(run) == ["12"]
 
 
-async def test_the_tag_of_a_name_is_filled_in(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form("0.5 btc xrp")
-        await run.type("@rita")
-        assert "20117" in run.text
-
-
-async def test_the_tag_of_a_name_leaves_with_the_name(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form("0.1 btc xrp")
-        await run.type("@rita")
-        form = run.screen(CreateScreen)._form
-        assert form.values == ("@rita", "20117")
-        await run.press(*["backspace"] * 5)
-        assert form.values == ("", "")
-
-
-@pytest.mark.parametrize("tag", ["20118", "NO MEMO"])
-async def test_another_tag_than_that_of_the_name_is_agreed_to(market: Market, tag: str) -> None:
+async def test_another_tag_than_that_of_the_name_is_agreed_to(
+    market: Market, subtests: pytest.Subtests
+) -> None:
+    """The tag of a name comes and leaves with the name."""
     said = "This is not the tag of @rita: 20117."
     async with market.desk() as run:
-        await run.to_form("0.1 btc xrp")
-        await run.type("@rita")
-        await run.still()
-        assert said not in run.text
-        await run.press("enter", "ctrl+u")
-        await run.type(tag)
-        await run.see(said)
-        await run.press("enter")
-        await run.still()
-        assert run.screen(CreateScreen).state.step is CreateStep.READY
-        await run.press("c")
-        await run.see("Before this order is created")
-        assert posts(market) == 0
-        await run.type("yes")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
-        assert posts(market) == 1
+        for orders, tag in enumerate(("20118", "NO MEMO")):
+            await run.to_form("0.1 btc xrp")
+            with subtests.test(tag=tag):
+                form = run.screen(CreateScreen)._form
+                await run.type("@rita")
+                assert "20117" in run.text
+                assert form.values == ("@rita", "20117")
+                await run.press(*["backspace"] * 5)
+                assert form.values == ("", "")
+                await run.type("@rita")
+                await run.still()
+                assert said not in run.text
+                await run.press("enter", "ctrl+u")
+                await run.type(tag)
+                await run.see(said)
+                await run.press("enter")
+                await run.still()
+                assert run.screen(CreateScreen).state.step is CreateStep.READY
+                await run.press("c")
+                await run.see("Before this order is created")
+                assert posts(market) == orders
+                await run.type("yes")
+                await run.press("enter")
+                await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+                assert posts(market) == orders + 1
 
 
-async def test_an_end_while_typing_keeps_the_fields_and_r_shows_what_changed(
+async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked(
     market: Market,
 ) -> None:
     async with market.desk() as run:
@@ -350,30 +341,16 @@ async def test_an_end_while_typing_keeps_the_fields_and_r_shows_what_changed(
         await run.see("This quote ended at 14:03.")
         assert "r new quote, 1 quote" in run.text
         assert "c create" not in run.text
+        assert "enter" not in run.text.split("\n")[-1]
         await run.press("c")
         assert posts(market) == 0
         market.venues[0]._spread *= 4
-        await run.press("r")
+        await run.press("enter", "r")
         await run.see("was 14.5")
+        await run.settle(lambda: screen.state.step is CreateStep.READY, "the new quote, locked")
         assert "@bob" in run.text
         assert screen.row.key < before
         assert "less than you confirmed. Nothing was created." in run.text
-        await run.still()
-        await run.press("c")
-        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
-        assert posts(market) == 1
-
-
-async def test_a_new_quote_leaves_the_intent_locked_and_only_its_key_edits(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_frozen()
-        screen = run.screen(CreateScreen)
-        market.clock.advance(70)
-        run.app.tick()
-        await run.see("This quote ended at 14:03.")
-        assert "enter" not in run.text.split("\n")[-1]
-        await run.press("enter", "r")
-        await run.settle(lambda: screen.state.step is CreateStep.READY, "the new quote, locked")
         for key in ("enter", "x", "r", "tab"):
             await run.press(key)
         assert screen.state.step is CreateStep.READY
@@ -382,26 +359,16 @@ async def test_a_new_quote_leaves_the_intent_locked_and_only_its_key_edits(marke
         await run.type("by")
         assert screen._form.values == ("@bobby",)
         assert "c create" not in run.text
+        await run.press("backspace", "backspace", "enter")
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert posts(market) == 1
 
 
-async def test_a_new_quote_that_comes_while_an_address_is_typed_leaves_the_field(
+async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not_replaced(
     market: Market,
 ) -> None:
-    async with market.desk() as run:
-        await run.to_form()
-        await run.type("@bob")
-        market.clock.advance(70)
-        run.app.tick()
-        await run.see("ctrl+r new quote")
-        screen = run.screen(CreateScreen)
-        before = screen.row.quote_id
-        await run.press("ctrl+r")
-        await run.settle(lambda: screen.row.quote_id != before, "a quote")
-        await run.type("by")
-        assert screen._form.values == ("@bobby",)
-
-
-async def test_an_expired_quote_names_the_key_that_works_in_a_field(market: Market) -> None:
     async with market.desk() as run:
         await run.to_form()
         await run.type("@bo")
@@ -409,15 +376,24 @@ async def test_an_expired_quote_names_the_key_that_works_in_a_field(market: Mark
         run.app.tick()
         await run.see("Next you: ctrl+r asks for a new quote, 1 quote")
         assert "ctrl+r new quote" in run.text
-        before = run.screen(CreateScreen).row.quote_id
+        screen = run.screen(CreateScreen)
+        before = screen.row.quote_id
         await run.press("r", "ctrl+r")
-        await run.settle(lambda: run.screen(CreateScreen).row.quote_id != before, "a quote")
+        await run.settle(lambda: screen.row.quote_id != before, "a quote")
         assert "@bor" in run.text
+        await run.press("backspace", "b")
+        market.clock.advance(70)
+        run.app.tick()
+        await run.see("ctrl+r new quote")
+        before = screen.row.quote_id
+        await run.press("ctrl+r")
+        await run.settle(lambda: screen.row.quote_id != before, "a quote")
+        await run.type("by")
+        assert screen._form.values == ("@bobby",), "the field has the keys still"
 
-
-async def test_a_route_that_is_gone_is_not_replaced_silently(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_frozen()
+        await run.press("backspace", "backspace", "enter")
+        await run.still()
+        assert screen.state.step is CreateStep.READY
         market.clock.advance(70)
         run.app.tick()
         market.venues[0].trouble.no_quotes = True
@@ -425,26 +401,33 @@ async def test_a_route_that_is_gone_is_not_replaced_silently(market: Market) -> 
         await run.later("This route is gone.", 0.1)
         assert "c create" not in run.text
         await run.press("escape")
-        screen = run.screen(QuotesScreen)
-        assert screen.board is not None
-        assert all(row.quote.swap != "aa" for row in screen.board.ranking.rows)
+        board = run.screen(QuotesScreen).board
+        assert board is not None
+        assert all(row.quote.swap != "aa" for row in board.ranking.rows)
 
 
-async def test_a_lost_answer_is_looked_up_and_never_sent_again(market: Market) -> None:
+async def test_a_lost_answer_is_looked_up_and_never_sent_again(
+    market: Market, subtests: pytest.Subtests
+) -> None:
+    """A bad gateway is no answer either."""
+    async with market.desk() as run:
+        for orders, lose in enumerate((lose_answer, fail_answer), 1):
+            await run.to_frozen()
+            with subtests.test(lose.__name__):
+                market.network.after = lose
+                await run.press("c")
+                await run.see("The service did not answer.")
+                market.network.after = None
+                await run.later("The order exists:")
+                run.screen(DepositScreen)
+                assert posts(market) == orders
+
+
+async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: Market) -> None:
+    """A server error after the request, then a request that never left."""
     async with market.desk() as run:
         await run.to_frozen()
-        market.network.after = lose_answer
-        await run.press("c")
-        await run.see("The service did not answer.")
-        market.network.after = None
-        await run.later("The order exists:")
-        run.screen(DepositScreen)
-        assert posts(market) == 1
-
-
-async def test_a_server_error_that_created_nothing_ends_in_words(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_frozen()
+        screen = run.screen(CreateScreen)
 
         def fail(request: httpx.Request) -> None:
             if request.method == "POST":
@@ -454,17 +437,15 @@ async def test_a_server_error_that_created_nothing_ends_in_words(market: Market)
         await run.press("c")
         await run.see("The service did not answer.")
         await run.later("The service shows no such")
-        assert run.screen(CreateScreen).state.step is CreateStep.FAILED
+        assert screen.state.step is CreateStep.FAILED
         assert len(run.app.session.desk.journal.orders.index.ids()) == 0
 
-
-async def test_nothing_that_left_is_said_as_not_reachable(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_frozen()
+        await run.press("r")
+        await run.settle(lambda: screen.state.step is CreateStep.READY, "a new quote")
+        await run.still()
         market.network.before = refuse_connection
         await run.press("c")
         await run.later("The service cannot be reached.", 0.2)
-        screen = run.screen(CreateScreen)
         assert screen.state.step is CreateStep.FAILED
         assert "in your wallet" in run.text
         market.network.before = None
@@ -489,7 +470,7 @@ async def test_an_order_that_no_venue_takes_is_shown_as_failed(market: Market) -
         assert posts(market) == 1
 
 
-async def test_leaving_does_not_cancel_a_create(market: Market) -> None:
+async def test_leaving_cancels_no_create_and_a_second_one_waits_for_it(market: Market) -> None:
     async with market.desk() as run:
         await run.to_frozen()
         market.venues[0].trouble.hang = True
@@ -498,43 +479,39 @@ async def test_leaving_does_not_cancel_a_create(market: Market) -> None:
         assert "esc back" in run.text
         await run.press("escape", "escape")
         run.screen(SwapScreen)
-        market.venues[0].trouble.released.set()
-        await run.see("is open. Send 0.5 BTC")
-        assert posts(market) == 1
-        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
-
-
-async def test_a_second_create_waits_for_the_first(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_frozen()
-        market.venues[0].trouble.hang = True
-        await run.press("c")
-        await run.see("asked at 14:02:11")
-        await run.press("escape", "escape", "escape")
+        await run.press("escape")
         await run.to_frozen("0.6 btc eth")
         await run.press("c")
         assert "Another order is being created." in run.text
         assert posts(market) == 1
         market.venues[0].trouble.released.set()
         await run.settle(lambda: run.app.creates.creating is None, "the first outcome")
-
-
-async def test_a_bad_gateway_is_no_answer(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_frozen()
-        market.network.after = fail_answer
-        await run.press("c")
-        await run.see("The service did not answer.")
-        market.network.after = None
-        await run.later("The order exists:")
+        await run.see("is open. Send 0.5 BTC")
         assert posts(market) == 1
+        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
 
 
 async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
     market: Market,
 ) -> None:
+    """An address that was swapped on the clipboard is caught by the question."""
+    other = derive_address("evm", b"t" * 32)
     async with market.desk() as run:
-        await run.to_frozen(recipient=ME)
+        # The user copied ME; what was pasted is another address, and the user reads ME elsewhere.
+        await run.to_frozen(recipient=other)
+        await run.press("c")
+        await run.see("First payment to this address")
+        question = run.screen(TypedConfirm).question
+        group = int(re.search(r"group (\d+)", question.what[1])[1])  # type: ignore[index]
+        await run.type(ME[2:][(group - 1) * 4 : group * 4])
+        await run.press("enter")
+        assert "Not what stands there." in run.text
+        assert posts(market) == 0
+
+        await run.press("escape", "e", "ctrl+u")
+        await run.type(ME)
+        await run.press("enter")
+        await run.still()
         assert "▲ Never paid before." in run.text
         assert ME in run.text.replace(" ", "").replace("\n", "")
         await run.press("c")
@@ -554,36 +531,3 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         await run.compare()
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert posts(market) == 1
-
-
-async def test_an_address_swapped_on_the_clipboard_is_caught_by_the_question(
-    market: Market,
-) -> None:
-    other = derive_address("evm", b"t" * 32)
-    async with market.desk() as run:
-        # The user copied ME; what was pasted is another address, and the user reads ME elsewhere.
-        await run.to_frozen(recipient=other)
-        await run.press("c")
-        await run.see("First payment to this address")
-        question = run.screen(TypedConfirm).question
-        group = int(re.search(r"group (\d+)", question.what[1])[1])  # type: ignore[index]
-        await run.type(ME[2:][(group - 1) * 4 : group * 4])
-        await run.press("enter")
-        assert "Not what stands there." in run.text
-        assert posts(market) == 0
-
-
-async def test_a_name_of_the_address_book_is_not_asked_about(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_deposit()
-        assert posts(market) == 1
-
-
-async def test_the_place_of_a_wrong_character_is_marked(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_form("2 eth btc")
-        await run.type("bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq")
-        assert 'character 23 is "o"' in run.text
-        field = run.app.screen.focused
-        assert isinstance(field, TextField)
-        assert field._marked == frozenset({22})
