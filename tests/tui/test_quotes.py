@@ -35,26 +35,45 @@ def quotes_asked(market: Market) -> int:
     return market.network.seen.count("GET /v2/quotes")
 
 
-async def test_the_best_usable_row_is_chosen_at_once(market: Market) -> None:
+def at_cursor(run: DeskRun) -> str:
+    return next(line for line in run.text.split("\n") if line.startswith("▌"))
+
+
+async def test_the_best_usable_row_is_chosen_and_an_unusable_one_says_why(market: Market) -> None:
+    """Another order of the rows keeps their ranks, a refresh keeps the cursor on its route."""
     async with market.desk() as run:
         await run.to_quotes()
-        row = next(line for line in run.text.split("\n") if line.startswith("▌"))
+        row = at_cursor(run)
         assert "best" in row
         assert "Alder" in row
         assert "Cedar" not in row
+        await run.press("s")
+        assert "ranked by all-in" in run.text
+        assert "All-in ETH" in run.text
+        await run.press("s")
+        assert "ranked by expected time" in run.text
+        first = next(line for line in run.text.split("\n") if "standard" in line)
+        assert "Birch" in first
+        assert "2" in first.split()[:2]
+        await run.press("s")
+        assert "ranked by net received" in run.text
+
         await run.press("enter")
         assert run.screen(CreateScreen).row.place == 1
-
-
-async def test_an_unusable_row_is_reached_and_says_why(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_quotes()
-        await run.press("end")
+        await run.press("escape", "end")
         assert "Reason" in run.text
         assert "below minimum: this route takes" in run.text
         await run.press("enter")
-        run.screen(QuotesScreen)
+        screen = run.screen(QuotesScreen)
         assert "This route cannot be chosen" in run.text
+
+        await run.press("home", "down")
+        while "Birch" not in at_cursor(run):
+            await run.press("down")
+        before = screen.board
+        await run.press("r")
+        await run.settle(lambda: screen.board is not before, "the answer")
+        assert "Birch" in at_cursor(run)
 
 
 async def test_expiry_locks_enter_and_offers_a_refresh_at_its_cost(market: Market) -> None:
@@ -81,34 +100,6 @@ async def test_expiry_locks_enter_and_offers_a_refresh_at_its_cost(market: Marke
         run.screen(CreateScreen)
 
 
-async def test_a_refresh_keeps_the_cursor_on_its_route(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_quotes()
-        screen = run.screen(QuotesScreen)
-        await run.press("down")
-        while "Birch" not in next(one for one in run.text.split("\n") if one.startswith("▌")):
-            await run.press("down")
-        before = screen.board
-        await run.press("r")
-        await run.settle(lambda: screen.board is not before, "the answer")
-        assert "Birch" in next(one for one in run.text.split("\n") if one.startswith("▌"))
-
-
-async def test_time_sorts_and_the_ranks_stay(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_quotes()
-        await run.press("s")
-        assert "ranked by all-in" in run.text
-        assert "All-in ETH" in run.text
-        await run.press("s")
-        assert "ranked by expected time" in run.text
-        first = next(line for line in run.text.split("\n") if "standard" in line)
-        assert "Birch" in first
-        assert "2" in first.split()[:2]
-        await run.press("s")
-        assert "ranked by net received" in run.text
-
-
 def failing(status: int, body: bytes) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
     def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
         if not request.url.path.endswith("/quotes"):
@@ -122,29 +113,30 @@ def failing(status: int, body: bytes) -> Callable[[httpx.Request, httpx.Response
 ERROR = b'{"code":"%s","message":"[b]no[/b]","requestId":"6f1d-22c9"}'
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "words"),
-    [
-        (500, ERROR % b"INTERNAL_SERVER_ERROR", "The service had an internal error."),
-        (503, ERROR % b"SERVICE_UNAVAILABLE", "The service cannot answer right now."),
-        (429, ERROR % b"RATE_LIMIT_EXCEEDED", "Orders and deposits are not affected."),
-        (404, ERROR % b"TOKEN_DISABLED", "This token or its chain is disabled"),
-    ],
+ERRORS = (
+    (500, ERROR % b"INTERNAL_SERVER_ERROR", "The service had an internal error."),
+    (503, ERROR % b"SERVICE_UNAVAILABLE", "The service cannot answer right now."),
+    (429, ERROR % b"RATE_LIMIT_EXCEEDED", "Orders and deposits are not affected."),
+    (404, ERROR % b"TOKEN_DISABLED", "This token or its chain is disabled"),
 )
+
+
 async def test_an_error_says_cause_code_and_request(
-    market: Market, status: int, body: bytes, words: str
+    market: Market, subtests: pytest.Subtests
 ) -> None:
     async with market.desk() as run:
         await run.ready()
-        market.network.after = failing(status, body)
-        await ask(run)
-        await run.later(words)
-        assert "request 6f1d-22c9" in run.text
-        assert "Funds in your wallet." in run.text
-        market.network.after = None
-        await run.press("r")
-        await run.see("best")
-        assert words not in run.text
+        for status, body, words in ERRORS:
+            with subtests.test(status=status):
+                market.network.after = failing(status, body)
+                await ask(run)
+                await run.later(words)
+                assert "request 6f1d-22c9" in run.text
+                assert "Funds in your wallet." in run.text
+                market.network.after = None
+                await run.press("r")
+                await run.see("best")
+                assert words not in run.text
 
 
 def limited(request: httpx.Request, response: httpx.Response) -> httpx.Response:
@@ -205,9 +197,18 @@ async def test_a_new_quote_of_a_full_window_is_asked_for_again(market: Market) -
         await run.see("c creates the order")
 
 
-async def test_a_repeated_call_says_which_it_is_and_what_the_next_may_cost(market: Market) -> None:
+async def test_an_error_leaves_the_rows_and_a_repeated_call_says_what_the_next_may_cost(
+    market: Market,
+) -> None:
+    """An account without fixed rates keeps its floating ones."""
     async with market.desk() as run:
         await run.to_quotes()
+        market.network.after = failing(403, ERROR % b"FIXED_RATE_NOT_ALLOWED")
+        await run.press("f")
+        await run.see("FIXED_RATE_NOT_ALLOWED")
+        assert "Alder" in run.text
+        assert "f fixed too, 1 quote" in run.text
+
         market.network.after = failing(500, ERROR % b"INTERNAL_SERVER_ERROR")
         await run.press("r")
 
@@ -217,30 +218,27 @@ async def test_a_repeated_call_says_which_it_is_and_what_the_next_may_cost(marke
 
         await run.settle(seen, "the second call")
         await run.later("The service had an internal error.")
+        assert "Alder" in run.text
+        assert "◌ 14:02:11 UTC" in run.text
         assert "r refresh, 1 to 3 quotes" in run.text
         market.network.after = None
         await run.press("r")
         await run.settle(lambda: "1 to 3" not in run.text, "an answer at once")
 
 
-@pytest.mark.parametrize("body", [b"<html>", b'{"quotes": 3}', b"[" * 100_000])
-async def test_garbage_is_an_answer_that_cannot_be_used(market: Market, body: bytes) -> None:
+async def test_garbage_is_an_answer_that_cannot_be_used(
+    market: Market, subtests: pytest.Subtests
+) -> None:
     async with market.desk() as run:
         await run.ready()
-        market.network.after = failing(200, body)
-        await ask(run)
-        await run.see("The answer of the service could not be used.")
-        assert "<html>" not in run.text
-
-
-async def test_an_error_leaves_the_rows_and_marks_them(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_quotes()
-        market.network.after = failing(500, ERROR % b"INTERNAL_SERVER_ERROR")
-        await run.press("r")
-        await run.later("The service had an internal error.")
-        assert "Alder" in run.text
-        assert "◌ 14:02:11 UTC" in run.text
+        for body in (b"<html>", b'{"quotes": 3}', b"[" * 100_000):
+            with subtests.test(body=body[:20]):
+                market.network.after = failing(200, body)
+                asked = quotes_asked(market)
+                await ask(run)
+                assert quotes_asked(market) > asked
+                await run.see("The answer of the service could not be used.")
+                assert "<html>" not in run.text
 
 
 async def test_an_answer_outlives_its_screen(market: Market) -> None:
@@ -300,30 +298,11 @@ async def test_the_best_mark_and_the_cursor_start_on_what_can_be_created(market:
         best = next(line for line in run.text.split("\n") if " best " in line and "vs" not in line)
         assert "Meridian" in best
 
-
-async def test_escape_closes_the_explanation_before_the_quotes(market: Market) -> None:
-    async with market.desk((120, 40)) as run:
-        await run.to_quotes()
-        await run.press("e")
-        await run.see("Provider pays out")
-        await run.press("escape")
-        run.screen(QuotesScreen)
-        assert "Provider pays out" not in run.text
-        await run.press("escape")
-        assert not isinstance(run.app.screen, QuotesScreen)
-
-
-async def test_routes_out_of_view_are_counted(market: Market) -> None:
-    many = [MERIDIAN | {"quoteId": f"many-{at}"} for at in range(30)]
-    market.network.after = quotes_with(*many)
-    async with market.desk((100, 30)) as run:
-        await run.to_quotes()
-        table = run.screen(QuotesScreen).query_one("#quotes", LineTable)
-        assert table.below > 10
-        routes = [row for row in table.rows[-table.below :] if row.selectable]
-        assert f"{len(routes)} below · " in run.text
-        await run.press("end")
-        assert " below · " not in run.text
+        market.network.after = quotes_with(MERIDIAN, MERIDIAN | {"netAmountOut": 14.5})
+        await run.press("r")
+        said = "another quote of this answer has the same id"
+        await run.settle(lambda: run.text.count(said) == 2, "two quotes of one id, not chosen")
+        assert "Alder" in run.text
 
 
 def alike(count: int) -> list[dict[str, Any]]:
@@ -362,46 +341,52 @@ async def test_routes_that_nobody_can_tell_apart_are_three_and_a_count(market: M
         await run.press("0", "end")
         assert "Reason  the service says" in run.text
 
-
-async def test_four_routes_alike_are_four_rows(market: Market) -> None:
-    market.network.after = only_these(ALDER, *alike(4))
-    async with market.desk() as run:
-        await run.to_quotes()
+        market.network.after = only_these(ALDER, *alike(4))
+        await run.press("r")
+        await run.settle(lambda: "Not usable" not in run.text, "four alike")
         assert run.text.count("two legs") == 4
-        assert "Not usable" not in run.text
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_note_of_one_more_transaction_is_never_cut(
-    market: Market, size: tuple[int, int]
-) -> None:
+async def test_the_note_of_one_more_transaction_is_never_cut(market: Market) -> None:
     market.network.after = quotes_with(MERIDIAN, ISTHMUS | {"feeUsd": 0, "netAmountOut": 14.0})
-    async with market.desk(size) as run:
+    async with market.desk(SIZES[0]) as run:
         await run.to_quotes()
-        row = next(row for row in run.text.split("\n") if "Isthmus" in row)
-        assert " approve" in row, run.text
+        for size in SIZES:
+            await run.pilot.resize_terminal(*size)
+            await run.pilot.pause()
+            row = next(row for row in run.text.split("\n") if "Isthmus" in row)
+            assert " approve" in row, run.text
 
 
-async def test_the_heading_keeps_its_chains_beside_the_explanation(market: Market) -> None:
+async def test_routes_out_of_view_are_counted_and_the_explanation_leaves_the_heading_its_chains(
+    market: Market,
+) -> None:
     """Of what the order of the rows means as much is said as the heading leaves room for."""
     many = [MERIDIAN | {"quoteId": f"many-{at}"} for at in range(60)]
     market.network.after = quotes_with(*many)
-    async with market.desk((120, 40)) as run:
+    async with market.desk((100, 30)) as run:
         await run.to_quotes()
+        table = run.screen(QuotesScreen).query_one("#quotes", LineTable)
+        assert table.below > 10
+        routes = [row for row in table.rows[-table.below :] if row.selectable]
+        assert f"{len(routes)} below · " in run.text
+        await run.press("end")
+        assert " below · " not in run.text
+
+        await run.press("home")
+        await run.pilot.resize_terminal(120, 40)
+        await run.pilot.pause()
         assert "ranked by net received" in run.text
         await run.press("e")
         await run.see("Provider pays out")
         head = next(row for row in run.text.split("\n") if "Sell " in row)
         assert "on Ethereum  " in head
         assert "by net received" in head
-
-
-async def test_two_quotes_of_one_id_are_shown_and_not_chosen(market: Market) -> None:
-    market.network.after = quotes_with(MERIDIAN, MERIDIAN | {"netAmountOut": 14.5})
-    async with market.desk() as run:
-        await run.to_quotes()
-        assert run.text.count("another quote of this answer has the same id") == 2
-        assert "Alder" in run.text
+        await run.press("escape")
+        run.screen(QuotesScreen)
+        assert "Provider pays out" not in run.text
+        await run.press("escape")
+        assert not isinstance(run.app.screen, QuotesScreen)
 
 
 async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> None:
@@ -421,24 +406,8 @@ async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> Non
         run.screen(QuotesScreen)
 
 
-async def test_fixed_rates_come_by_a_second_call_and_are_merged(market: Market) -> None:
-    market.network.after = fixed_are(FIXED)
-    async with market.desk() as run:
-        await run.to_quotes()
-        assert "f fixed too, 1 quote" in run.text
-        await run.press("f")
-        await run.see("fixed and floating")
-        assert quotes_asked(market) == 2
-        rows = [line for line in run.text.split("\n") if "Alder" in line]
-        assert len(rows) == 2
-        assert "10:00" in rows[1]
-        assert "fixed" in rows[1]
-        assert "r refresh, 2 quotes" in run.text
-        assert "f fixed too" not in run.text
-
-
 @pytest.mark.parametrize(("chosen", "rate"), [("floating", "false"), ("fixed", "true")])
-async def test_one_route_of_two_rates_is_asked_for_again_at_its_own(
+async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
     market: Market, chosen: str, rate: str
 ) -> None:
     asked: list[str] = []
@@ -453,8 +422,16 @@ async def test_one_route_of_two_rates_is_asked_for_again_at_its_own(
     market.network.after = noting
     async with market.desk() as run:
         await run.to_quotes()
+        assert "f fixed too, 1 quote" in run.text
         await run.press("f")
         await run.see("fixed and floating")
+        assert asked == ["false", "true"]
+        rows = [line for line in run.text.split("\n") if "Alder" in line]
+        assert len(rows) == 2
+        assert "10:00" in rows[1]
+        assert "fixed" in rows[1]
+        assert "r refresh, 2 quotes" in run.text
+        assert "f fixed too" not in run.text
         board = run.screen(QuotesScreen).board
         assert board is not None
         row = next(r for r in board.ranking.rows if r.quote.fixed == (chosen == "fixed"))
@@ -476,16 +453,6 @@ async def test_one_route_of_two_rates_is_asked_for_again_at_its_own(
         assert {e.quote.fixed for e in over} == {chosen != "fixed"}
         assert "r refresh, 2 quotes" in run.text
         assert len(asked) == 3
-
-
-async def test_an_account_without_fixed_rates_keeps_its_floating_ones(market: Market) -> None:
-    async with market.desk() as run:
-        await run.to_quotes()
-        market.network.after = failing(403, ERROR % b"FIXED_RATE_NOT_ALLOWED")
-        await run.press("f")
-        await run.see("FIXED_RATE_NOT_ALLOWED")
-        assert "Alder" in run.text
-        assert "f fixed too, 1 quote" in run.text
 
 
 async def test_a_stated_amount_to_arrive_is_asked_for_at_a_fixed_rate(market: Market) -> None:
@@ -523,5 +490,6 @@ async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
 
 
 async def ask(run: DeskRun) -> None:
+    await run.press("n")
     await run.type("0.5 btc eth")
     await run.press("enter")
