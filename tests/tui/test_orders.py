@@ -59,7 +59,7 @@ async def tracker(run: DeskRun, words: str = "Open") -> OrdersScreen:
 async def opened(run: DeskRun, service_id: str) -> OrderScreen:
     await run.ready()
     run.app.navigation.open_order(service_id)
-    await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+    await run.settle(lambda: getattr(run.app.screen, "service_id", "") == service_id, "the order")
     await run.see("Order id")
     return run.screen(OrderScreen)
 
@@ -86,7 +86,6 @@ async def test_every_state_of_one_order(market: Market, golden: Golden) -> None:
                 shown[size[0]].append(checked("\n".join(picture.rows[1:]), size[0]))
             # The next order begins at the size at which this one ended.
             sizes.reverse()
-            await run.press("escape")
         # Facts below the screen come into view.
         await run.pilot.resize_terminal(80, 16)
         await opened(run, next(one.id for one in known if one.id.startswith("d4Wp6H")))
