@@ -27,7 +27,7 @@ async def to_unknown(market: Market, run: DeskRun) -> str:
     screen = run.screen(CreateScreen)
 
     def over() -> bool:
-        market.clock.advance(0.5)
+        market.clock.advance(2.0)
         return screen.state.step is CreateStep.UNKNOWN
 
     await run.settle(over, "the end of the look")

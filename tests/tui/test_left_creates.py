@@ -32,7 +32,7 @@ async def test_what_created_nothing_is_told_where_the_desk_is(market: Market) ->
         await run.press("o")
         await run.see(LOOKS)
         await run.press("escape")
-        await run.later("0.5 BTC to ETH")
+        await run.later("0.5 BTC to ETH", 2)
         await run.see("nothing was paid.")
         await run.settle(lambda: LOOKS not in run.text, "the funds anew")
         assert "in your wallet." in run.text
@@ -50,7 +50,7 @@ async def test_what_is_found_later_is_told_where_the_desk_is(market: Market) -> 
         await left(run)
 
         def over() -> bool:
-            market.clock.advance(0.5)
+            market.clock.advance(2.0)
             return run.app.creates.creating is None
 
         await run.settle(over, "the end of the look")
