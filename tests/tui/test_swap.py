@@ -12,7 +12,7 @@ from swapdesk.tui.commands.swap import AskQuotes
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
-from tui.desk_run import SIZES, Market
+from tui.desk_run import SIZES, DeskRun, Market
 from tui.picture import take
 
 Golden = Callable[[str, str], None]
@@ -29,69 +29,187 @@ async def test_the_first_screen_with_a_line_understood(market: Market, golden: G
             golden(f"swap-{size[0]}", run.body)
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("1,5 btc eth", '"1,5": write 1.5'),
-        ("1e3 btc eth", "1e3"),
-        ("0.123456789 btc eth", "BTC has 8 decimals"),
-        ("0.5 btc nosuch", 'No token is called "nosuch"'),
-        ("0.5 btc.bitcoin btc.bitcoin", "Both sides are BTC on Bitcoin"),
-        ("0.5 eth @nobody", "@nobody is not in the address book."),
-        ("=2 eth @bob", "A private send states what is sent"),
-        ("1 2 3 4", "4"),
-    ],
+WRONG = (
+    ("1,5 btc eth", '"1,5": write 1.5'),
+    ("1e3 btc eth", "1e3"),
+    ("0.123456789 btc eth", "BTC has 8 decimals"),
+    ("0.5 btc nosuch", 'No token is called "nosuch"'),
+    ("0.5 btc.bitcoin btc.bitcoin", "Both sides are BTC on Bitcoin"),
+    ("0.5 eth @nobody", "@nobody is not in the address book."),
+    ("=2 eth @bob", "A private send states what is sent"),
+    ("1 2 3 4", "4"),
+    ("1 [red]x[/red] eth", 'No token is called "[red]x[/red]"'),
 )
+
+
 async def test_a_wrong_line_says_what_and_asks_nothing(
-    market: Market, line: str, said: str
+    market: Market, subtests: pytest.Subtests
 ) -> None:
+    """The notice goes when the line is another one."""
     async with market.desk() as run:
         await run.ready()
-        await run.type(line)
-        assert "✗ " in run.text
-        assert said in " ".join(run.text.split())
-        asked = len(market.network.seen)
+        for line, said in WRONG:
+            with subtests.test(line=line):
+                await cleared(run)
+                assert "✗ " not in run.text
+                await run.type(line)
+                assert "✗ " in run.text
+                assert said in " ".join(run.text.split())
+                asked = len(market.network.seen)
+                await run.press("enter")
+                assert isinstance(run.app.screen, SwapScreen)
+                assert not [call for call in market.network.seen[asked:] if "quotes" in call]
+                assert run.screen(SwapScreen).line.value == line
+
+        await cleared(run)
+        await run.type("1..5 btc eth")
         await run.press("enter")
-        assert isinstance(run.app.screen, SwapScreen)
-        assert not [call for call in market.network.seen[asked:] if "quotes" in call]
-        assert run.screen(SwapScreen).line.value == line
+        assert "▲ An amount has one point." in run.text
+        await run.press("home", "right", "delete")
+        await run.see("Sell  1.5 BTC")
+        assert "An amount has one point." not in run.text
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("-1 btc eth", "An amount has no sign."),
-        ("+1 btc eth", "An amount has no sign."),
-        (".5 btc eth", ""),
-        ("usdt eth", ""),
-        ("１ btc eth", ""),
-    ],
-)
+async def cleared(run: DeskRun) -> None:
+    """The first screen with an empty line."""
+    line = run.screen(SwapScreen).line
+    if line.value:
+        await run.press("escape")
+    assert line.value == ""
+
+
 async def test_what_begins_with_no_digit_is_text_and_refused(
-    market: Market, line: str, said: str
+    market: Market, subtests: pytest.Subtests
 ) -> None:
+    """A paste is read and refused with its place."""
     async with market.desk() as run:
         await run.ready()
-        await run.type(line)
-        assert run.screen(SwapScreen).line.value == line
-        assert said in run.text
-        await run.press("enter")
-        assert line.startswith(".") or isinstance(run.app.screen, SwapScreen)
+        for amount in ("１２", "NaN", "0x1", "-1"):
+            with subtests.test(pasted=amount):
+                await cleared(run)
+                assert "✗ " not in run.text
+                run.screen(SwapScreen).line.set_value(f"{amount} btc eth")
+                await run.settle(lambda: "✗ " in run.text, "a refusal")
+                await run.press("enter")
+                assert isinstance(run.app.screen, SwapScreen)
+        for line, said in (
+            ("-1 btc eth", "An amount has no sign."),
+            ("usdt eth", ""),
+            ("+1 btc eth", "An amount has no sign."),
+            ("１ btc eth", ""),
+            (".5 btc eth", ""),
+        ):
+            with subtests.test(line=line):
+                await cleared(run)
+                assert "An amount has no sign." not in run.text
+                await run.type(line)
+                assert run.screen(SwapScreen).line.value == line
+                assert said in run.text
+                await run.press("enter")
+                assert line.startswith(".") or isinstance(run.app.screen, SwapScreen)
 
 
-async def test_a_letter_that_is_a_key_of_the_desk_stays_one_on_the_empty_line(
+async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(
     market: Market,
 ) -> None:
+    """The line keeps the focus while the terminal is too small."""
+    async with market.desk((80, 24)) as run:
+        await run.ready()
+        await run.type("0.5 bt")
+        run.app.screen.set_focus(None)
+        await run.type("c top")
+        assert run.screen(SwapScreen).line.value == "0.5 btc top"
+        assert run.app.focused is run.screen(SwapScreen).line.field
+
+        await run.press(*["backspace"] * 6)
+        assert run.screen(SwapScreen).line.value == "0.5 b"
+        for size in ((52, 14), (80, 24), (40, 10), (120, 40)):
+            await run.pilot.resize_terminal(*size)
+            await run.pilot.pause()
+            assert ("This desk needs" in run.text) == (size[0] < 60)
+        await run.type("tc")
+        assert run.screen(SwapScreen).line.value == "0.5 btc"
+        assert "▌" in run.text
+
+
+async def test_both_tokens_have_a_key_for_another_chain(market: Market) -> None:
     async with market.desk() as run:
         await run.ready()
-        await run.press("space", "p")
-        assert run.screen(SwapScreen).private
-        assert run.screen(SwapScreen).line.value == ""
+        await run.type("900 usdc eth")
+        await run.see("Buy  ETH  on Ethereum")
+        seen = {"Ethereum"}
+        for _ in range(3):
+            before = run.text
+            await run.press("tab")
+            assert run.text != before
+            seen.add(run.text.split("Buy  ETH  on ")[1].split("  ")[0])
+        assert len(seen) == 4
+
+        await cleared(run)
+        await run.type("900 usdc eth")
+        await run.see("USDC is on ")
+        assert ": shift+tab · ETH is on " in run.text
+        await run.press("tab", "shift+tab")
+        read = re.search(r"Sell +900 USDC +on (\w+) +Buy +ETH +on (\w+)", run.text)
+        assert read is not None, run.text
+        assert "Ethereum" not in (read[1], read[2])
 
 
-async def test_a_whole_line_one_comes_back_to_leaves_letters_to_the_desk(market: Market) -> None:
+async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(
+    market: Market, subtests: pytest.Subtests
+) -> None:
+    """The bound is never cut on a small screen."""
     async with market.desk() as run:
-        await run.to_quotes()
+        await run.ready()
+        await run.type("0.00001 btc eth")
+        market.clock.advance(1)
+        await run.see("The smallest usable amount is")
+        await run.press("enter")
+        assert isinstance(run.app.screen, SwapScreen)
+        assert "No route takes 0.00001 BTC." in run.text
+
+        await run.pilot.resize_terminal(80, 24)
+        for line in ("0.00001 btc eth", "900000 btc eth"):
+            with subtests.test(line=line):
+                await cleared(run)
+                assert "usable amount is" not in run.text
+                await run.type(line)
+                await run.later("usable amount is", 1)
+                read = " ".join(run.text.split())
+                bound = re.search(r"(small|larg)est usable amount is ([0-9.,]+ BTC)\.", read)
+                assert bound is not None, run.text
+                await run.press("enter")
+                await run.see(f"▲ {bound[1].capitalize()}est: {bound[2]}")
+
+
+async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_later(
+    market: Market,
+) -> None:
+    """A whole line one comes back to leaves letters to the desk."""
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("t")
+        await run.type("sol")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        await run.type("40")
+        await run.press("end")
+        await run.type("btc")
+        await run.see("Sell  40 SOL  on Solana")
+        assert "Buy  BTC  on Bitcoin" in run.text
+
+        await cleared(run)
+        await run.type("900")
+        await run.press("ctrl+t")
+        await run.type("usdc base")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        assert run.screen(SwapScreen).line.value == "900 usdc.base"
+        await run.type(" eth")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "quotes")
+        await run.settle(lambda: run.screen(QuotesScreen).board is not None, "their answer")
+
         await run.press("escape")
         line = run.screen(SwapScreen).line
         assert line.value
@@ -105,174 +223,33 @@ async def test_a_whole_line_one_comes_back_to_leaves_letters_to_the_desk(market:
         assert line.value == f"{before}o"
 
 
-async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(
-    market: Market,
-) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("0.5 bt")
-        run.app.screen.set_focus(None)
-        await run.type("c top")
-        assert run.screen(SwapScreen).line.value == "0.5 btc top"
-        assert run.app.focused is run.screen(SwapScreen).line.field
-
-
-async def test_the_line_keeps_the_focus_while_the_terminal_is_too_small(market: Market) -> None:
-    async with market.desk((80, 24)) as run:
-        await run.ready()
-        await run.type("0.5 b")
-        for size in ((52, 14), (80, 24), (40, 10), (120, 40)):
-            await run.pilot.resize_terminal(*size)
-            await run.pilot.pause()
-            assert ("This desk needs" in run.text) == (size[0] < 60)
-        await run.type("tc")
-        assert run.screen(SwapScreen).line.value == "0.5 btc"
-        assert "▌" in run.text
-
-
-async def test_a_notice_goes_when_the_line_is_another_one(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("1..5 btc eth")
-        await run.press("enter")
-        assert "▲ An amount has one point." in run.text
-        await run.press("home", "right", "delete")
-        await run.see("Sell  1.5 BTC")
-        assert "An amount has one point." not in run.text
-
-
-@pytest.mark.parametrize("amount", ["１２", "NaN", "0x1", "-1"])
-async def test_what_is_no_amount_is_refused_in_a_paste_too(market: Market, amount: str) -> None:
-    """A paste is read and refused with its place."""
-    async with market.desk() as run:
-        await run.ready()
-        run.screen(SwapScreen).line.set_value(f"{amount} btc eth")
-        await run.settle(lambda: "✗ " in run.text, "a refusal")
-        await run.press("enter")
-        assert isinstance(run.app.screen, SwapScreen)
-
-
-async def test_tab_walks_the_chains_of_a_token(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("900 usdc eth")
-        await run.see("Buy  ETH  on Ethereum")
-        seen = {"Ethereum"}
-        for _ in range(3):
-            before = run.text
-            await run.press("tab")
-            assert run.text != before
-            seen.add(run.text.split("Buy  ETH  on ")[1].split("  ")[0])
-        assert len(seen) == 4
-
-
-async def test_the_token_sold_has_a_key_of_its_own_for_another_chain(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("900 usdc eth")
-        await run.see("USDC is on ")
-        assert ": shift+tab · ETH is on " in run.text
-        await run.press("tab", "shift+tab")
-        read = re.search(r"Sell +900 USDC +on (\w+) +Buy +ETH +on (\w+)", run.text)
-        assert read is not None, run.text
-        assert "Ethereum" not in (read[1], read[2])
-
-
-async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("0.00001 btc eth")
-        market.clock.advance(1)
-        await run.see("The smallest usable amount is")
-        await run.press("enter")
-        assert isinstance(run.app.screen, SwapScreen)
-        assert "No route takes 0.00001 BTC." in run.text
-
-
-@pytest.mark.parametrize("line", ["0.00001 btc eth", "900000 btc eth"])
-async def test_a_bound_is_never_cut_on_a_small_screen(market: Market, line: str) -> None:
-    async with market.desk((80, 24)) as run:
-        await run.ready()
-        await run.type(line)
-        await run.later("usable amount is", 1)
-        read = " ".join(run.text.split())
-        bound = re.search(r"(small|larg)est usable amount is ([0-9.,]+ BTC)\.", read)
-        assert bound is not None, run.text
-        await run.press("enter")
-        await run.see(f"▲ {bound[1].capitalize()}est: {bound[2]}")
-
-
-async def test_a_chosen_token_is_written_into_the_line(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("900")
-        await run.press("ctrl+t")
-        await run.type("usdc base")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
-        assert run.screen(SwapScreen).line.value == "900 usdc.base"
-        await run.type(" eth")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "quotes")
-
-
-async def test_a_token_chosen_first_waits_for_its_amount(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("t")
-        await run.type("sol")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
-        await run.type("40")
-        await run.press("end")
-        await run.type("btc")
-        await run.see("Sell  40 SOL  on Solana")
-        assert "Buy  BTC  on Bitcoin" in run.text
-
-
-@pytest.mark.parametrize("line", ["0.5 eth", "0.5 eth @bob"])
-async def test_a_private_send_names_its_recipient_here_or_in_the_form(
-    market: Market, line: str
-) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("p")
-        await run.type(line)
-        await run.see("Send privately  0.5 ETH  on Ethereum")
-        assert ("to  @bob" in run.text) == ("@bob" in line)
-        await run.press("enter")
-        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
-        assert run.screen(QuotesScreen).board is not None
-        assert market.network.seen.count("GET /v2/quotes/private-send") == 1
-
-
-async def test_an_address_may_stand_in_a_private_line(market: Market) -> None:
+async def test_a_private_send_names_its_recipient_here_or_in_the_form(market: Market) -> None:
     address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
     async with market.desk() as run:
         await run.ready()
-        await run.press("p")
-        await run.type(f"0.5 eth {address}")
-        await run.press("enter")
-        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
-        await run.press("enter")
-        await run.see("0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed")
-
-
-async def test_a_token_that_cannot_go_privately_is_refused(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("p")
+        await run.press("space", "p")
+        assert run.screen(SwapScreen).private, "a key of the desk stays one on the empty line"
+        assert run.screen(SwapScreen).line.value == ""
         await run.type("10 usdc.e")
         await run.see("cannot be sent privately")
         await run.press("enter")
         assert isinstance(run.app.screen, SwapScreen)
 
-
-async def test_a_hostile_catalogue_name_is_text(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("1 [red]x[/red] eth")
-        await run.see('No token is called "[red]x[/red]"')
+        for asked, to in enumerate(("", " @bob", f" {address}"), 1):
+            await cleared(run)
+            assert run.screen(SwapScreen).private
+            await run.type(f"0.5 eth{to}")
+            await run.see("Send privately  0.5 ETH  on Ethereum")
+            assert ("to  @bob" in run.text) == (to == " @bob")
+            await run.press("enter")
+            await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+            assert run.screen(QuotesScreen).board is not None
+            assert market.network.seen.count("GET /v2/quotes/private-send") == asked
+            if to.endswith(address):
+                await run.press("enter")
+                await run.see("0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed")
+            else:
+                await run.press("escape")
 
 
 async def test_the_help_says_what_asking_costs(market: Market) -> None:
