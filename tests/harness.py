@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -208,6 +209,27 @@ def running_sandbox(home: Path, **options: Any) -> Iterator[Sandbox]:
         yield sandbox
     finally:
         sandbox.stop()
+
+
+def home_of(sandbox: Sandbox, home: Path, *, place: int = 1, wallet: bool = True) -> Sandbox:
+    """The same sandbox as the programs of another home find it, as its PRO partner ``place``.
+
+    With ``wallet`` the home has the keys of the sandbox's own: the accounts are the same."""
+    partners = sandbox.ready["partners"]
+    mine = sandbox.partner("PRO", place)
+    others = [partner for partner in partners if partner != mine]
+    ready = {**sandbox.ready, "partners": [mine, *others]}
+    (home / "sandbox").mkdir(parents=True, mode=0o700)
+    run_file = home / "sandbox" / "run.json"
+    run_file.touch(0o600)
+    run_file.write_text(json.dumps(ready))
+    if wallet:
+        kept, profile = (at / "profiles" / "sandbox" for at in (sandbox.home, home))
+        profile.mkdir(parents=True, mode=0o700)
+        profile.parent.chmod(0o700)
+        shutil.copytree(kept / "keys", profile / "keys")
+        shutil.copy2(kept / "wallet.passphrase", profile / "wallet.passphrase")
+    return Sandbox(home, ready, sandbox.process)
 
 
 def wait_for(condition: Callable[[], T | None], *, what: str = "it") -> T:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import click
 
 from cli.lying_service import rewriting_service
 from cli.newer_answers import Newer, without_added
-from harness import Result, Sandbox, cli, wait_for
+from harness import Result, Sandbox, cli, home_of, wait_for
 from swapdesk.cli.main import swapdesk
 
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
@@ -77,16 +76,7 @@ def front(sandbox: Sandbox, home: Path) -> Iterator[Front]:
         lambda *answer: standing.newer.body(*answer),
         lambda frame: standing.newer.frame(frame),
     ) as url:
-        (home / "sandbox").mkdir(parents=True, mode=0o700)
-        running = home / "sandbox" / "run.json"
-        running.touch(0o600)
-        running.write_text(json.dumps({**sandbox.ready, "url": url}))
-        profile = home / "profiles" / "sandbox"
-        profile.mkdir(parents=True, mode=0o700)
-        profile.parent.chmod(0o700)
-        kept = sandbox.home / "profiles" / "sandbox"
-        shutil.copytree(kept / "keys", profile / "keys")
-        shutil.copy2(kept / "wallet.passphrase", profile / "wallet.passphrase")
+        home_of(replace(sandbox, ready={**sandbox.ready, "url": url}), home, place=0)
         # Hundreds of commands pay from these accounts before the last one.
         for account in standing.made("wallet", "list")["accounts"]:
             if account["kind"] == "evm":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import httpx
 import pytest
 
 from cli.desks import Desk
-from harness import Sandbox, running_sandbox, start_command, wait_for
+from harness import Sandbox, home_of, start_command, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.sandbox.world import find_token
@@ -22,10 +21,9 @@ USDC = str(find_token("solana", "USDC").address)
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Desk]:
+def fresh(sandbox: Sandbox, tmp_path: Path) -> Desk:
     """A home that nothing was done in yet; other tests count on what is in the shared wallet."""
-    with running_sandbox(tmp_path, speed=600) as running:
-        yield Desk(running, running.home, {})
+    return Desk(home_of(sandbox, tmp_path, wallet=False), tmp_path, {})
 
 
 def ask(sandbox: Sandbox, method: str, *params: Any) -> Any:

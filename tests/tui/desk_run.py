@@ -321,10 +321,11 @@ async def market(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> As
         yield market
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """One real sandbox for all tests of a worker; every test has a home of its own."""
-    with running_sandbox(tmp_path_factory.mktemp("sandbox")) as running:
+    """The one of a worker for desks, each in a home of its own. Commands have another: a desk
+    counts every open order of its partner, and they leave many."""
+    with running_sandbox(tmp_path_factory.mktemp("sandbox"), wallet=True) as running:
         yield running
 
 

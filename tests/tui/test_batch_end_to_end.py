@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from harness import Sandbox, running_sandbox
+from harness import Sandbox, home_of
 from sandbox.chain_money import Chain, SolanaChain
 from sandbox.running import until
 from swapdesk.chain.addresses.kinds import derive_address
@@ -30,14 +30,8 @@ pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def batch(sandbox: Sandbox) -> Iterator[Batcher]:
-    one = Batcher(sandbox)
+def batch(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batcher]:
+    one = Batcher(home_of(sandbox, tmp_path_factory.mktemp("home")))
     yield one
     one.desk.close()
 
