@@ -167,21 +167,7 @@ async def test_a_code_says_what_is_inside_can_be_hidden_and_goes_when_a_deposit_
         assert "█" not in run.text
 
 
-async def test_the_code_goes_away_at_the_deadline(market: Market) -> None:
-    async with market.desk() as run:
-        screen = await to_code(run)
-        assert read_cells(screen.query_one(QrCode))
-        market.clock.advance(30 * 60 + 1)
-        run.app.tick()
-        await run.see("The code is gone.")
-        assert screen.shown == ""
-        assert "█" not in run.text
-        assert "Do not send to its address any more." in run.text
-        await run.press("v", "y", "m", "Y")
-        assert run.app.clipboard == ""
-
-
-async def test_a_code_is_drawn_where_there_is_room_only_and_in_the_glyphs_there_are(
+async def test_a_code_is_drawn_where_there_is_room_only_and_goes_away_at_the_deadline(
     market: Market,
 ) -> None:
     async with market.desk((120, 36)) as run:
@@ -213,6 +199,19 @@ async def test_a_code_is_drawn_where_there_is_room_only_and_in_the_glyphs_there_
         assert {segment.text for y in range(37) for segment in widget.render_line(y)} == {"  "}
         rows = [[_shades(segment.style)[1] for segment in widget.render_line(y)] for y in range(37)]
         assert rows == [[0 if dark else 255 for dark in row] for row in modules_of(screen.shown)]
+        run.app.glyph_set = GlyphSet.UNICODE
+        await run.pilot.resize_terminal(100, 30)
+        await run.settle(lambda: CODE.search(run.text), "the code in half blocks")
+        assert read_cells(widget) == screen.shown
+        run.app.copy_to_clipboard("")
+        market.clock.advance(30 * 60 + 1)
+        run.app.tick()
+        await run.see("The code is gone.")
+        assert screen.shown == ""
+        assert "█" not in run.text
+        assert "Do not send to its address any more." in run.text
+        await run.press("v", "y", "m", "Y")
+        assert run.app.clipboard == ""
 
 
 def known(asked: Intent | None, withheld: str | None = None, **changes: Any) -> TrackedOrder:
