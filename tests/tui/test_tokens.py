@@ -33,157 +33,6 @@ async def test_tokens_of_one_symbol(market: Market, golden: Golden) -> None:
             golden(f"tokens-{size[0]}", run.body)
 
 
-async def test_a_malicious_token_cannot_be_chosen(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "usdcoin")
-        await run.settle(lambda: "malicious" in run.text)
-        await run.press("enter")
-        run.screen(TokensScreen)
-        assert "malicious. It cannot be chosen." in run.text
-
-
-async def test_a_disabled_token_cannot_be_chosen(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "usdc avalanche")
-        await run.press("enter")
-        run.screen(TokensScreen)
-        assert "is disabled at the service." in run.text
-
-
-async def test_a_warning_is_agreed_to_by_typing(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "usdc.e arbitrum")
-        await run.press("enter")
-        await run.see("This token needs a second look")
-        await run.type("no")
-        await run.press("enter")
-        await run.see('Not the same: type "yes".')
-        await run.press("backspace", "backspace")
-        await run.type("yes")
-        await run.press("enter")
-        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
-        assert "usdc.e" in run.screen(SwapScreen).line.value
-
-
-async def test_filters_by_chain_purpose_and_order(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "")
-        everything = run.text
-        await run.press("tab")
-        assert " on " in run.text.split("\n")[3]
-        assert run.text != everything
-        await run.press("f2")
-        assert "cex" in run.text.split("\n")[3]
-        await run.press("f3")
-        assert "by symbol" in run.text
-
-
-async def test_nothing_found_says_how_to_find_more(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "zzzz")
-        assert 'No token is called "zzzz".' in run.text
-        await run.press("escape")
-        listed = sum(not row.unverified for row in (*HONEST_ROWS, *HOSTILE_ROWS))
-        assert f"{LIMIT}+ of {listed} tokens" in run.text
-        await run.press("escape")
-        run.screen(SwapScreen)
-
-
-async def test_an_unlisted_contract_is_asked_for_once(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "0x" + "ab" * 20)
-        assert "f4 asks the service for it." in run.text
-        asked = market.network.seen.count("GET /v2/tokens")
-        await run.press("f4")
-        await run.see("The service does not know this contract either.")
-        assert market.network.seen.count("GET /v2/tokens") == asked + 1
-
-
-async def test_a_contract_whose_tokens_find_no_room_is_told(market: Market) -> None:
-    tokens = build_tokens(build_chains(), market.clock.now())
-    contract = next(one.address for one in tokens if one.unverified and one.address)
-    async with market.desk() as run:
-        await search(run, contract)
-        file = run.app.session.desk.catalog._file
-        file._connection.execute("PRAGMA query_only = ON")
-        await run.press("f4")
-        await run.see("cannot be written: attempt to write a readonly database; make room.")
-        file._connection.execute("PRAGMA query_only = OFF")
-        await run.press("f4")
-        await run.settle(lambda: "No token is called" not in run.text, "the token")
-
-
-async def test_a_copy_of_a_name_is_shown_with_the_whole_contract(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "usdc")
-        assert "2 tokens copy this name: USDC on Ethereum, 0x d0A1 …C3ab, ✗ malicious" in run.text
-        assert "0x A0b8 6991 c621 8b36 c1d1 9D4a 2e9E b0cE 3606 eB48" in run.text
-
-
-async def test_a_token_that_is_drawn_like_another_cannot_be_chosen(market: Market) -> None:
-    tokens = build_tokens(build_chains(), market.clock.now())
-    copy = next(token for token in tokens if token.name == "TetherUSD")
-    assert copy.address is not None
-    async with market.desk() as run:
-        await run.ready()
-        await run.press("t")
-        run.screen(TokensScreen)._field.set_value(copy.address)
-        await run.press("f4")
-        await run.see("looks like USDT on Ethereum and is not.")
-        await run.press("enter")
-        run.screen(TokensScreen)
-
-
-async def test_limits_are_asked_for_by_a_key_and_then_known(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "usdc")
-        assert "f5 asks the service, 1 read" in run.text
-        assert market.network.seen.count("GET /v2/minMax") == 0
-        await run.press("f5")
-        await run.see("USDC sold for BTC")
-        assert re.search(r"standard [\d.,]+ to [\d.,]+   private [\d.,]+ to ", run.text)
-        assert market.network.seen.count("GET /v2/minMax") == 1
-        await run.press("down", "up")
-        await run.see("USDC sold for BTC")
-        assert market.network.seen.count("GET /v2/minMax") == 1
-
-
-async def test_limits_that_do_not_come_say_why(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "usdc")
-        market.network.after = lambda request, _: httpx.Response(
-            403, content=b'{"code":"FORBIDDEN","message":"no"}', request=request
-        )
-        await run.press("f5")
-        await run.see("FORBIDDEN")
-        await run.see("f5 asks the service")
-
-
-async def test_a_token_for_a_line_is_the_other_side_of_its_limits(market: Market) -> None:
-    async with market.desk() as run:
-        await run.ready()
-        await run.type("0.5 btc")
-        await run.press("ctrl+t")
-        assert "choose what to buy" in run.text.split("\n")[0]
-        assert "Next you: choose a token to buy" in run.text
-        await run.type("usdc")
-        await run.press("f5")
-        await run.see("BTC sold for USDC")
-
-
-async def test_filters_that_leave_nothing_are_named(market: Market) -> None:
-    async with market.desk() as run:
-        await search(run, "zzzz")
-        await run.press("f2")
-        assert 'No token is called "zzzz" (cex). tab changes the chain, f2' in run.text
-
-
-async def test_the_advice_is_whole_on_a_narrow_screen(market: Market) -> None:
-    async with market.desk((80, 24)) as run:
-        await search(run, "zzzz")
-        assert "to find one that is not listed." in " ".join(run.text.split())
-
-
 async def test_a_wide_screen_has_markets_and_the_pane_at_its_right(market: Market) -> None:
     async with market.desk(WIDE) as run:
         await search(run, "usdc")
@@ -197,3 +46,142 @@ async def test_a_wide_screen_has_markets_and_the_pane_at_its_right(market: Marke
         assert "0x A0b8 …eB48" in cursor
         place = next(row for row in rows if "USDC on Ethereum" in row).index("USDC on Ethereum")
         assert place > len(head) - 8
+
+
+async def test_a_token_that_is_not_what_it_seems_is_refused_or_agreed_to_by_typing(
+    market: Market,
+) -> None:
+    """Malicious, disabled, drawn like another, and one that only warns."""
+    tokens = build_tokens(build_chains(), market.clock.now())
+    copy = next(token for token in tokens if token.name == "TetherUSD")
+    assert copy.address is not None
+    async with market.desk() as run:
+        await search(run, "usdcoin")
+        await run.settle(lambda: "malicious" in run.text)
+        await run.press("enter")
+        screen = run.screen(TokensScreen)
+        assert "malicious. It cannot be chosen." in run.text
+
+        await anew(run, "usdc avalanche")
+        await run.press("enter")
+        assert run.app.screen is screen
+        assert "is disabled at the service." in run.text
+
+        await anew(run, "")
+        screen._field.set_value(copy.address)
+        await run.press("f4")
+        await run.see("looks like USDT on Ethereum and is not.")
+        await run.press("enter")
+        assert run.app.screen is screen
+
+        await anew(run, "usdc.e arbitrum")
+        await run.press("enter")
+        await run.see("This token needs a second look")
+        await run.type("no")
+        await run.press("enter")
+        await run.see('Not the same: type "yes".')
+        await run.press("backspace", "backspace")
+        await run.type("yes")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        assert "usdc.e" in run.screen(SwapScreen).line.value
+
+
+async def anew(run: DeskRun, text: str) -> None:
+    """Search for something else on the same page."""
+    await run.press("escape")
+    assert run.screen(TokensScreen).written == ""
+    await run.type(text)
+
+
+async def test_nothing_found_says_how_to_find_more_and_names_the_filters(market: Market) -> None:
+    """Tokens are filtered by chain, purpose and order. The advice is whole on a narrow screen."""
+    async with market.desk((80, 24)) as run:
+        await search(run, "zzzz")
+        assert "to find one that is not listed." in " ".join(run.text.split())
+        await run.pilot.resize_terminal(100, 30)
+        await run.pilot.pause()
+        assert 'No token is called "zzzz".' in run.text
+        await run.press("escape")
+        listed = sum(not row.unverified for row in (*HONEST_ROWS, *HOSTILE_ROWS))
+        assert f"{LIMIT}+ of {listed} tokens" in run.text
+        await run.type("zzzz")
+        await run.press("f2")
+        assert 'No token is called "zzzz" (cex). tab changes the chain, f2' in run.text
+        await run.press("escape", "escape")
+        run.screen(SwapScreen)
+
+        await run.press("t")
+        everything = run.text
+        await run.press("tab")
+        assert " on " in run.text.split("\n")[3]
+        assert run.text != everything
+        assert "cex" not in run.text.split("\n")[3]
+        await run.press("f2")
+        assert "cex" in run.text.split("\n")[3]
+        await run.press("f3")
+        assert "by symbol" in run.text
+
+
+async def test_an_unlisted_contract_is_asked_for_once(market: Market) -> None:
+    """It is told when its tokens find no room."""
+    tokens = build_tokens(build_chains(), market.clock.now())
+    contract = next(one.address for one in tokens if one.unverified and one.address)
+    async with market.desk() as run:
+        await search(run, "0x" + "ab" * 20)
+        assert "f4 asks the service for it." in run.text
+        asked = market.network.seen.count("GET /v2/tokens")
+        await run.press("f4")
+        await run.see("The service does not know this contract either.")
+        assert market.network.seen.count("GET /v2/tokens") == asked + 1
+
+        await anew(run, contract)
+        file = run.app.session.desk.catalog._file
+        file._connection.execute("PRAGMA query_only = ON")
+        await run.press("f4")
+        await run.see("cannot be written: attempt to write a readonly database; make room.")
+        file._connection.execute("PRAGMA query_only = OFF")
+        await run.press("f4")
+        await run.settle(lambda: "No token is called" not in run.text, "the token")
+
+
+async def test_limits_are_asked_for_by_a_key_and_then_known(market: Market) -> None:
+    """Limits that do not come say why. A copy of a name is shown with the whole contract."""
+
+    def asked() -> int:
+        return market.network.seen.count("GET /v2/minMax")
+
+    async with market.desk() as run:
+        await search(run, "usdc")
+        assert "2 tokens copy this name: USDC on Ethereum, 0x d0A1 …C3ab, ✗ malicious" in run.text
+        assert "0x A0b8 6991 c621 8b36 c1d1 9D4a 2e9E b0cE 3606 eB48" in run.text
+        assert "f5 asks the service, 1 read" in run.text
+        assert asked() == 0
+        market.network.after = lambda request, _: httpx.Response(
+            403, content=b'{"code":"FORBIDDEN","message":"no"}', request=request
+        )
+        await run.press("f5")
+        await run.see("FORBIDDEN")
+        await run.see("f5 asks the service")
+        assert asked() == 1
+
+        market.network.after = None
+        await run.press("f5")
+        await run.see("USDC sold for BTC")
+        assert re.search(r"standard [\d.,]+ to [\d.,]+   private [\d.,]+ to ", run.text)
+        assert asked() == 2
+        await run.press("down", "up")
+        await run.see("USDC sold for BTC")
+        assert asked() == 2
+
+
+async def test_a_token_for_a_line_is_the_other_side_of_its_limits(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("0.5 btc")
+        await run.press("ctrl+t")
+        assert "choose what to buy" in run.text.split("\n")[0]
+        assert "Next you: choose a token to buy" in run.text
+        await run.type("usdc")
+        await run.press("f5")
+        await run.see("BTC sold for USDC")
