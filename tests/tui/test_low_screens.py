@@ -31,11 +31,15 @@ async def seen_below(run: DeskRun, words: str, *keys: str) -> None:
     raise AssertionError(f"{words!r} is never in view\n{run.text}")
 
 
-async def test_the_whole_deposit_card_can_be_read(market: Market) -> None:
+async def test_the_state_of_an_order_and_its_whole_deposit_card_can_be_read(market: Market) -> None:
     known = waiting(market.clock)
     prepare(market, [known])
     async with market.desk(SMALLEST) as run:
         await run.ready()
+        await run.press("o")
+        await run.settle(lambda: "XRP" in run.text, "the order in the list")
+        row = next(row for row in run.text.split("\n") if known.id[:6] in row and "XRP" in row)
+        assert row.rstrip().endswith("Waiting for you")
         run.app.navigation.open_order(known.id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.press("d")
@@ -88,10 +92,19 @@ async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> N
         await run.settle(lambda: "↑↓ move" not in run.text, "the help at rest")
 
 
-async def test_a_filter_that_is_none_says_so_as_long_as_it_stands(market: Market) -> None:
+async def test_every_screen_says_what_holds_funds_and_a_filter_that_it_is_none(
+    market: Market,
+) -> None:
     prepare(market, [waiting(market.clock), held(market.clock)])
-    async with market.desk(SMALLEST) as run:
+    async with market.desk((100, 30)) as run:
         await run.ready()
+        await run.see("Funds in your wallet, and in 1 open order; o shows where.")
+        await run.press("g")
+        await run.see("Funds in your wallet, and in 1 open order; o shows where.")
+        await run.press("escape")
+        await run.pilot.resize_terminal(*SMALLEST)
+        await run.see("Funds also in 1 order.")
+
         await run.press("o")
         await run.see("w2Bn8L")
         await run.press("slash")
@@ -112,18 +125,6 @@ async def test_a_filter_that_is_none_says_so_as_long_as_it_stands(market: Market
         assert "not read" not in run.text
 
 
-async def test_the_first_screen_and_the_log_say_that_orders_hold_funds(market: Market) -> None:
-    prepare(market, [waiting(market.clock), held(market.clock)])
-    async with market.desk((100, 30)) as run:
-        await run.ready()
-        await run.see("Funds in your wallet, and in 1 open order; o shows where.")
-        await run.press("g")
-        await run.see("Funds in your wallet, and in 1 open order; o shows where.")
-        await run.press("escape")
-        await run.pilot.resize_terminal(*SMALLEST)
-        await run.see("Funds also in 1 order.")
-
-
 async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Market) -> None:
     needs_refund = MERIDIAN | {"requiresRefundAddress": True}
     market.network.after = quotes_with(needs_refund)
@@ -134,17 +135,6 @@ async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Marke
         await run.see("standard only")
         assert "Meridian" not in run.text
         assert "needs a refund address" not in run.text
-
-
-async def test_the_state_of_an_order_is_never_cut(market: Market) -> None:
-    known = waiting(market.clock)
-    prepare(market, [known])
-    async with market.desk(SMALLEST) as run:
-        await run.ready()
-        await run.press("o")
-        await run.settle(lambda: "XRP" in run.text, "the order in the list")
-        row = next(row for row in run.text.split("\n") if known.id[:6] in row and "XRP" in row)
-        assert row.rstrip().endswith("Waiting for you")
 
 
 async def test_a_covered_screen_fits_the_terminal_when_it_comes_back(market: Market) -> None:
