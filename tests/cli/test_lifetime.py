@@ -166,13 +166,6 @@ def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, de
     assert listed.document["unknown"] == []
 
 
-def test_serve_answers_a_second_start_with_a_reason(clean: Sandbox) -> None:
-    result = cli("serve", "--sandbox", home=clean.home)
-    assert result.code == 2
-    assert result.stdout == ""
-    assert "another sandbox uses" in result.stderr
-
-
 def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
     assert cli("chains", home=tmp_path).code == 0
     (tmp_path / "sandbox" / "sandbox.key").chmod(0o644)
@@ -181,14 +174,27 @@ def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
     assert "0600" in result.error["message"]
 
 
-def test_what_is_left_of_a_killed_sandbox_is_no_mistake_of_the_command(tmp_path: Path) -> None:
-    """Its node may end after its service, and holds the directory until then."""
+def test_a_sandbox_waits_for_its_directory_and_then_says_who_uses_it(
+    clean: Sandbox, tmp_path: Path
+) -> None:
+    """A second start, and beside it a command after a kill, which is no mistake of the command:
+    the node may end after its service, and holds the directory until then."""
+    second = start_command(
+        *("serve", "--sandbox"),
+        home=clean.home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert cli("chains", home=tmp_path).code == 0
     with (tmp_path / "sandbox" / "lock").open("r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         result = cli("chains", "--json", home=tmp_path)
     assert (result.code, result.error["code"]) == (7, "SANDBOX_NOT_READY")
     assert "another sandbox uses" in result.error["message"]
+    out, err = second.communicate(timeout=PATIENCE)
+    assert (second.returncode, out) == (2, b"")
+    assert b"another sandbox uses" in err
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:

@@ -68,19 +68,15 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "name"), CASES)
-def test_bad_input(desk: Desk, arguments: tuple[str, ...], code: int, name: str | None) -> None:
-    result = swap(desk, *arguments)
-    assert result.code == code, result
-    assert name is None or result.error["code"] == name
-    assert result.stdout == ""
-    assert result.error["money"] == "in your wallet; nothing was sent" or code == 4
-
-
-def test_none_of_it_created_anything(desk: Desk) -> None:
+def test_bad_input_is_refused_and_creates_nothing(desk: Desk, subtests: pytest.Subtests) -> None:
     before = order_ids(desk)
-    for arguments, _, _ in CASES[::5]:
-        swap(desk, *arguments)
+    for arguments, code, name in CASES:
+        with subtests.test(arguments=arguments):
+            result = swap(desk, *arguments)
+            assert result.code == code, result
+            assert name is None or result.error["code"] == name
+            assert result.stdout == ""
+            assert result.error["money"] == "in your wallet; nothing was sent" or code == 4
     assert order_ids(desk) == before
 
 

@@ -57,13 +57,14 @@ def order_count(desk: Desk) -> int:
     return total
 
 
-@pytest.mark.parametrize("answer", ["", "y", "YES", "yes please", "no"])
-def test_anything_but_yes_creates_nothing(desk: Desk, answer: str) -> None:
+def test_anything_but_yes_creates_nothing(desk: Desk, subtests: pytest.Subtests) -> None:
     before = order_count(desk)
-    code, data, shown = at_a_terminal(desk, answer, *ORDER)
-    assert (code, data) == (130, "")
-    assert "Nothing was created." in shown
-    assert order_count(desk) == before
+    for answer in ("", "y", "YES", "yes please", "no"):
+        with subtests.test(answer=answer):
+            code, data, shown = at_a_terminal(desk, answer, *ORDER)
+            assert (code, data) == (130, "")
+            assert "Nothing was created." in shown
+            assert order_count(desk) == before
 
 
 def test_yes_creates_what_was_shown(desk: Desk) -> None:
