@@ -32,7 +32,7 @@ from patience import PATIENCE
 from service.venue import PlainVenue
 from service.world import PARTNERS
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.clock import ManualClock
+from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.paths import Home, private_directory, write_private
@@ -207,6 +207,8 @@ async def open_desk(
     app = DeskApp(settings, start_sandbox, clock=clock, transport=transport)
     # A letter on the empty line is a key at once: whether a word follows is tested by itself.
     app.keys.word_seconds = 0.0
+    # By a clock that is moved all that the process of the tests ever made would be collected.
+    app._garbage.clock = SystemClock()
     async with app.run_test(size=size) as pilot:
         yield DeskRun(app, pilot, clock)
 
