@@ -6,6 +6,7 @@ with the service as it is or as it will be. What both print is compared as :func
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -20,6 +21,12 @@ from cli.lying_service import rewriting_service
 from cli.newer_answers import Newer, without_added
 from harness import Result, Sandbox, cli, home_of, wait_for
 from swapdesk.cli.main import swapdesk
+from swapdesk.clock import SystemClock
+from swapdesk.flows.wallet.chain_links import sandbox_links
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+from wallet.agents import CHEAP
 
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 RECEIVER = "0x" + "1a" * 20
@@ -69,20 +76,38 @@ class Front:
 
 @contextmanager
 def front(sandbox: Sandbox, home: Path) -> Iterator[Front]:
-    """A home of its own with the keys of the sandbox's, behind a proxy."""
+    """A home of its own without a wallet, behind a proxy."""
     standing = Front(sandbox, home)
     with rewriting_service(
         sandbox.ready["url"],
         lambda *answer: standing.newer.body(*answer),
         lambda frame: standing.newer.frame(frame),
     ) as url:
-        home_of(replace(sandbox, ready={**sandbox.ready, "url": url}), home, place=0)
-        # Hundreds of commands pay from these accounts before the last one.
-        for account in standing.made("wallet", "list")["accounts"]:
-            if account["kind"] == "evm":
-                gift = {"chain": "base", "address": account["address"], "amount": 1_000_000}
-                sandbox.control("POST", "/faucet", {**gift, "token": "USDC"})
+        ready = {**sandbox.ready, "url": url}
+        home_of(replace(sandbox, ready=ready), home, place=0, wallet=False)
         yield standing
+
+
+def give_wallet(front: Front) -> None:
+    """Accounts of its own, for the hundreds of commands of a full run that pay from them."""
+    asyncio.run(_make_accounts(front))
+    # The first look at them has the faucet give what new accounts get.
+    front.made("wallet", "balance")
+    for account in front.made("wallet", "list")["accounts"]:
+        if account["kind"] == "evm":
+            gift = {"chain": "base", "address": account["address"], "amount": 1_000_000}
+            front.sandbox.control("POST", "/faucet", {**gift, "token": "USDC"})
+
+
+async def _make_accounts(front: Front) -> None:
+    """With key files that are cheap to open."""
+    settings = load_settings({}, Home.at(front.home))
+    links = sandbox_links(front.sandbox.ready)
+    wallet = LocalWallet(settings, SystemClock(), links, program=CHEAP)
+    try:
+        await wallet.prepare_sandbox()
+    finally:
+        await wallet.close()
 
 
 Words = tuple[str, ...]

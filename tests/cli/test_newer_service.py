@@ -25,6 +25,7 @@ from cli.scenes import (
     commands,
     documents,
     front,
+    give_wallet,
     told,
 )
 from harness import Result, Sandbox
@@ -42,8 +43,13 @@ UNKNOWN_ALWAYS = (
 
 
 @pytest.fixture(scope="module")
-def standing(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+def standing(
+    sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[Front]:
     with front(sandbox, tmp_path_factory.mktemp("fronts") / "front") as made:
+        # The scenes that pay belong to a full run.
+        if pytestconfig.getoption("full"):
+            give_wallet(made)
         yield made
 
 
