@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sampling
 from service.world import BTC, ETH
 from swapdesk.client import order_frames
 from swapdesk.client.order_frames import OrderFrames
@@ -76,6 +78,16 @@ def same(one: ServerFrame | Order | None, other: ServerFrame | Order | None) -> 
     return type(one) is type(other) and told and repr(one) == repr(other)
 
 
+EDGE = 3
+"""How many characters on each side of a border are tried in every run."""
+
+
+def around(message: str, part: str) -> tuple[int, ...]:
+    """Where ``part`` begins and ends in a message, if it is there."""
+    at = message.find(part)
+    return () if at < 0 else (at, at + len(part))
+
+
 def plain() -> list[tuple[str, str]]:
     members = [(name, json.dumps(value)) for name, value in ORDER.items()]
     return [*members, ("inToken", TOKEN)]
@@ -114,7 +126,7 @@ def conversations(draw: st.DrawFn) -> list[str]:
     return messages
 
 
-@settings(max_examples=400)
+@settings(max_examples=sampling.examples(400))
 @given(conversations())
 def test_a_frame_says_the_same_whatever_came_before(messages: list[str]) -> None:
     frames = OrderFrames(MAX_MESSAGE)
@@ -155,11 +167,14 @@ def test_what_looks_like_a_member_inside_another_is_none(before: str, after: str
 
 @pytest.mark.parametrize("members", [plain, between])
 def test_one_character_otherwise(members: Callable[[], list[tuple[str, str]]]) -> None:
-    """Also where the members part from the tokens, and at the very end."""
+    """Always at the very end and where the members part from the tokens; elsewhere a sample."""
     good = text_of(members())
     frames = OrderFrames(MAX_MESSAGE)
     assert frames.read(good) is not None
-    for at in range(len(good)):
+    parts = [len(good), *(at for text in (TOKEN, ANOTHER) for at in around(good, text))]
+    edges = [at for at in range(len(good)) if any(abs(at - part) <= EDGE for part in parts)]
+    sample = random.Random(7).sample(range(len(good)), sampling.examples(len(good)))
+    for at in sorted({*edges, *sample}):
         for put in ("", "x", ",", '"', "}", good[at] * 2):
             message = good[:at] + put + good[at + 1 :]
             assert same(frames.read(message), whole(message)), message

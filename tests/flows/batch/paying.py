@@ -57,7 +57,7 @@ from wallet.chains import KEY, served
 
 CHAIN = "base"
 RECIPIENT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
-QUICK = Pace(look=0.02, patience=20.0)
+QUICK = Pace(look=0.05, patience=20.0)
 
 
 Rows = Sequence[tuple[str, str]]

@@ -34,7 +34,7 @@ from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE
 
-PACE = Pace(look=0.01, patience=20.0)
+PACE = Pace(look=0.05, patience=20.0)
 CHAINS = ("ethereum", "base")
 
 
