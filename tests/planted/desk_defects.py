@@ -172,7 +172,7 @@ PAYING = (
         "swapdesk/tui/screens/deposit_facts.py",
         "        memo=order.deposit_tag or None,",
         "        memo=order.receiver_tag or None,",
-        ("tests/tui/test_scenes.py::test_scene[deposit-tag]",),
+        ("tests/tui/test_scenes.py::test_scene",),
     ),
     Defect(
         "memo-not-in-the-code",

@@ -75,7 +75,7 @@ SERVING = (
         "swapdesk/service/access.py",
         'if writes and caller.key is not None and caller.key.scope == "read":',
         'if writes and caller.key is not None and caller.key.scope == "readonly":',
-        ("tests/service/test_access.py::test_access[create_exchange-read key]",),
+        ("tests/service/test_access.py::test_access",),
     ),
     Defect(
         "deposit-in-time-expired",

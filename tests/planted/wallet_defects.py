@@ -96,7 +96,7 @@ SIGNING = (
         "        # Written down before it leaves: what may be in the world is remembered.\n"
         "        self._records.write_given(subject.promise.intent_id, given, self._clock.now())\n",
         "",
-        ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill[_insert_given]",),
+        ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill",),
     ),
     Defect(
         "open-key-file",
