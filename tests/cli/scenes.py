@@ -17,9 +17,10 @@ from typing import Any
 
 import click
 
+from cli.desks import run_here
 from cli.lying_service import rewriting_service
 from cli.newer_answers import Newer, without_added
-from harness import Result, Sandbox, cli, home_of, wait_for
+from harness import Result, Sandbox, home_of, wait_for
 from swapdesk.cli.main import swapdesk
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.chain_links import sandbox_links
@@ -55,7 +56,7 @@ class Front:
     """Whether the smart account is known to stand."""
 
     def __call__(self, *words: str) -> Result:
-        return cli(*words, home=self.home)
+        return run_here(*words, home=self.home)
 
     def made(self, *words: str) -> Any:
         """What a command prints that has to succeed."""

@@ -134,7 +134,7 @@ def test_a_status_is_told_by_the_journal_where_the_service_says_nothing(
     created = desk("batch", "create", str(file), "--yes", "--json")
     assert created.code == Exit.DONE, created.stderr
     batch = created.document["batch"]
-    desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50)
+    desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50, seconds=1)
     silent = desk("batch", "status", batch, "--json")
     assert silent.code == Exit.RATE_LIMITED
     assert [row["state"] for row in silent.document["rows"]] == ["created"]
@@ -157,7 +157,7 @@ def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> No
     with closing(Journal.open(settings.places.journal, SystemClock())) as here:
         assert here.batches.adopt(batch)
         for words in (("resume", batch), ("build", batch)):
-            refused = desk("batch", *words, "--json")
+            refused = desk.process("batch", *words, "--json")
             error = json.loads(refused.stderr.splitlines()[-1])["error"]
             assert (refused.code, error["code"]) == (Exit.OWN_REFUSAL, "OWNED"), refused.stderr
             assert error["money"].endswith("in your wallet; no deposit was paid")

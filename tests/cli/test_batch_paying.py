@@ -159,7 +159,7 @@ def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> 
     # The order was asked after.
     assert [row["orderState"] is None for row in submitted.document["rows"]] == [False]
     # That the service cannot say more is told, and takes nothing from what was paid.
-    desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50)
+    desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50, seconds=1)
     twice = desk("batch", "submit", name, "--json")
     desk.sandbox.control("DELETE", "/faults")
     assert twice.code == Exit.DONE

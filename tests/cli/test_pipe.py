@@ -21,7 +21,7 @@ def created(result: Result) -> dict[str, object]:
 
 
 def test_swap_then_watch(desk: Desk) -> None:
-    order = created(desk("swap", *BTC_ETH, "--yes", "--json", "--fund"))
+    order = created(desk.process("swap", *BTC_ETH, "--yes", "--json", "--fund"))
     deposit = order["deposit"]
     assert isinstance(deposit, dict)
     assert Decimal(deposit["amount"]) == Decimal("0.1")
@@ -30,7 +30,7 @@ def test_swap_then_watch(desk: Desk) -> None:
     assert order["check"] == {"payable": True, "lowerByPercent": None, "providerChanged": False}
     assert order["funded"]["hash"]  # type: ignore[index]
 
-    watched = desk("orders", "watch", str(order["serviceId"]), "--json")
+    watched = desk.process("orders", "watch", str(order["serviceId"]), "--json")
     assert watched.code == 0, watched.stderr
     lines = watched.documents
     assert {line["id"] for line in lines} == {order["serviceId"]}
@@ -127,7 +127,7 @@ def test_tokens_and_chains(desk: Desk) -> None:
 
 @pytest.mark.parametrize("form", [(), ("--plain",), ("--json",)])
 def test_hostile_names_do_not_reach_the_terminal(desk: Desk, form: tuple[str, ...]) -> None:
-    result = desk("tokens", "--limit", "20000", *form)
+    result = desk.process("tokens", "--limit", "20000", *form)
     assert result.code == 0
     for line in result.stdout.splitlines():
         assert line.isprintable(), ascii(line)
@@ -142,7 +142,7 @@ def test_raw_calls(desk: Desk) -> None:
         "quoteId": quotes[0]["quoteId"],
         "addressTo": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     }
-    written = desk("api", "POST", "/exchanges", "-d", "-", "--yes", stdin=json.dumps(body))
+    written = desk.process("api", "POST", "/exchanges", "-d", "-", "--yes", stdin=json.dumps(body))
     assert written.code == 0, written.stderr
     name = written.document["serviceId"]
     # Journaled before it was shown: it is known without asking the service.

@@ -41,7 +41,7 @@ def test_chains_are_printed_in_the_order_of_the_wallet() -> None:
 
 
 def test_a_chain_is_printed_as_it_answers_and_what_fails_says_who_acts(live_desk: Desk) -> None:
-    made = live_desk("wallet", "new", "--passphrase-fd", "0", "--json", stdin=PHRASE)
+    made = live_desk.process("wallet", "new", "--passphrase-fd", "0", "--json", stdin=PHRASE)
     assert made.code == 0, made.stderr
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         config = live_desk.home / "config.toml"

@@ -1,4 +1,4 @@
-"""``wallet`` as a script calls it: real processes, a real agent, the chains of the sandbox."""
+"""``wallet`` as a script calls it: a real agent, the chains of the sandbox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cli.desks import Desk, InProcess
+from cli.desks import Desk, InProcess, run_here
 from harness import Result, cli
 from patience import PATIENCE
 from swapdesk.cli.wallet_commands import read_coins
@@ -38,7 +38,9 @@ def live(tmp_path: Path) -> Path:
 
 
 def wallet(home: Path, *arguments: str, stdin: str = "") -> Result:
-    return cli("wallet", *arguments, "--json", home=home, stdin=stdin)
+    # A descriptor with a pass phrase is one of a process.
+    run = cli if "--passphrase-fd" in arguments else run_here
+    return run("wallet", *arguments, "--json", home=home, stdin=stdin)
 
 
 def test_the_sandbox_has_a_wallet_with_money_and_no_question(desk: Desk) -> None:

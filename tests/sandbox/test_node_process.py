@@ -140,7 +140,7 @@ async def finished(venue: SimulatedExchange, key: str) -> LegReport:
     raise AssertionError(f"{key} did not finish")
 
 
-async def test_the_whole_life_of_a_leg(node: NodeProcess) -> None:
+async def test_the_whole_life_of_a_leg_and_the_bounds_of_an_exchange(node: NodeProcess) -> None:
     async with LedgerClient(node.url, "secret") as ledger:
         venue = exchange(ledger)
         quote = await venue.quote(BTC, ETH, Decimal("0.5"))
@@ -159,11 +159,6 @@ async def test_the_whole_life_of_a_leg(node: NodeProcess) -> None:
         report = await finished(venue, "a:in")
         assert (report.amount_in, report.amount_out) == (Decimal("0.5"), place.amount_out)
         assert report.payout_hash is not None
-
-
-async def test_bounds_of_an_exchange(node: NodeProcess) -> None:
-    async with LedgerClient(node.url, "secret") as ledger:
-        venue = exchange(ledger)
         low = await venue.quote(BTC, ETH, Decimal("0.00001"))
         high = await venue.quote(BTC, ETH, Decimal(100))
         assert isinstance(low, Unavailable)
@@ -171,7 +166,7 @@ async def test_bounds_of_an_exchange(node: NodeProcess) -> None:
         assert "below minimum" in low.reason
         assert low.limits == high.limits == venue.limits(BTC, ETH)
         with pytest.raises(Rejected):
-            await venue.open(leg("a:in", amount="0.00001"))
+            await venue.open(leg("c:in", amount="0.00001"))
         assert not venue.supports(BTC, BTC)
         tide = TOKENS[find_token("arbitrum", "TIDE").token_id]
         assert isinstance(await venue.quote(BTC, tide, Decimal(1)), Unavailable)
@@ -211,38 +206,39 @@ async def test_strangers_are_refused(node: NodeProcess) -> None:
         assert large.status_code == 413
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (b"no json", RpcCode.BAD_JSON),
-        (b"[]", RpcCode.BAD_REQUEST),
-        (b'{"method": "clock_get", "params": []}', RpcCode.BAD_REQUEST),
-        (b'{"method": "steal"}', RpcCode.NO_METHOD),
-        (b'{"method": "clock_get", "params": {"x": 1}}', RpcCode.BAD_PARAMS),
-        (b'{"method": "clock_set", "params": {"speed": 0}}', RpcCode.BAD_PARAMS),
-        (b'{"method": "clock_set", "params": {"advance": -1}}', RpcCode.BAD_PARAMS),
-        (
-            b'{"method": "faucet_pay", "params": {"key": "k", "token": "'
-            + b"a" * 24
-            + b'", "address": "x", "units": "1"}}',
-            RpcCode.REFUSED,
-        ),
-        (
-            b'{"method": "faucet_pay", "params": {"key": "k", "token": "'
-            + b"a" * 24
-            + b'", "address": "x", "units": "1.5"}}',
-            RpcCode.BAD_PARAMS,
-        ),
-    ],
-)
-async def test_bad_calls(node: NodeProcess, body: bytes, code: RpcCode) -> None:
+BAD_CALLS = [
+    (b"no json", RpcCode.BAD_JSON),
+    (b"[]", RpcCode.BAD_REQUEST),
+    (b'{"method": "clock_get", "params": []}', RpcCode.BAD_REQUEST),
+    (b'{"method": "steal"}', RpcCode.NO_METHOD),
+    (b'{"method": "clock_get", "params": {"x": 1}}', RpcCode.BAD_PARAMS),
+    (b'{"method": "clock_set", "params": {"speed": 0}}', RpcCode.BAD_PARAMS),
+    (b'{"method": "clock_set", "params": {"advance": -1}}', RpcCode.BAD_PARAMS),
+    (
+        b'{"method": "faucet_pay", "params": {"key": "k", "token": "'
+        + b"a" * 24
+        + b'", "address": "x", "units": "1"}}',
+        RpcCode.REFUSED,
+    ),
+    (
+        b'{"method": "faucet_pay", "params": {"key": "k", "token": "'
+        + b"a" * 24
+        + b'", "address": "x", "units": "1.5"}}',
+        RpcCode.BAD_PARAMS,
+    ),
+]
+
+
+async def test_bad_calls_are_answered_with_their_code_and_it_ends_with_its_starter(
+    node: NodeProcess, subtests: pytest.Subtests
+) -> None:
     async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as http:
-        answer = await http.post(node.url, headers={"sandbox-token": "secret"}, content=body)
-    assert answer.status_code == 200
-    assert answer.json()["error"]["code"] == code
-
-
-async def test_it_ends_with_its_starter(node: NodeProcess) -> None:
+        for body, code in BAD_CALLS:
+            with subtests.test(body=body):
+                headers = {"sandbox-token": "secret"}
+                answer = await http.post(node.url, headers=headers, content=body)
+                assert answer.status_code == 200
+                assert answer.json()["error"]["code"] == code
     assert node.process is not None
     assert node.process.stdin is not None
     node.process.stdin.close()

@@ -58,7 +58,20 @@ def test_ready_line_and_run_file(tmp_path: Path) -> None:
         assert not (tmp_path / RUN_FILE).exists()
 
 
-def test_keys_and_orders_outlive_a_restart(tmp_path: Path) -> None:
+def _refused(running: Running) -> int:
+    process = running.spawn()
+    try:
+        return process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def test_keys_and_orders_outlive_a_restart_and_other_options_are_refused(tmp_path: Path) -> None:
     with Running(tmp_path) as sandbox, sandbox.api() as api:
         partners = sandbox.ready.partners
         order = create_order(api, BTC, ETH, "0.5", ALICE)
@@ -70,9 +83,12 @@ def test_keys_and_orders_outlive_a_restart(tmp_path: Path) -> None:
         with again.control() as control:
             state = control.get("/state").json()
             assert (state["seed"], state["speed"]) == (7, 600)
+    assert _refused(Running(tmp_path, seed=8)) == 2
+    (tmp_path / "sandbox.key").chmod(0o644)
+    assert _refused(Running(tmp_path)) == 2
 
 
-def test_children_end_with_a_killed_supervisor(tmp_path: Path) -> None:
+def test_children_end_with_a_killed_supervisor_and_with_a_lifeline(tmp_path: Path) -> None:
     with Running(tmp_path) as sandbox:
         children = children_of(sandbox.process.pid)
         assert len(children) == 2
@@ -80,21 +96,18 @@ def test_children_end_with_a_killed_supervisor(tmp_path: Path) -> None:
         until(lambda: not any(map(alive, children)), what="children ended")
         assert read_run_file(tmp_path) == sandbox.ready, "nobody was left to remove it"
         assert find_running(tmp_path) is None
-        with Running(tmp_path) as again:
+        with Running(tmp_path, lifeline=True) as again:
             assert find_running(tmp_path) == again.ready
+            others = children_of(again.process.pid)
+            assert again.process.stdin is not None
+            again.process.stdin.close()
+            assert again.process.wait(PATIENCE) == 0
+            until(lambda: not any(map(alive, others)), what="children ended")
 
 
-def test_it_ends_with_its_lifeline(tmp_path: Path) -> None:
-    with Running(tmp_path, lifeline=True) as sandbox:
-        children = children_of(sandbox.process.pid)
-        assert sandbox.process.stdin is not None
-        sandbox.process.stdin.close()
-        assert sandbox.process.wait(PATIENCE) == 0
-        until(lambda: not any(map(alive, children)), what="children ended")
-
-
-def test_a_killed_service_comes_back_on_the_same_port(tmp_path: Path) -> None:
-    with Running(tmp_path) as sandbox, sandbox.api() as api:
+def test_a_killed_service_and_a_killed_node_come_back(tmp_path: Path) -> None:
+    """On the same port, with the order, the money and the speed."""
+    with Running(tmp_path) as sandbox, sandbox.api() as api, sandbox.control() as control:
         order = create_order(api, BTC, ETH, "0.5", ALICE)
         first = sandbox.child("swapdesk.sandbox.service_process")
         os.kill(first, signal.SIGKILL)
@@ -113,23 +126,15 @@ def test_a_killed_service_comes_back_on_the_same_port(tmp_path: Path) -> None:
         assert sandbox.process.stdout is not None
         assert not select.select([sandbox.process.stdout], [], [], 0)[0], "no second ready line"
 
-
-def test_a_killed_node_comes_back_with_its_money_and_speed(tmp_path: Path) -> None:
-    with Running(tmp_path) as sandbox, sandbox.api() as api, sandbox.control() as control:
-        order = create_order(api, BTC, ETH, "0.5", ALICE)
         assert control.post("/clock", json={"speed": 900}).status_code == 200
         paid = control.post("/deposits", json={"serviceId": order["serviceId"]})
         assert paid.status_code == 200
         os.kill(sandbox.child("swapdesk.sandbox.node"), signal.SIGKILL)
-
-        def done() -> bool:
-            return status_of(api, order["serviceId"]) == 4
-
-        until(done, what="the order finished")
+        until(lambda: status_of(api, order["serviceId"]) == 4, what="the order finished")
         assert control.get("/state").json()["speed"] == 900
 
 
-def test_one_sandbox_per_directory(tmp_path: Path) -> None:
+def test_one_sandbox_per_directory_and_its_end_is_told(tmp_path: Path) -> None:
     with Running(tmp_path) as sandbox:
         second = Running(tmp_path).spawn()
         try:
@@ -143,27 +148,19 @@ def test_one_sandbox_per_directory(tmp_path: Path) -> None:
                 if pipe is not None:
                     pipe.close()
         assert find_running(tmp_path) == sandbox.ready
-
-
-def _refused(running: Running) -> int:
-    process = running.spawn()
-    try:
-        return process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    finally:
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
-
-
-def test_what_cannot_be_served_is_refused_with_2(tmp_path: Path) -> None:
-    with Running(tmp_path):
-        pass
-    assert _refused(Running(tmp_path, seed=8)) == 2
-    (tmp_path / "sandbox.key").chmod(0o644)
-    assert _refused(Running(tmp_path)) == 2
+        keys = sandbox.ready.partners[0]
+        stream = connect(
+            sandbox.ready.url.replace("http://", "ws://") + "/ws",
+            additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
+            proxy=None,
+        )
+        with stream:
+            assert json.loads(stream.recv())["type"] == "welcome"
+            sandbox.process.terminate()
+            with pytest.raises(ConnectionClosed) as closed:
+                stream.recv(timeout=PATIENCE)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == CloseCode.SHUTDOWN
 
 
 def test_a_run_file_of_others_is_not_believed(tmp_path: Path) -> None:
@@ -178,20 +175,3 @@ def test_a_run_file_of_others_is_not_believed(tmp_path: Path) -> None:
     for damaged in ("", "{", "[]", "null", '{"url": 1}'):
         path.write_text(damaged)
         assert read_run_file(tmp_path) is None
-
-
-def test_an_open_stream_is_told_that_the_service_goes_away(tmp_path: Path) -> None:
-    with Running(tmp_path) as sandbox:
-        keys = sandbox.ready.partners[0]
-        stream = connect(
-            sandbox.ready.url.replace("http://", "ws://") + "/ws",
-            additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
-            proxy=None,
-        )
-        with stream:
-            assert json.loads(stream.recv())["type"] == "welcome"
-            sandbox.process.terminate()
-            with pytest.raises(ConnectionClosed) as closed:
-                stream.recv(timeout=PATIENCE)
-        assert closed.value.rcvd is not None
-        assert closed.value.rcvd.code == CloseCode.SHUTDOWN

@@ -112,22 +112,24 @@ async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> Non
 
 @FRESH
 @LINUX
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-async def test_an_agent_that_ends_is_noticed(start: Start, number: signal.Signals) -> None:
+async def test_an_agent_that_ends_is_noticed(start: Start, subtests: pytest.Subtests) -> None:
     agent = await start()
     await agent.create(Kind.EVM, "", PASSPHRASE)
-    os.kill(agent.pid, signal.SIGINT)
-    assert (await agent.read_accounts()).accounts
-    waiting = asyncio.create_task(agent.ended())
-    os.kill(agent.pid, number)
-    gone = await waiting
-    assert "unlock again" in gone.words
-    with pytest.raises(AgentGone):
-        await agent.lock()
-    # What was kept is there for the next one, and the lock is free.
-    fresh = await start()
-    assert not fresh.accounts.read_only
-    assert len(fresh.accounts.accounts) == 1
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        with subtests.test(number=number):
+            await agent.unlock(PASSPHRASE)
+            os.kill(agent.pid, signal.SIGINT)
+            assert (await agent.read_accounts()).accounts
+            waiting = asyncio.create_task(agent.ended())
+            os.kill(agent.pid, number)
+            gone = await waiting
+            assert "unlock again" in gone.words
+            with pytest.raises(AgentGone):
+                await agent.lock()
+        # What was kept is there for the next one, and the lock is free.
+        agent = await start()
+        assert not agent.accounts.read_only
+        assert len(agent.accounts.accounts) == 1
 
 
 @FRESH
