@@ -30,10 +30,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/parties.py",
         "        if receiver != case.promise.recipient:",
         "        if receiver != receivers[0][1]:",
-        (
-            "tests/agent/test_gate_rules.py"
-            "::test_a_rule_objects_on_one_side_of_its_bound_alone[RECIPIENT_DIFFERS]",
-        ),
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
     Defect(
         "sum-of-signatures-uncounted",
@@ -49,10 +46,7 @@ SIGNING = (
         "swapdesk/agent/gate/rules/amounts.py",
         "    elif facts.gas.most > bound:",
         "    elif facts.gas.fee > bound:",
-        (
-            "tests/agent/test_gate_rules.py"
-            "::test_a_rule_objects_on_one_side_of_its_bound_alone[GAS_ABOVE]",
-        ),
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
     Defect(
         "deposit-of-any-larger-amount",
