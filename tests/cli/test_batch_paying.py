@@ -109,23 +109,6 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     assert held - chain.balance(USDC, account) == 310 * 10**6
 
 
-def test_a_file_is_run_on_solana(desk: Desk, account: str, tmp_path: Path) -> None:
-    """Two tokens are two transactions, each signed and sent by itself."""
-    paid_out = chain_of(desk, "arbitrum")
-    first, second = "0x" + "4d" * 20, "0x" + "5e" * 20
-    rows = (f"{first},60,ETH,arbitrum,USDC.solana", f"{second},0.5,ETH,arbitrum,SOL.solana")
-    done = desk(*("batch", "run", written(tmp_path / "sol.csv", *rows), "--yes", "--json"))
-    assert done.code == Exit.DONE, done.stderr
-    (group,) = done.document["groups"]
-    assert (group["paid"], group["standing"]) == ("solana", "paid")
-    assert [(one["for"], one["token"]) for one in group["payments"]] == [
-        ("part", "USDC"),
-        ("part", "SOL"),
-    ]
-    for receiver in (first, second):
-        until(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)  # type: ignore[misc]
-
-
 def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> None:
     file = written(tmp_path / "steps.csv", f"{FIRST},170,ETH,arbitrum,USDC.base")
     created = desk("batch", "create", file, "--yes", "--json").document

@@ -1,4 +1,5 @@
-"""``fund`` on Solana: coins and tokens out of the profile's own wallet, each by one transaction."""
+"""``fund`` and ``batch run`` on Solana: coins and tokens out of the profile's own wallet, a
+transaction for each."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from cli.desks import Desk
 from cli.test_fund import BITCOIN, order_of
 from harness import Sandbox, running_sandbox, start_command
 from patience import PATIENCE
-from sandbox.chain_money import SolanaChain
+from sandbox.chain_money import Chain, SolanaChain
 from sandbox.running import until
 from swapdesk.sandbox.world import WorldToken, find_token
 
@@ -49,16 +51,16 @@ def account(sandbox: Sandbox) -> str:
     return found
 
 
+def started(desk: Desk, *words: str) -> subprocess.Popen[bytes]:
+    """A command that goes on while the clock is moved."""
+    pipe = subprocess.PIPE
+    return start_command(*words, home=desk.home, env=desk.environ, stdout=pipe, stderr=pipe)
+
+
 def fund(desk: Desk, chain: SolanaChain, order: dict[str, Any]) -> tuple[int, Any]:
     """The command to its end. Blocks come by the clock: nobody waits until what was paid is
     final."""
-    running = start_command(
-        *("fund", order["serviceId"], "--yes", "--json"),
-        home=desk.home,
-        env=desk.environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    running = started(desk, "fund", order["serviceId"], "--yes", "--json")
     paid = until(lambda: running.poll() is not None or deposits(chain, order), "a payment")
     if paid is not True:
         desk.sandbox.control("POST", "/clock", {"advance": 15})
@@ -110,6 +112,40 @@ def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str, chain: SolanaCh
     assert (code, told["error"]["code"]) == (9, "GATE")
     assert "SIMULATION_FAILED" in told["error"]["message"]
     assert deposits(chain, rich) == []
+
+
+def test_a_file_is_run_by_two_transactions_for_two_tokens(
+    desk: Desk, account: str, chain: SolanaChain, tmp_path: Path
+) -> None:
+    """Each is signed and sent by itself."""
+    (link,) = [one for one in desk.sandbox.ready["chains"] if one["shortName"] == "arbitrum"]
+    paid_out, coin = Chain(link["rpc"]), find_token("arbitrum", "ETH")
+    first, second = "0x" + "4d" * 20, "0x" + "5e" * 20
+    file = tmp_path / "sol.csv"
+    file.write_text(
+        "to,sell_amount,buy,chain,sell\n"
+        f"{first},60,ETH,arbitrum,USDC.solana\n{second},0.5,ETH,arbitrum,SOL.solana\n"
+    )
+    seen = len(chain.history(account))
+    running = started(desk, "batch", "run", str(file), "--yes", "--json")
+
+    def goes_on() -> bool:
+        return running.poll() is not None or len(chain.history(account)) > seen
+
+    while running.poll() is None:
+        until(goes_on, "a transaction or the end")
+        seen = len(chain.history(account))
+        desk.sandbox.control("POST", "/clock", {"advance": 15})
+    out, err = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, err
+    (group,) = json.loads(out)["groups"]
+    assert (group["paid"], group["standing"]) == ("solana", "paid")
+    assert [(one["for"], one["token"]) for one in group["payments"]] == [
+        ("part", "USDC"),
+        ("part", "SOL"),
+    ]
+    for receiver in (first, second):
+        until(lambda to=receiver: paid_out.balance(coin, to) > 0)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
