@@ -92,7 +92,7 @@ class Floor:
             while not order or not met(order):
                 await self.work()
                 order = told(await self.api.get(f"/orders/{service_id}"))
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.02)  # between two looks
         return order
 
 
