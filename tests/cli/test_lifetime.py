@@ -75,15 +75,9 @@ def test_a_killed_command_leaves_no_process(own_home: Path, unpaid: str) -> None
     wait_for(lambda: not any(alive(pid) for pid in below), what="the sandbox to end")
 
 
-def test_ctrl_c_ends_a_watch_with_130(own_home: Path, unpaid: str) -> None:
-    command = watching(own_home, unpaid)
-    below = family(command.pid)
-    command.send_signal(signal.SIGINT)
-    assert command.wait(PATIENCE) == 130
-    wait_for(lambda: not any(alive(pid) for pid in below), what="the sandbox to end")
-
-
-def test_two_commands_of_one_home_share_a_sandbox(own_home: Path, unpaid: str) -> None:
+def test_two_commands_of_one_home_share_a_sandbox_and_ctrl_c_ends_it_with_130(
+    own_home: Path, unpaid: str
+) -> None:
     first = watching(own_home, unpaid)
     try:
         run_file = own_home / "sandbox" / "run.json"
@@ -92,8 +86,12 @@ def test_two_commands_of_one_home_share_a_sandbox(own_home: Path, unpaid: str) -
         assert cli("orders", "show", unpaid, home=own_home).code == 0
         assert run_file.read_text() == before
         assert first.poll() is None
+        below = family(first.pid)
+        first.send_signal(signal.SIGINT)
+        assert first.wait(PATIENCE) == 130
+        wait_for(lambda: not any(alive(pid) for pid in below), what="the sandbox to end")
     finally:
-        first.terminate()
+        first.kill()
         first.wait(PATIENCE)
 
 
@@ -166,16 +164,19 @@ def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, de
     assert listed.document["unknown"] == []
 
 
-def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
-    assert cli("chains", home=tmp_path).code == 0
-    (tmp_path / "sandbox" / "sandbox.key").chmod(0o644)
-    result = cli("chains", "--json", home=tmp_path)
+def test_a_sandbox_that_does_not_start_says_why(own_home: Path, unpaid: str) -> None:
+    key = own_home / "sandbox" / "sandbox.key"
+    key.chmod(0o644)
+    try:
+        result = cli("chains", "--json", home=own_home)
+    finally:
+        key.chmod(0o600)
     assert (result.code, result.error["code"]) == (2, "SANDBOX_REFUSED")
     assert "0600" in result.error["message"]
 
 
 def test_a_sandbox_waits_for_its_directory_and_then_says_who_uses_it(
-    clean: Sandbox, tmp_path: Path
+    clean: Sandbox, own_home: Path, unpaid: str
 ) -> None:
     """A second start, and beside it a command after a kill, which is no mistake of the command:
     the node may end after its service, and holds the directory until then."""
@@ -186,10 +187,9 @@ def test_a_sandbox_waits_for_its_directory_and_then_says_who_uses_it(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert cli("chains", home=tmp_path).code == 0
-    with (tmp_path / "sandbox" / "lock").open("r+b") as held:
+    with (own_home / "sandbox" / "lock").open("r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        result = cli("chains", "--json", home=tmp_path)
+        result = cli("chains", "--json", home=own_home)
     assert (result.code, result.error["code"]) == (7, "SANDBOX_NOT_READY")
     assert "another sandbox uses" in result.error["message"]
     out, err = second.communicate(timeout=PATIENCE)
@@ -241,17 +241,18 @@ def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
     command.stderr.close()
 
 
-def test_without_a_journal_nothing_is_created(tmp_path: Path) -> None:
-    with running_sandbox(tmp_path) as own:
-        assert cli("swap", *BTC_ETH, home=tmp_path).code == 0
-        journal = tmp_path / "profiles" / "sandbox" / "journal.db"
-        journal.chmod(0o644)
-        result = cli("swap", *BTC_ETH, home=tmp_path)
-        assert (result.code, result.error["code"]) == (9, "NO_JOURNAL")
+def test_without_a_journal_nothing_is_created(clean: Sandbox, desk: Desk) -> None:
+    assert desk("swap", *BTC_ETH).code == 0
+    before = desk("orders", "list", "--json").document["total"]
+    journal = desk.home / "profiles" / "sandbox" / "journal.db"
+    journal.chmod(0o644)
+    try:
+        result = desk("swap", *BTC_ETH)
+    finally:
         journal.chmod(0o600)
-        listed = cli("orders", "list", "--json", home=tmp_path)
-        assert listed.document["total"] == 1
-        assert own.answers()
+    assert (result.code, result.error["code"]) == (9, "NO_JOURNAL")
+    assert desk("orders", "list", "--json").document["total"] == before
+    assert clean.answers()
 
 
 @pytest.mark.long
