@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,14 @@ def _cheap_agent() -> str:
     return CHEAP[-1]
 
 
+@cache
 def _codes() -> dict[str, tuple[str, ...]]:
     """Short programs of the tests, with what is imported before the first fork of one."""
     from sandbox.running import PROGRAM
+    from wallet.dying_agent import MOMENTS, dying_at
 
-    return {_cheap_agent(): _AGENT, PROGRAM: _SANDBOX}
+    dying = {dying_at(moment)[-1]: _AGENT for moment in MOMENTS}
+    return {_cheap_agent(): _AGENT, PROGRAM: _SANDBOX, **dying}
 
 
 def imports_of(words: Sequence[str]) -> tuple[str, ...]:

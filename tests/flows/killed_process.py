@@ -34,3 +34,4 @@ async def reopened(place: WalletPlace) -> WalletClient:
             await agent.unlock(PASSPHRASE)
             return agent
         await agent.close()
+        await asyncio.sleep(0.05)  # between two looks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -63,8 +64,10 @@ class Owner:
     async def executed(self, hash_: str) -> None:
         """Wait until it counts."""
         client = await self.wallet.client()
-        while (await client.resolve(hash_)).state is not TransactionState.SUCCEEDED:
-            pass
+        while (  # noqa: ASYNC110 - it happens on a chain
+            await client.resolve(hash_)
+        ).state is not TransactionState.SUCCEEDED:
+            await asyncio.sleep(0.02)  # between two looks
 
 
 async def contested(

@@ -114,8 +114,8 @@ async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -
     assert isinstance(dear, SignedTransaction)
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(dear.hash)
-    while (await client.resolve(first.hash)).state is not State.REPLACED:
-        pass
+    while (await client.resolve(first.hash)).state is not State.REPLACED:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)  # between two looks
     assert await owner.states("followed") == {
         first.hash: State.REPLACED,
         dear.hash: State.SUCCEEDED,

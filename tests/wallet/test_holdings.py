@@ -47,6 +47,7 @@ async def executed(agent: WalletClient, payload: TransactionPayload, promise: Pr
     sent = await agent.broadcast(signed.hash)
     async with asyncio.timeout(PATIENCE):
         while sent.state not in FINAL:
+            await asyncio.sleep(0.02)  # between two looks
             sent = await agent.resolve(signed.hash)
     assert sent.state is TransactionState.SUCCEEDED
 

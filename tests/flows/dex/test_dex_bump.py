@@ -49,6 +49,7 @@ class Waiting:
             found = await self.signed()
             if found and found[0].state is State.SENT:
                 return found[0]
+            await asyncio.sleep(0.02)  # between two looks
 
     async def dearer(self, first: SignedTransaction) -> SignedTransaction:
         _, review = await self.someone.agent.bump(first.hash, 10**16)
