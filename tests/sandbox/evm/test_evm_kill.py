@@ -150,20 +150,21 @@ def test_what_was_seen_is_there_after_every_kill(
     assert node.end(signal.SIGTERM) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(["--host", "0.0.0.0"], "this machine alone"), (["--chain-ids", "real"], "holds chain id")],
-)
-def test_what_cannot_be_served_is_said(node: NodeProcess, arguments: list[str], words: str) -> None:
+def test_what_cannot_be_served_is_said(node: NodeProcess, subtests: pytest.Subtests) -> None:
     node.start()
     assert node.end(signal.SIGTERM) == 0
-    ended = subprocess.run(
-        [sys.executable, "-m", "swapdesk", "node", "--data", str(node.data), *arguments],
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-        text=True,
-    )
-    assert ended.returncode == 2
-    assert words in ended.stderr
-    assert ended.stdout == ""
+    for arguments, words in (
+        (["--host", "0.0.0.0"], "this machine alone"),
+        (["--chain-ids", "real"], "holds chain id"),
+    ):
+        with subtests.test(arguments=arguments):
+            ended = subprocess.run(
+                [sys.executable, "-m", "swapdesk", "node", "--data", str(node.data), *arguments],
+                capture_output=True,
+                timeout=PATIENCE,
+                check=False,
+                text=True,
+            )
+            assert ended.returncode == 2
+            assert words in ended.stderr
+            assert ended.stdout == ""
