@@ -11,10 +11,12 @@ from cli.desks import Desk, InProcess
 from harness import Sandbox, running_sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A fast sandbox, shared; a test that breaks it puts it right again. Who moves its clock by
-    minutes starts another: a live desk bears two between the service's clock and its own."""
+    """A fast sandbox, shared, which ends with these tests: one that idles is not free.
+
+    A test that breaks it puts it right again. Who moves its clock by minutes starts another: a
+    live desk bears two between the service's clock and its own."""
     with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
         yield running
 
