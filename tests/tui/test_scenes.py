@@ -14,7 +14,7 @@ from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
 from tui.desk_run import DeskRun, Market
 from tui.picture import ALL_SIZES, Picture, faults_of, take, take_all
-from tui.scenes import Scene, all_scenes
+from tui.scenes import Scene, all_scenes, go_on, tours
 
 Golden = Callable[[str, str], None]
 SCENES = all_scenes()
@@ -22,18 +22,30 @@ GOES = {verb.id() for verb in everywhere_commands()}
 """What the application does when the screen does not."""
 
 
-@pytest.mark.parametrize("one", SCENES, ids=lambda one: one.name)
-async def test_scene(market: Market, golden: Golden, one: Scene) -> None:
-    one.prepare(market)
+@pytest.mark.parametrize("tour", tours(SCENES), ids=lambda tour: "+".join(one.name for one in tour))
+async def test_scene(
+    market: Market, golden: Golden, subtests: pytest.Subtests, tour: list[Scene]
+) -> None:
+    tour[0].prepare(market)
+    before = None
     async with market.desk((80, 24)) as run:
-        await one.reach(run)
-        assert footer_faults(run) == []
-        overlay = isinstance(run.app.screen, Overlay)
-        for picture in await take_all(run):
-            found = faults_of(picture, decides=one.decides, overlay=overlay)
-            assert not found, "\n".join([picture.label, *found, *picture.rows])
-            golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
-        assert footer_faults(run) == []
+        for one in tour:
+            with subtests.test(scene=one.name):
+                if before is not None:
+                    await take(run, (80, 24))
+                await go_on(run, before, one)
+                await draw(run, golden, one)
+            before = one
+
+
+async def draw(run: DeskRun, golden: Golden, one: Scene) -> None:
+    assert footer_faults(run) == []
+    overlay = isinstance(run.app.screen, Overlay)
+    for picture in await take_all(run):
+        found = faults_of(picture, decides=one.decides, overlay=overlay)
+        assert not found, "\n".join([picture.label, *found, *picture.rows])
+        golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
+    assert footer_faults(run) == []
 
 
 @pytest.mark.parametrize("size", [(100, 30), (120, 40)])

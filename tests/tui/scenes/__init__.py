@@ -7,6 +7,15 @@ desk at 80x24 to a state::
     async def quotes(run: DeskRun) -> None:
         await run.to_quotes()
 
+A scene may begin where another ends (``after``), and say with which keys one comes back to that
+one (``back``)::
+
+    @scene("quote-options", after=quotes, back=("escape",))
+    async def options(run: DeskRun) -> None:
+        await run.press("f2")
+
+Such scenes are seen one after the other in one desk (:func:`tours`); each can be reached alone.
+
 ``tests/tui/test_scenes.py`` draws each scene at the four sizes and in ASCII, scans the pictures
 by the rules all screens share, presses every key of the footer and types every letter;
 ``tests/tui/test_hostile_scenes.py`` fills it with hostile texts.
@@ -16,12 +25,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from tui.desk_run import DeskRun, Market
 
-Reach = Callable[[DeskRun], Awaitable[None]]
+Step = Callable[[DeskRun], Awaitable[None]]
 Prepare = Callable[[Market], None]
 Mask = Callable[[DeskRun, str], str]
 
@@ -36,7 +45,10 @@ def as_it_is(run: DeskRun, text: str) -> str:
 
 @dataclass(frozen=True)
 class Scene:
-    """``prepare`` runs before the desk opens (orders in its journal, faults of the network).
+    """``step`` leads here from ``after``, or from a desk that was just opened; ``back`` are the
+    keys that lead back to ``after``, none where nothing does.
+
+    ``prepare`` runs before the desk opens (orders in its journal, faults of the network).
 
     ``decides``: something is decided here, so addresses stand whole. ``mask`` replaces what is
     drawn at random. ``fed``: whether the scene is still reached when every text of the service
@@ -45,12 +57,20 @@ class Scene:
     """
 
     name: str
-    reach: Reach
+    step: Step
+    after: Scene | None = None
+    back: tuple[str, ...] = ()
     prepare: Prepare = nothing_first
     mask: Mask = as_it_is
     decides: bool = False
     fed: bool = True
     keys: bool = True
+
+    async def reach(self, run: DeskRun) -> None:
+        """From a desk that was just opened."""
+        if self.after is not None:
+            await self.after.reach(run)
+        await self.step(run)
 
 
 _KNOWN: dict[str, Scene] = {}
@@ -59,19 +79,25 @@ _KNOWN: dict[str, Scene] = {}
 def scene(
     name: str,
     *,
+    after: Scene | None = None,
+    back: tuple[str, ...] = (),
     prepare: Prepare = nothing_first,
     mask: Mask = as_it_is,
     decides: bool = False,
     fed: bool = True,
     keys: bool = True,
-) -> Callable[[Reach], Reach]:
-    """Register the function below; ValueError for a name that is taken."""
+) -> Callable[[Step], Scene]:
+    """Register the function below; ValueError for a name that is taken.
 
-    def register(reach: Reach) -> Reach:
+    A scene after another has the ``prepare`` of that one.
+    """
+
+    def register(step: Step) -> Scene:
         if name in _KNOWN:
             raise ValueError(f"two scenes are called {name!r}")
-        _KNOWN[name] = Scene(name, reach, prepare, mask, decides, fed, keys)
-        return reach
+        first = after.prepare if after is not None else prepare
+        _KNOWN[name] = Scene(name, step, after, back, first, mask, decides, fed, keys)
+        return _KNOWN[name]
 
     return register
 
@@ -81,3 +107,30 @@ def all_scenes() -> list[Scene]:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return [_KNOWN[name] for name in sorted(_KNOWN)]
+
+
+def tours(scenes: Sequence[Scene]) -> list[list[Scene]]:
+    """The scenes that one desk shows after each other, for every desk that is needed."""
+    names = {one.name for one in scenes}
+    firsts = [one for one in scenes if one.after is None or one.after.name not in names]
+    return [_tour(first, scenes) for first in firsts]
+
+
+def _tour(first: Scene, scenes: Sequence[Scene]) -> list[Scene]:
+    """All that begins at a scene; from where nothing leads back comes last."""
+    nexts = [one for one in scenes if one.after is first]
+    nexts.sort(key=lambda one: not one.back)
+    return [first, *(seen for one in nexts for seen in _tour(one, scenes))]
+
+
+async def go_on(run: DeskRun, before: Scene | None, to: Scene) -> None:
+    """To the next scene of a tour."""
+    if before is None:
+        await to.reach(run)
+        return
+    while before is not to.after:
+        assert before is not None
+        assert before.back, f"nothing leads back from {before.name}"
+        await run.press(*before.back)
+        before = before.after
+    await to.step(run)

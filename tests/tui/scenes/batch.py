@@ -21,7 +21,7 @@ from swapdesk.flows.journal.batch_records import (
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from tui.desk_run import DeskRun, Market
-from tui.scenes import scene
+from tui.scenes import home, scene
 
 HEAD = "to;sell_amount;buy;chain;memo;route;sell\n"
 CLEAN = HEAD + "@bob;100;ETH;base;;;USDC.ethereum\n@rita;2000;XRP;xrp;;private;USDC.ethereum\n"
@@ -77,7 +77,7 @@ async def loaded(run: DeskRun, content: str) -> BatchScreen:
     return screen
 
 
-@scene("batch-empty")
+@scene("batch-empty", after=home.empty, back=("escape",))
 async def empty(run: DeskRun) -> None:
     await opened(run)
 
@@ -105,10 +105,9 @@ async def below(run: DeskRun) -> None:
     await run.see("1 problem")
 
 
-@scene("batch-edit")
+@scene("batch-edit", after=problems)
 async def edit(run: DeskRun) -> None:
-    await loaded(run, FAULTY)
-    await run.press("right_square_bracket", "enter")
+    await run.press("enter")
     await run.see("Row 2, sell_amount")
 
 
@@ -142,7 +141,7 @@ PAID = "0x4f1c22ab90d73e5581c0aa176b2ef904d3c811705b9a02fe7c41e6d538b79a20"
 
 async def bundled(run: DeskRun, *, funded: bool) -> JournaledBundle:
     """The group as the journal has it once its bundle is built."""
-    await created(run)
+    await created.reach(run)
     desk = run.app.session.desk
     (batch,) = desk.journal.batches.newest()
     (group,) = batch.groups

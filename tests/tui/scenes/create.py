@@ -12,11 +12,11 @@ from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids
 from tui.quote_rows import TWO_LEGS, only_these
-from tui.scenes import scene
-from tui.scenes.quotes import takes_two
-from tui.scenes.swap import masked, to_card
+from tui.scenes import home, quotes, scene, swap
+from tui.scenes.swap import masked
 
 STRANGER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+CLEARED = ("ctrl+u", "up", "ctrl+u", "escape")
 MISTYPED = "bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq"
 
 
@@ -25,9 +25,8 @@ async def calm(run: DeskRun) -> None:
     await run.pilot.pause()
 
 
-@scene("create-reverse", prepare=takes_two, decides=True, fed=False)
+@scene("create-reverse", after=quotes.reverse, back=CLEARED, decides=True, fed=False)
 async def reverse(run: DeskRun) -> None:
-    await run.to_quotes("=2 btc eth")
     await run.press("enter")
     await run.type(STRANGER)
     await run.press("enter")
@@ -35,9 +34,8 @@ async def reverse(run: DeskRun) -> None:
     await run.see('character 23 is "o"')
 
 
-@scene("create-fixed-frozen", prepare=takes_two, decides=True, fed=False)
+@scene("create-fixed-frozen", after=quotes.reverse, decides=True, fed=False)
 async def fixed_frozen(run: DeskRun) -> None:
-    await run.to_quotes("=2 btc eth")
     await run.press("enter")
     await run.type("@bob")
     await run.press("enter")
@@ -49,9 +47,9 @@ async def fixed_frozen(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("create-alike", decides=True)
+@scene("create-alike", after=swap.form, back=swap.BOB_AGAIN, decides=True)
 async def alike(run: DeskRun) -> None:
-    await run.to_form()
+    await run.press("ctrl+u")
     entry = run.app.session.desk.book.entry("bob")
     assert entry is not None
     known = entry.address.lower()
@@ -69,9 +67,8 @@ async def tag(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("create-expired", decides=True)
+@scene("create-expired", after=swap.frozen, decides=True)
 async def expired(run: DeskRun) -> None:
-    await run.to_frozen()
     assert run.clock is not None
     run.clock.advance(70)
     run.app.tick()
@@ -79,33 +76,29 @@ async def expired(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("deposit-code", decides=True, mask=masked)
+@scene("deposit-code", after=swap.deposit_tag, back=("escape",), decides=True, mask=masked)
 async def code(run: DeskRun) -> None:
-    await to_card(run, "2500 xrp eth")
     await run.press("v")
     await run.see("In code")
     await calm(run)
 
 
-@scene("deposit-code-address", decides=True, mask=masked)
+@scene("deposit-code-address", after=code, back=("v",), decides=True, mask=masked)
 async def code_address(run: DeskRun) -> None:
-    await to_card(run, "2500 xrp eth")
-    await run.press("v", "v")
+    await run.press("v")
     await run.see("not in the code")
     await calm(run)
 
 
-@scene("address-book")
+@scene("address-book", after=home.empty, back=("escape",))
 async def address_book(run: DeskRun) -> None:
-    await run.ready()
     await run.press("at")
     await run.see("@cold")
 
 
-@scene("address-book-add", decides=True)
+@scene("address-book-add", after=address_book, back=("escape",), decides=True)
 async def book_entry(run: DeskRun) -> None:
-    await run.ready()
-    await run.press("at", "plus")
+    await run.press("plus")
     await run.type("carol")
     await run.press("enter")
     await run.type(STRANGER)

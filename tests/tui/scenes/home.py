@@ -31,24 +31,21 @@ async def refused(run: DeskRun) -> None:
     await run.see("1.5")
 
 
-@scene("swap-private")
+@scene("swap-private", after=empty)
 async def private(run: DeskRun) -> None:
-    await run.ready()
     await run.press("p")
     await run.see("privately")
 
 
-@scene("tokens")
+@scene("tokens", after=empty, back=("escape", "escape"))
 async def tokens(run: DeskRun) -> None:
-    await run.ready()
     await run.press("t")
     await run.type("usdc")
     await run.see("Contract")
 
 
-@scene("tokens-none", fed=False)
+@scene("tokens-none", after=empty, back=("escape", "escape"), fed=False)
 async def no_tokens(run: DeskRun) -> None:
-    await run.ready()
     await run.press("t")
     await run.type("usdx")
     await run.see("usdx")

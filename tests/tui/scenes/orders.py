@@ -20,7 +20,7 @@ from tui.known_orders import (
     waiting,
     withheld,
 )
-from tui.scenes import Prepare, scene
+from tui.scenes import Prepare, Scene, home, scene
 
 ONES: dict[str, Callable[[ManualClock], Known]] = {
     "waiting": waiting,
@@ -44,9 +44,8 @@ async def orders(run: DeskRun) -> None:
     await run.see("Open")
 
 
-@scene("orders-empty")
+@scene("orders-empty", after=home.empty, back=("escape",))
 async def empty(run: DeskRun) -> None:
-    await run.ready()
     await run.press("o")
     await run.see("No orders yet.")
 
@@ -55,7 +54,7 @@ def only(make: Callable[[ManualClock], Known]) -> Prepare:
     return lambda market: prepare(market, [make(market.clock)])
 
 
-def one_order(name: str, make: Callable[[ManualClock], Known]) -> None:
+def one_order(name: str, make: Callable[[ManualClock], Known]) -> Scene:
     @scene(f"order-{name}", prepare=only(make))
     async def opened(run: DeskRun) -> None:
         await run.ready()
@@ -63,15 +62,13 @@ def one_order(name: str, make: Callable[[ManualClock], Known]) -> None:
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.see("Order id")
 
-
-for _name, _make in ONES.items():
-    one_order(_name, _make)
+    return opened
 
 
-@scene("order-raw", prepare=only(exchanging))
+OPENED = {name: one_order(name, make) for name, make in ONES.items()}
+
+
+@scene("order-raw", after=OPENED["exchanging"])
 async def raw(run: DeskRun) -> None:
-    await run.ready()
-    run.app.navigation.open_order(exchanging(ManualClock()).id)
-    await run.see("Order id")
     await run.press("J")
     await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")

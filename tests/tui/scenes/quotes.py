@@ -16,7 +16,7 @@ from tui.quote_rows import (
     only_these,
     quotes_with,
 )
-from tui.scenes import scene
+from tui.scenes import scene, swap
 
 
 def on_chain(market: Market) -> None:
@@ -55,9 +55,8 @@ async def all_kinds(run: DeskRun) -> None:
     await _calm(run)
 
 
-@scene("quotes-explained", prepare=on_chain, fed=False)
+@scene("quotes-explained", after=all_kinds, fed=False)
 async def explained(run: DeskRun) -> None:
-    await run.to_quotes()
     await run.pilot.resize_terminal(120, 40)
     await run.pilot.pause()
     await run.press("down", "e")
@@ -65,17 +64,15 @@ async def explained(run: DeskRun) -> None:
     await _calm(run)
 
 
-@scene("waterfall", prepare=on_chain, fed=False)
+@scene("waterfall", after=all_kinds, back=("escape", "up"), fed=False)
 async def waterfall(run: DeskRun) -> None:
-    await run.to_quotes()
     await run.press("down", "e")
     await run.see("Provider pays out")
 
 
-@scene("waterfall-private", prepare=on_chain, fed=False)
+@scene("waterfall-private", after=all_kinds, back=("escape", "home"), fed=False)
 async def private_waterfall(run: DeskRun) -> None:
     """Two legs, of which the quote does not say where they meet."""
-    await run.to_quotes()
     await run.press("e")
     await run.see("Provider pays out")
     for _ in range(20):
@@ -108,10 +105,8 @@ async def unusable(run: DeskRun) -> None:
     await _calm(run)
 
 
-@scene("quote-options")
+@scene("quote-options", after=swap.quotes, back=("escape",))
 async def options(run: DeskRun) -> None:
-    await run.to_quotes()
-    await _calm(run)
     await run.press("f2")
     await run.see("How to ask for quotes")
 

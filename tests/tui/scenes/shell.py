@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from swapdesk.tui.screens.quotes import QuotesScreen
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import exchanging, prepare, waiting
-from tui.scenes import scene
+from tui.scenes import scene, swap
 
 
 def times_and_ids(run: DeskRun, text: str) -> str:
@@ -34,18 +33,14 @@ async def requests(run: DeskRun) -> None:
     await to_the_quotes_call(run)
 
 
-@scene("requests-whole", mask=times_and_ids)
+@scene("requests-whole", after=requests, mask=times_and_ids)
 async def one_request(run: DeskRun) -> None:
-    await to_the_quotes_call(run)
     await run.press("enter")
     await run.see("authorization: «redacted»")
 
 
-@scene("help-quotes")
+@scene("help-quotes", after=swap.quotes, back=("escape",))
 async def help_of_quotes(run: DeskRun) -> None:
-    await run.to_quotes()
-    # What was said of the answer goes by itself after a while.
-    run.screen(QuotesScreen).clear_notice()
     await run.press("question_mark")
     await run.see("This list")
 

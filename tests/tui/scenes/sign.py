@@ -152,9 +152,8 @@ async def locked(run: DeskRun) -> None:
     await run.type("open sesame")
 
 
-@scene("sign-raw")
+@scene("sign-raw", after=sign)
 async def raw(run: DeskRun) -> None:
-    await sign(run)
     await run.press("J")
     await run.see("sellAmount")
 

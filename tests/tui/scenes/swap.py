@@ -33,23 +33,27 @@ async def expired(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("create-form", decides=True)
+@scene("create-form", after=quotes, decides=True)
 async def form(run: DeskRun) -> None:
-    await run.to_form()
+    await run.press("enter")
     await run.type("@bob")
 
 
-@scene("create-refused", decides=True)
+BOB_AGAIN = ("ctrl+u", "at", "b", "o", "b")
+
+
+@scene("create-refused", after=form, back=BOB_AGAIN, decides=True)
 async def refused(run: DeskRun) -> None:
-    await run.to_form()
+    await run.press("ctrl+u")
     await run.type("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD")
     await run.press("enter")
     await run.see("checksum")
 
 
-@scene("create-frozen", decides=True)
+@scene("create-frozen", after=form, decides=True)
 async def frozen(run: DeskRun) -> None:
-    await run.to_frozen()
+    await run.press("enter")
+    await run.still()
 
 
 def masked(run: DeskRun, text: str) -> str:
@@ -89,9 +93,8 @@ async def deposit_tag(run: DeskRun) -> None:
     await calm(run)
 
 
-@scene("deposit-over", decides=True, mask=masked)
+@scene("deposit-over", after=deposit_tag, decides=True, mask=masked)
 async def deposit_over(run: DeskRun) -> None:
-    await to_card(run, "2500 xrp eth")
     assert run.clock is not None
     run.clock.advance(31 * 60)
     run.app.tick()

@@ -93,17 +93,15 @@ async def wallets(run: DeskRun) -> None:
     await run.see("locked")
 
 
-@scene("wallets-allowance", decides=True)
+@scene("wallets-allowance", after=wallets, decides=True)
 async def allowance(run: DeskRun) -> None:
-    screen = await opened(run)
-    screen.post_message(screen.Read(TOLD))
-    await run.see("10,000")
+    screen = run.screen(WalletsScreen)
     screen._table.action_move(99)
     await run.see("revoke")
 
 
-@scene("wallets-empty")
+@scene("wallets-empty", after=allowance)
 async def nothing(run: DeskRun) -> None:
-    screen = await opened(run)
+    screen = run.screen(WalletsScreen)
     screen.post_message(screen.Read(WalletSnapshot()))
     await run.see("no account")
