@@ -42,7 +42,7 @@ async def swap(url: str, place: str, journal: str, intent: str, boundary: str) -
     key = Credentials.of_key("first-key", "first-secret")
     async with PartnerApi(url, key, clock=clock) as api:
         exchange = ExchangeFlow(api, log, clock, looks=(0.0, 0.0, 0.0))
-        pace = Pace(look=0.01, patience=20.0)
+        pace = Pace(look=0.05, patience=20.0)
         flow = DexSwapFlow(api, exchange, log, clock, agent, look, pace=pace)
         with striking(boundary, die):
             await flow.swap(Intent.from_json(json.loads(intent)))

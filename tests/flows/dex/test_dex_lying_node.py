@@ -21,7 +21,7 @@ from swapdesk.wire.orders import Order
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 CHAIN = "base"
-IMPATIENT = Pace(look=0.01, patience=1.0)
+IMPATIENT = Pace(look=0.05, patience=1.0)
 
 
 @dataclass
