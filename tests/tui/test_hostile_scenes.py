@@ -21,7 +21,7 @@ from swapdesk.wire.encoding.text import safe_text
 from tui.desk_run import DeskRun, Market, open_market
 from tui.hostile_service import MARK, HostileTexts, text_fields, unsafe_characters
 from tui.picture import faults_of, take
-from tui.scenes import Scene, all_scenes
+from tui.scenes import Scene, all_scenes, go_on, tours
 
 WITHOUT_TEXT = re.compile(
     "sign|wallets|address-book|home-signing|batch-empty|orders-empty|requests$"
@@ -29,6 +29,8 @@ WITHOUT_TEXT = re.compile(
 )
 """Scenes that show no text of the service: of the wallet, of the book, and with nothing to say."""
 SCENES = [one for one in all_scenes() if one.fed and not WITHOUT_TEXT.match(one.name)]
+TOURS = tours(SCENES)
+NAMES = ["+".join(one.name for one in tour) for tour in TOURS]
 TEXTS = all_texts()
 IN_A_RUN = 24
 
@@ -47,31 +49,43 @@ def test_every_dangerous_text_is_one() -> None:
     assert all(safe_text(text, 200) == text for text in markup_texts())
 
 
-async def run_of(market: Market, one: Scene, texts: list[str]) -> None:
-    one.prepare(market)
+async def run_of(
+    market: Market, subtests: pytest.Subtests, tour: list[Scene], texts: list[str]
+) -> None:
+    tour[0].prepare(market)
     hostile = HostileTexts(texts)
     hostile.into_journal(load_settings({}, Home.at(market.home)).places.journal)
     market.network.after = hostile.answer
     market.known = b""
+    before = None
     async with market.desk((80, 24)) as run:
-        await one.reach(run)
-        shown = 0
-        for size, glyphs in (
-            ((80, 24), GlyphSet.UNICODE),
-            ((120, 40), GlyphSet.UNICODE),
-            ((100, 30), GlyphSet.ASCII),
-        ):
-            picture = await take(run, size, glyphs)
-            assert not list(unsafe_characters("\n".join(picture.rows)))
-            assert all(cell_len(row) <= size[0] for row in picture.rows), picture.rows
-            faults = faults_of(picture, overlay=isinstance(run.app.screen, Overlay))
-            found = [fault for fault in faults if "cuts the number" not in fault]
-            assert not found, "\n".join([*found, *picture.rows])
-            nothing_was_understood(run)
-            shown += "\n".join(picture.rows).count(MARK)
-            if glyphs is GlyphSet.UNICODE:
-                every_text_is_literal("\n".join(picture.rows), texts)
-        assert shown > 0
+        for one in tour:
+            with subtests.test(scene=one.name):
+                if before is not None:
+                    await take(run, (80, 24))
+                await go_on(run, before, one)
+                await look_at(run, texts)
+            before = one
+
+
+async def look_at(run: DeskRun, texts: list[str]) -> None:
+    shown = 0
+    for size, glyphs in (
+        ((80, 24), GlyphSet.UNICODE),
+        ((120, 40), GlyphSet.UNICODE),
+        ((100, 30), GlyphSet.ASCII),
+    ):
+        picture = await take(run, size, glyphs)
+        assert not list(unsafe_characters("\n".join(picture.rows)))
+        assert all(cell_len(row) <= size[0] for row in picture.rows), picture.rows
+        faults = faults_of(picture, overlay=isinstance(run.app.screen, Overlay))
+        found = [fault for fault in faults if "cuts the number" not in fault]
+        assert not found, "\n".join([*found, *picture.rows])
+        nothing_was_understood(run)
+        shown += "\n".join(picture.rows).count(MARK)
+        if glyphs is GlyphSet.UNICODE:
+            every_text_is_literal("\n".join(picture.rows), texts)
+    assert shown > 0
 
 
 def nothing_was_understood(run: DeskRun) -> None:
@@ -96,14 +110,16 @@ def every_text_is_literal(screen: str, texts: list[str]) -> None:
         )
 
 
-@pytest.mark.parametrize("at", range(len(SCENES)), ids=lambda at: SCENES[at].name)
-async def test_a_sample_in_every_scene(market: Market, at: int) -> None:
-    await run_of(market, SCENES[at], sample(TEXTS, IN_A_RUN, start=at))
+@pytest.mark.parametrize("at", range(len(TOURS)), ids=lambda at: NAMES[at])
+async def test_a_sample_in_every_scene(market: Market, subtests: pytest.Subtests, at: int) -> None:
+    await run_of(market, subtests, TOURS[at], sample(TEXTS, IN_A_RUN, start=at))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("one", SCENES, ids=lambda one: one.name)
-async def test_every_text_in_every_scene(tmp_path: Path, one: Scene) -> None:
+@pytest.mark.parametrize("tour", TOURS, ids=NAMES)
+async def test_every_text_in_every_scene(
+    tmp_path: Path, subtests: pytest.Subtests, tour: list[Scene]
+) -> None:
     for start in range(0, len(TEXTS), IN_A_RUN):
         async with open_market(tmp_path / str(start)) as market:
-            await run_of(market, one, TEXTS[start : start + IN_A_RUN])
+            await run_of(market, subtests, tour, TEXTS[start : start + IN_A_RUN])
