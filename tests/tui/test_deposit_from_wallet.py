@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from harness import Sandbox, home_of
+from harness import Sandbox, running_sandbox
 from plain_http import PLAIN
 from sandbox.chain_money import Chain, SolanaChain
 from sandbox.running import until
@@ -25,9 +25,10 @@ MOST_KEYS = 2
 
 
 @pytest.fixture(scope="module")
-def own(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
-    """The sandbox as a home sees it that the desks of this module share."""
-    return home_of(sandbox, tmp_path_factory.mktemp("home"))
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """Of this module alone: its desks count on every order and on what the wallet holds."""
+    with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
+        yield running
 
 
 @pytest.fixture
@@ -146,8 +147,8 @@ def test_a_wallet_that_lacks_it_says_what_and_the_faucet_pays(
     desk, chain = opened(own, windows), node(own)
     order = card(desk, 20_000)
     desk.press("f")
-    desk.until(lambda: "is short of" in desk.text, "what is missing")
-    assert re.search(r"is short of [\d,.]+ USDC: *the order asks for 20,000 USDC", flat(desk))
+    lack = re.compile(r"is short of [\d,.]+ USDC: *the order asks for 20,000 USDC")
+    desk.until(lambda: lack.search(flat(desk)), "what is missing")
     assert chain.balance(USDC, place_of(own, order)) == 0
     desk.press(b"\x1b")
     desk.read_until("f fund from the faucet")

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness import Sandbox, alive, environment, home_of, wait_for
+from harness import Sandbox, alive, environment, running_sandbox, wait_for
 from plain_http import PLAIN
 from tui.terminal_window import TerminalWindow
 
@@ -104,9 +104,10 @@ def orders_of_the_service(ready: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def own(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
-    """The sandbox as a home sees it that the desks of this module share."""
-    return home_of(sandbox, tmp_path_factory.mktemp("home"))
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """Of this module alone: its desks count on every order and on what the wallet holds."""
+    with running_sandbox(tmp_path_factory.mktemp("home")) as running:
+        yield running
 
 
 @pytest.fixture

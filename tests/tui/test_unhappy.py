@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness import Sandbox, home_of, running_sandbox
+from harness import Sandbox, running_sandbox
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.venue_rows import STATIC_ADDRESSES, VENUE_ROWS
 from tui.test_end_to_end import ENTER, STILL, DeskWindow, orders_of_the_service
@@ -116,9 +116,10 @@ def chosen(cases: list[Any]) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def own(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
-    """The sandbox as a home sees it that the desk of this module has."""
-    return home_of(sandbox, tmp_path_factory.mktemp("home"))
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """Of this module alone: its desks count on every order and on what the wallet holds."""
+    with running_sandbox(tmp_path_factory.mktemp("home")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
