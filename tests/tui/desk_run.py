@@ -323,10 +323,10 @@ async def market(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> As
         yield market
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """The one of a worker for desks, each in a home of its own. Commands have another: a desk
-    counts every open order of its partner, and they leave many."""
+    """One for the desks of a worker, each in a home of its own; it ends with their tests. Commands
+    have another: a desk counts every open order of its partner, and they leave many."""
     with running_sandbox(tmp_path_factory.mktemp("sandbox"), wallet=True) as running:
         yield running
 
