@@ -64,12 +64,6 @@ def live_desk(clean: Sandbox, tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
-def here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> InProcess:
+def here(tmp_path: Path) -> InProcess:
     """Commands run inside the test process, in an empty home and without a service."""
-    for name in ("SWAPDESK_PROFILE", "SWAPDESK_API_URL", "SWAPDESK_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("SWAPDESK_HOME", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return InProcess(tmp_path, capsys)
+    return InProcess(tmp_path)

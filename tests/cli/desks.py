@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from unittest import mock
 
-import pytest
-
 from harness import Result, Sandbox, cli, environment
 from patience import PATIENCE
 from swapdesk.cli.main import run
@@ -88,13 +86,11 @@ class Desk:
 
 
 class InProcess:
-    """Commands run inside the test process; they must not need a service."""
+    """Commands inside the test process, in a home without a service."""
 
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
-        self._capsys = capsys
+        self.environ: dict[str, str] = {}
 
     def __call__(self, *arguments: str) -> Result:
-        code = run(arguments)
-        said = self._capsys.readouterr()
-        return Result(said.out, said.err, int(code))
+        return run_here(*arguments, home=self.home, env=self.environ)

@@ -17,7 +17,7 @@ from harness import environment
 from patience import PATIENCE
 from swapdesk import __version__
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.main import COMMANDS
+from swapdesk.cli.main import COMMANDS, run
 
 RUN = {
     "quote": ("1", "btc", "eth"),
@@ -127,15 +127,16 @@ def test_without_a_terminal_the_desk_does_not_open(here: InProcess) -> None:
 
 
 def test_a_terminal_of_lines_is_sent_to_the_commands(
-    here: InProcess, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("SWAPDESK_HOME", str(tmp_path))
     monkeypatch.setenv("TERM", "dumb")
-    ended = here()
-    assert ended.code == Exit.BAD_INPUT
-    assert "TERM is dumb" in ended.stderr
-    assert "Commands work there: -h." in ended.stderr
+    assert run(()) == Exit.BAD_INPUT
+    said = capsys.readouterr().err
+    assert "TERM is dumb" in said
+    assert "Commands work there: -h." in said
 
 
 def test_two_forms_are_one_too_many(here: InProcess) -> None:
@@ -268,10 +269,11 @@ def test_config_show_prints_values_origins_and_problems(here: InProcess) -> None
     assert ["theme", "paper", "config.toml"] in [line.split() for line in table]
 
 
-def test_config_show_masks_secrets(here: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SWAPDESK_API_URL", "https://api.example/v2")
-    monkeypatch.setenv("SWAPDESK_API_KEY", "0123456789abcdef")
-    monkeypatch.setenv("SWAPDESK_API_SECRET", "a-very-secret-text")
+KEY = {"SWAPDESK_API_URL": "https://api.example/v2", "SWAPDESK_API_KEY": "0123456789abcdef"}
+
+
+def test_config_show_masks_secrets(here: InProcess) -> None:
+    here.environ |= {**KEY, "SWAPDESK_API_SECRET": "a-very-secret-text"}
     for form in ((), ("--json",), ("--plain",)):
         shown = here("config", "show", *form)
         assert shown.code == 0
@@ -280,11 +282,8 @@ def test_config_show_masks_secrets(here: InProcess, monkeypatch: pytest.MonkeyPa
         assert "…cdef" in shown.stdout
 
 
-def test_a_key_without_its_secret_is_named(
-    here: InProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SWAPDESK_API_URL", "https://api.example/v2")
-    monkeypatch.setenv("SWAPDESK_API_KEY", "0123456789abcdef")
+def test_a_key_without_its_secret_is_named(here: InProcess) -> None:
+    here.environ |= KEY
     result = here("chains", "--json")
     assert result.code == 2
     assert "SWAPDESK_API_KEY needs SWAPDESK_API_SECRET" in result.error["message"]
