@@ -25,8 +25,7 @@ MOST_KEYS = 2
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """Of this module alone: its desks count on every order and on what the wallet holds."""
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
         yield running
 
@@ -39,23 +38,23 @@ def windows() -> Iterator[list[DeskWindow]]:
         window.close()
 
 
-def opened(own: Sandbox, windows: list[DeskWindow]) -> DeskWindow:
-    desk = DeskWindow(own.home)
+def opened(sandbox: Sandbox, windows: list[DeskWindow]) -> DeskWindow:
+    desk = DeskWindow(sandbox.home)
     windows.append(desk)
     desk.ready()
     return desk
 
 
-def node(own: Sandbox) -> Chain:
-    (rpc,) = [one["rpc"] for one in own.ready["chains"] if one["shortName"] == "base"]
+def node(sandbox: Sandbox) -> Chain:
+    (rpc,) = [one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == "base"]
     return Chain(rpc)
 
 
-def place_of(own: Sandbox, order: str) -> str:
+def place_of(sandbox: Sandbox, order: str) -> str:
     """The deposit address, as the service has it."""
-    partner = next(one for one in own.ready["partners"] if one["tier"] == "PRO")
+    partner = next(one for one in sandbox.ready["partners"] if one["tier"] == "PRO")
     answer = httpx.get(
-        f"{own.ready['url']}/orders",
+        f"{sandbox.ready['url']}/orders",
         headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
         trust_env=False,
         verify=PLAIN,
@@ -82,26 +81,26 @@ def review(desk: DeskWindow) -> None:
 
 
 def test_a_deposit_is_funded_and_signed_in_two_keys(
-    own: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, windows: list[DeskWindow]
 ) -> None:
-    desk, chain = opened(own, windows), node(own)
+    desk, chain = opened(sandbox, windows), node(sandbox)
     order = card(desk, 60)
     desk.keys = 0
     desk.press("f")
     review(desk)
-    assert chain.balance(USDC, place_of(own, order)) == 0
+    assert chain.balance(USDC, place_of(sandbox, order)) == 0
     desk.press("s")
     assert desk.keys == MOST_KEYS
     desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen")
-    assert chain.balance(USDC, place_of(own, order)) == 60 * 10**6
+    assert chain.balance(USDC, place_of(sandbox, order)) == 60 * 10**6
     desk.completed(order)
 
 
 def test_a_deposit_on_solana_is_one_key_more_to_read(
-    own: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, windows: list[DeskWindow]
 ) -> None:
-    desk = opened(own, windows)
-    (rpc,) = [one["rpc"] for one in own.ready["chains"] if one["shortName"] == "solana"]
+    desk = opened(sandbox, windows)
+    (rpc,) = [one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == "solana"]
     chain, order = SolanaChain(rpc), card(desk, 65, "usdc.solana")
     desk.keys = 0
     desk.press("f")
@@ -111,7 +110,7 @@ def test_a_deposit_on_solana_is_one_key_more_to_read(
     desk.press("j")
     desk.until(lambda: "read to the end first" not in desk.text, "the end of the review")
     desk.read_until_quiet(STILL)
-    place = place_of(own, order)
+    place = place_of(sandbox, order)
     assert "None contradicts it." in flat(desk)
     assert chain.balance(USDC_SOLANA, place) == 0
     desk.press("s")
@@ -119,7 +118,7 @@ def test_a_deposit_on_solana_is_one_key_more_to_read(
     desk.until(lambda: chain.balance(USDC_SOLANA, place) > 0, "it is paid")
     desk.read_until("Executed on Solana.", "Next the chain: it confirms the transaction")
     # Blocks come by the clock, so nobody has to wait until it is final.
-    own.control("POST", "/clock", {"advance": 15})
+    sandbox.control("POST", "/clock", {"advance": 15})
     desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen")
     assert chain.balance(USDC_SOLANA, place) == 65 * 10**6
     assert len(chain.history(place)) == 1
@@ -128,32 +127,32 @@ def test_a_deposit_on_solana_is_one_key_more_to_read(
 
 @pytest.mark.long
 def test_what_is_refused_stays_in_the_wallet_and_can_be_asked_for_again(
-    own: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, windows: list[DeskWindow]
 ) -> None:
-    desk, chain = opened(own, windows), node(own)
+    desk, chain = opened(sandbox, windows), node(sandbox)
     order = card(desk, 61)
     desk.press("f")
     review(desk)
     desk.press("x")
     desk.read_until("You did not sign.", "nothing was paid", "f on the card asks again")
-    assert chain.balance(USDC, place_of(own, order)) == 0
+    assert chain.balance(USDC, place_of(sandbox, order)) == 0
     desk.press(b"\x1b")
     desk.read_until("f fund from wallet")
 
 
 def test_a_wallet_that_lacks_it_says_what_and_the_faucet_pays(
-    own: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, windows: list[DeskWindow]
 ) -> None:
-    desk, chain = opened(own, windows), node(own)
+    desk, chain = opened(sandbox, windows), node(sandbox)
     order = card(desk, 20_000)
     desk.press("f")
     lack = re.compile(r"is short of [\d,.]+ USDC: *the order asks for 20,000 USDC")
     desk.until(lambda: lack.search(flat(desk)), "what is missing")
-    assert chain.balance(USDC, place_of(own, order)) == 0
+    assert chain.balance(USDC, place_of(sandbox, order)) == 0
     desk.press(b"\x1b")
     desk.read_until("f fund from the faucet")
     desk.fund()
-    until(lambda: chain.balance(USDC, place_of(own, order)) == 20_000 * 10**6)
+    until(lambda: chain.balance(USDC, place_of(sandbox, order)) == 20_000 * 10**6)
 
 
 def top(desk: DeskWindow) -> str:
@@ -168,9 +167,9 @@ def flat(desk: DeskWindow) -> str:
     "at", ["the payment", pytest.param("the question", marks=pytest.mark.long)]
 )
 def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
-    own: Sandbox, windows: list[DeskWindow], at: str
+    sandbox: Sandbox, windows: list[DeskWindow], at: str
 ) -> None:
-    desk, chain = opened(own, windows), node(own)
+    desk, chain = opened(sandbox, windows), node(sandbox)
     amount = 63 if at == "the question" else 64
     order = card(desk, amount)
     desk.press("f")
@@ -180,8 +179,8 @@ def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
         # Signed and written down, whatever came of it before the desk ends.
         desk.until(lambda: "✓ sign" in desk.text or "Deposit" in top(desk), "it is signed")
     desk.kill()
-    place = place_of(own, order)
-    again = DeskWindow(own.home)
+    place = place_of(sandbox, order)
+    again = DeskWindow(sandbox.home)
     windows.append(again)
     if at == "the question":
         again.until(lambda: "waits for your signature" in again.text, "the payment")

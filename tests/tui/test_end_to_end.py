@@ -104,9 +104,9 @@ def orders_of_the_service(ready: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """Of this module alone: its desks count on every order and on what the wallet holds."""
-    with running_sandbox(tmp_path_factory.mktemp("home")) as running:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One running sandbox whose home the desks of this module share."""
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
         yield running
 
 
@@ -142,9 +142,9 @@ def test_a_fresh_machine_swaps_in_twenty_keys(tmp_path: Path, windows: list[Desk
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
 def test_every_size_finishes_a_swap(
-    own: Sandbox, windows: list[DeskWindow], columns: int, rows: int
+    sandbox: Sandbox, windows: list[DeskWindow], columns: int, rows: int
 ) -> None:
-    desk = DeskWindow(own.home, columns, rows)
+    desk = DeskWindow(sandbox.home, columns, rows)
     windows.append(desk)
     desk.ready()
     desk.to_deposit("0.5 btc eth", "@bob")
@@ -156,8 +156,8 @@ def test_every_size_finishes_a_swap(
     desk.read_until("Order id", "Payout tx", "finished")
 
 
-def test_a_private_send_reaches_bob(own: Sandbox, windows: list[DeskWindow]) -> None:
-    desk = DeskWindow(own.home)
+def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow]) -> None:
+    desk = DeskWindow(sandbox.home)
     windows.append(desk)
     desk.ready()
     desk.to_deposit("0.5 eth @bob", "", private=False)
@@ -170,20 +170,22 @@ def test_a_private_send_reaches_bob(own: Sandbox, windows: list[DeskWindow]) -> 
     desk.read_until("First leg", "Second leg", "anonymous: true", "@bob")
 
 
-def test_a_killed_desk_comes_back_to_its_one_order(own: Sandbox, windows: list[DeskWindow]) -> None:
-    before = set(orders_of_the_service(own.ready))
-    first = DeskWindow(own.home)
+def test_a_killed_desk_comes_back_to_its_one_order(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    before = set(orders_of_the_service(sandbox.ready))
+    first = DeskWindow(sandbox.home)
     windows.append(first)
     first.ready()
     first.to_deposit("0.4 btc eth", "@bob")
     order = first.order_id()
     first.kill()
-    again = DeskWindow(own.home)
+    again = DeskWindow(sandbox.home)
     windows.append(again)
     again.ready()
     again.press("o")
     again.until(lambda: "Waiting for you" in again.row_of(order), "the order")
-    created = set(orders_of_the_service(own.ready)) - before
+    created = set(orders_of_the_service(sandbox.ready)) - before
     assert len(created) == 1
     assert created.pop().startswith(order)
     again.until(lambda: "f fund" in again.text, "the fund key")
@@ -193,13 +195,13 @@ def test_a_killed_desk_comes_back_to_its_one_order(own: Sandbox, windows: list[D
 
 
 def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
-    own: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, windows: list[DeskWindow]
 ) -> None:
-    before = set(orders_of_the_service(own.ready))
-    first = DeskWindow(own.home)
+    before = set(orders_of_the_service(sandbox.ready))
+    first = DeskWindow(sandbox.home)
     windows.append(first)
     first.ready()
-    own.fault("lost_response", operation="create_exchange", times=1)
+    sandbox.fault("lost_response", operation="create_exchange", times=1)
     first.press("n")
     first.type("0.3 btc eth")
     first.read_until("enter ask for quotes")
@@ -212,12 +214,12 @@ def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
     first.read_until("c create")
     first.read_until_quiet(STILL)
     first.press("c")
-    wait_for(lambda: set(orders_of_the_service(own.ready)) - before, what="the order to exist")
+    wait_for(lambda: set(orders_of_the_service(sandbox.ready)) - before, what="the order to exist")
     first.kill()
-    again = DeskWindow(own.home)
+    again = DeskWindow(sandbox.home)
     windows.append(again)
     again.read_until("Unfinished business", "It was not created twice.")
-    created = set(orders_of_the_service(own.ready)) - before
+    created = set(orders_of_the_service(sandbox.ready)) - before
     assert len(created) == 1
     order = created.pop()[:6]
     again.press("o")
@@ -229,13 +231,13 @@ def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
     assert again.process.returncode == 0
 
 
-def test_a_killed_service_costs_no_order(own: Sandbox, windows: list[DeskWindow]) -> None:
-    desk = DeskWindow(own.home)
+def test_a_killed_service_costs_no_order(sandbox: Sandbox, windows: list[DeskWindow]) -> None:
+    desk = DeskWindow(sandbox.home)
     windows.append(desk)
     desk.ready()
     desk.to_deposit("0.2 btc eth", "@bob")
     order = desk.order_id()
-    own.kill_service()
+    sandbox.kill_service()
     desk.until(lambda: "● stream" not in desk.text, "the lost stream")
     desk.read_until("● stream")
     desk.read_until("f fund", " left, until ")
@@ -244,10 +246,10 @@ def test_a_killed_service_costs_no_order(own: Sandbox, windows: list[DeskWindow]
 
 
 def test_a_paste_with_escape_sequences_does_nothing(
-    own: Sandbox, windows: list[DeskWindow]
+    sandbox: Sandbox, windows: list[DeskWindow]
 ) -> None:
-    before = orders_of_the_service(own.ready)
-    desk = DeskWindow(own.home)
+    before = orders_of_the_service(sandbox.ready)
+    desk = DeskWindow(sandbox.home)
     windows.append(desk)
     desk.ready()
     marker = len(desk.written)
@@ -261,5 +263,5 @@ def test_a_paste_with_escape_sequences_does_nothing(
     desk.press(b"\x15")
     desk.type("0.5 btc eth")
     desk.read_until("enter ask for quotes")
-    assert orders_of_the_service(own.ready) == before
-    assert os.path.exists(own.home)
+    assert orders_of_the_service(sandbox.ready) == before
+    assert os.path.exists(sandbox.home)

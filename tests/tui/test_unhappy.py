@@ -1,15 +1,13 @@
 """Each unhappy path played in a real terminal: cause, place of the money and who acts next.
 
-The sandbox of all tests with its control faults. A few run always, all with ``--full``.
+One sandbox for all of them, with its control faults. A few run always, all with ``--full``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path as Home
 from typing import Any
 
 import pytest
@@ -78,9 +76,9 @@ PATHS = [
     Path("excess", r"It paid \S+ more than you confirmed\. The order asked for 0\.5 BTC",
          r"ETH arrived at @bob\.", ENDED,
          pays=0.7),
+    Path("late", "The deposit came after the deadline", "is with the service", STUCK,
+         funded=False, late=True),
 ]  # fmt: skip
-LATE = Path("late", "The deposit came after the deadline", "is with the service", STUCK,
-            funded=False, late=True)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,25 +114,24 @@ def chosen(cases: list[Any]) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """Of this module alone: its desks count on every order and on what the wallet holds."""
-    with running_sandbox(tmp_path_factory.mktemp("home")) as running:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def desk(own: Sandbox) -> Iterator[DeskWindow]:
+def desk(sandbox: Sandbox) -> Iterator[DeskWindow]:
     """One desk; every path begins on its first screen."""
-    window = DeskWindow(own.home)
+    window = DeskWindow(sandbox.home)
     window.ready()
     yield window
     window.close()
 
 
 @pytest.fixture(autouse=True)
-def home(desk: DeskWindow, own: Sandbox) -> Iterator[None]:
+def home(desk: DeskWindow, sandbox: Sandbox) -> Iterator[None]:
     yield
-    own.control("DELETE", "/faults")
+    sandbox.control("DELETE", "/faults")
     for _ in range(5):
         desk.press(ESCAPE)
         desk.read_until_quiet(0.15)
@@ -189,12 +186,12 @@ def frozen(desk: DeskWindow, fixed: str | None, provider: str = "") -> None:
     desk.read_until_quiet(STILL)
 
 
-def created(desk: DeskWindow, own: Sandbox, fixed: str | None, provider: str = "") -> str:
+def created(desk: DeskWindow, sandbox: Sandbox, fixed: str | None, provider: str = "") -> str:
     """The id of a new order whose deposit card is on the screen."""
     frozen(desk, fixed, provider)
     desk.press("c")
     desk.read_until("f fund", " left, until ")
-    return orders_of_the_service(own.ready)[0]
+    return orders_of_the_service(sandbox.ready)[0]
 
 
 def told_line(desk: DeskWindow, word: str) -> str:
@@ -212,22 +209,17 @@ def sentences(desk: DeskWindow) -> str:
 
 
 @pytest.mark.parametrize("path", chosen(PATHS))
-def test_an_unhappy_path_is_told(desk: DeskWindow, own: Sandbox, path: Path) -> None:
-    unhappy(desk, own, path)
-
-
-def unhappy(desk: DeskWindow, own: Sandbox, path: Path) -> None:
-    """The path from a new order to what is told at its end."""
-    order = created(desk, own, path.fixed, path.provider)
+def test_an_unhappy_path_is_told(desk: DeskWindow, sandbox: Sandbox, path: Path) -> None:
+    order = created(desk, sandbox, path.fixed, path.provider)
     if path.fault is not None:
         leg = {} if path.leg is None else {"leg": path.leg}
-        own.fault(path.fault, serviceId=order, **leg)
+        sandbox.fault(path.fault, serviceId=order, **leg)
     if path.late:
-        own.control("POST", "/clock", {"advance": 1900})
+        sandbox.control("POST", "/clock", {"advance": 1900})
         desk.read_until("Expired")
     if path.pays is not None or path.late:
         paid = {} if path.pays is None else {"amount": path.pays}
-        own.control("POST", "/deposits", {"serviceId": order, **paid})
+        sandbox.control("POST", "/deposits", {"serviceId": order, **paid})
     elif path.funded:
         desk.fund()
     if not path.late:
@@ -238,7 +230,7 @@ def unhappy(desk: DeskWindow, own: Sandbox, path: Path) -> None:
     desk.read_until("Order id")
     if path.late:
         # Ended orders are looked at twice a minute.
-        own.control("POST", "/clock", {"advance": 60})
+        sandbox.control("POST", "/clock", {"advance": 60})
     desk.until(lambda: re.search(path.cause, sentences(desk)), path.cause)
     desk.until(lambda: re.search(path.funds, told_line(desk, "  Funds ")), path.funds)
     desk.until(lambda: path.then in told_line(desk, "Next "), path.then)
@@ -246,28 +238,20 @@ def unhappy(desk: DeskWindow, own: Sandbox, path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_late_deposit_is_told(tmp_path: Home) -> None:
-    """In a sandbox whose clock it moves further than others bear."""
-    with running_sandbox(tmp_path) as late, closing(DeskWindow(tmp_path)) as window:
-        window.ready()
-        unhappy(window, late, LATE)
-
-
-@pytest.mark.long
-def test_a_released_hold_goes_on(desk: DeskWindow, own: Sandbox) -> None:
-    order = created(desk, own, None)
-    own.fault("hold", serviceId=order)
+def test_a_released_hold_goes_on(desk: DeskWindow, sandbox: Sandbox) -> None:
+    order = created(desk, sandbox, None)
+    sandbox.fault("hold", serviceId=order)
     desk.fund()
     desk.press(ENTER)
     desk.read_until("Order id", "On hold")
-    own.fault("release", serviceId=order)
+    sandbox.fault("release", serviceId=order)
     desk.read_until("arrived at @bob.", ENDED)
 
 
 @pytest.mark.parametrize("refusal", chosen(REFUSALS))
-def test_a_refusal_is_told(desk: DeskWindow, own: Sandbox, refusal: Refusal) -> None:
+def test_a_refusal_is_told(desk: DeskWindow, sandbox: Sandbox, refusal: Refusal) -> None:
     # Reading calls are asked again: all of them meet the fault.
-    own.fault(refusal.fault, operation=refusal.operation, times=6)
+    sandbox.fault(refusal.fault, operation=refusal.operation, times=6)
     ask(desk)
     desk.read_until("No quotes.", refusal.told)
     assert "Funds in your wallet" in desk.text
@@ -275,30 +259,32 @@ def test_a_refusal_is_told(desk: DeskWindow, own: Sandbox, refusal: Refusal) -> 
 
 
 @pytest.mark.long
-def test_a_lost_answer_of_a_create_is_found_again(desk: DeskWindow, own: Sandbox) -> None:
-    before = set(orders_of_the_service(own.ready))
-    own.fault("lost_response", operation="create_exchange", times=1)
-    created(desk, own, None)
-    assert len(set(orders_of_the_service(own.ready)) - before) == 1
+def test_a_lost_answer_of_a_create_is_found_again(desk: DeskWindow, sandbox: Sandbox) -> None:
+    before = set(orders_of_the_service(sandbox.ready))
+    sandbox.fault("lost_response", operation="create_exchange", times=1)
+    created(desk, sandbox, None)
+    assert len(set(orders_of_the_service(sandbox.ready)) - before) == 1
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", ["garbage", "truncate"])
 def test_an_order_whose_answer_cannot_be_read_is_found_again(
-    desk: DeskWindow, own: Sandbox, fault: str
+    desk: DeskWindow, sandbox: Sandbox, fault: str
 ) -> None:
-    before = set(orders_of_the_service(own.ready))
-    own.fault(fault, operation="create_exchange", times=1)
+    before = set(orders_of_the_service(sandbox.ready))
+    sandbox.fault(fault, operation="create_exchange", times=1)
     frozen(desk, None)
     desk.press("c")
     desk.read_until("f fund", " left, until ", "It was not created twice.")
-    assert len(set(orders_of_the_service(own.ready)) - before) == 1
+    assert len(set(orders_of_the_service(sandbox.ready)) - before) == 1
 
 
 @pytest.mark.long
-def test_a_service_that_cannot_say_is_asked_for_a_minute(desk: DeskWindow, own: Sandbox) -> None:
-    before = orders_of_the_service(own.ready)
-    own.fault("http_503", operation="create_exchange", times=1)
+def test_a_service_that_cannot_say_is_asked_for_a_minute(
+    desk: DeskWindow, sandbox: Sandbox
+) -> None:
+    before = orders_of_the_service(sandbox.ready)
+    sandbox.fault("http_503", operation="create_exchange", times=1)
     frozen(desk, None)
     desk.press("c")
     desk.until(lambda: "It may have created the order." in told_by_the_form(desk), "the doubt")
@@ -307,13 +293,13 @@ def test_a_service_that_cannot_say_is_asked_for_a_minute(desk: DeskWindow, own: 
     desk.until(lambda: "cannot answer right now" in told_by_the_form(desk), "the end of it")
     desk.until(lambda: "you: try again" in told_line(desk, "Next "), "Next")
     assert "Funds in your wallet." in desk.text
-    assert orders_of_the_service(own.ready) == before
+    assert orders_of_the_service(sandbox.ready) == before
 
 
 @pytest.mark.long
-def test_an_exchange_without_a_free_address_is_told(desk: DeskWindow, own: Sandbox) -> None:
+def test_an_exchange_without_a_free_address_is_told(desk: DeskWindow, sandbox: Sandbox) -> None:
     for _ in range(STATIC_ADDRESSES):
-        created(desk, own, "standard", "Saxby")
+        created(desk, sandbox, "standard", "Saxby")
     frozen(desk, "standard", "Saxby")
     desk.press("c")
     desk.until(
@@ -325,10 +311,10 @@ def test_an_exchange_without_a_free_address_is_told(desk: DeskWindow, own: Sandb
 
 @pytest.mark.long
 def test_exchanges_that_are_slow_are_named_and_others_offered(
-    desk: DeskWindow, own: Sandbox
+    desk: DeskWindow, sandbox: Sandbox
 ) -> None:
     for venue in ("hy", "cb"):
-        own.fault("venue_slow", venue=venue, seconds=300)
+        sandbox.fault("venue_slow", venue=venue, seconds=300)
     ask(desk)
     desk.read_until("enter review", "usable routes")
     desk.press(END)
@@ -337,9 +323,9 @@ def test_exchanges_that_are_slow_are_named_and_others_offered(
 
 
 @pytest.mark.long
-def test_when_all_are_slow_the_amount_is_not_to_blame(desk: DeskWindow, own: Sandbox) -> None:
+def test_when_all_are_slow_the_amount_is_not_to_blame(desk: DeskWindow, sandbox: Sandbox) -> None:
     for venue in (row.code for row in VENUE_ROWS if row.enabled):
-        own.fault("venue_slow", venue=venue, seconds=300)
+        sandbox.fault("venue_slow", venue=venue, seconds=300)
     ask(desk)
     desk.read_until("No route takes 0.5 BTC now. The amount is not the reason", "r refresh")
     desk.until(lambda: "you: ask again, or change" in told_line(desk, "Next "), "Next")
