@@ -45,8 +45,10 @@ def _keep_in_memory() -> None:
             tempfile.tempdir = None
 
 
-# Half a million objects live as long as the run, and every full collection walks them: it comes
-# after some tests and not in each. A desk under test keeps to its own rounds meanwhile.
+# Half a million objects live as long as the run, and every full collection walks them: none comes
+# before the first test, and then it comes after some tests and not in each. A desk under test
+# keeps to its own rounds meanwhile.
+gc.disable()
 gc.set_threshold(5_000, 10, 100)
 
 
@@ -78,6 +80,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    # A process ends with a collection of all it ever made, which takes a worker two seconds.
+    gc.freeze()
     if not _is_worker(config):
         furnished_home.end()
 
@@ -97,8 +101,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """What stands once all tests are known stays to the end: no collection walks it again."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
