@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,23 @@ def compiled(name: str) -> str:
         "code": out["bytecode_runtime"].removeprefix("0x"),
         "variables": dict(_variables(out["layout"].get("storage_layout", {}))),
     }
+    return _text({**document, "digest": digest(name, document)})
+
+
+def digest(name: str, document: dict[str, Any]) -> str:
+    """SHA-256 of an artefact and of all that it is made of: sources, compiler and this program.
+
+    It tells whether an artefact is the one that its source compiles to, without compiling.
+    """
+    made_of = sha256(version("vyper").encode())
+    sources = [SOURCES / f"{one}.vy" for one in (name, *sorted(MODULES))]
+    for path in (Path(__file__), *sources):
+        made_of.update(path.read_bytes())
+    made_of.update(_text({key: document[key] for key in document if key != "digest"}).encode())
+    return made_of.hexdigest()
+
+
+def _text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
