@@ -121,6 +121,7 @@ async def test_a_key_that_nobody_answers_holds_back_no_other(market: Market) -> 
         app.keys._given = KeyInProgress(
             app.keys._turn, lost, app.screen, field, market.clock.monotonic()
         )
+        assert app.keys.at_rest
         await burst(desk, "t", "u")
         assert searched(desk) == "u"
 

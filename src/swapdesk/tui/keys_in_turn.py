@@ -102,8 +102,9 @@ class KeyQueue:
 
     @property
     def at_rest(self) -> bool:
-        """Whether every key that came had its effect."""
-        return self._given is None and not self._waiting
+        """Whether every key that came had its effect, or was given to a widget that is gone."""
+        given = self._given
+        return not self._waiting and (given is None or given.lost(self._clock.monotonic()))
 
     async def take(self, event: Key | Paste) -> None:
         """A key or paste came in, or came back from the widget that it was given to."""
