@@ -45,10 +45,8 @@ def _keep_in_memory() -> None:
             tempfile.tempdir = None
 
 
-# Half a million objects live as long as the run, and every full collection walks them: none comes
-# before the first test, and then it comes after some tests and not in each. A desk under test
-# keeps to its own rounds meanwhile.
-gc.disable()
+# Half a million objects live as long as the run, and every full collection walks them: it comes
+# after some tests and not in each. A desk under test keeps to its own rounds meanwhile.
 gc.set_threshold(5_000, 10, 100)
 
 
@@ -102,7 +100,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """What stands once all tests are known stays to the end: no collection walks it again."""
     gc.freeze()
-    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
