@@ -11,9 +11,10 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from benchmarks.report import Case, Figures
 from swapdesk.secret import Secret
@@ -37,7 +38,7 @@ REMEMBERING = (
     "-c",
     """
 import sys
-from dataclasses import replace
+from msgspec.structs import replace
 from swapdesk.agent.__main__ import main
 import swapdesk.agent.process.payload_assessment as looking
 

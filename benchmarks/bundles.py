@@ -11,13 +11,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec import Struct
 
 from benchmarks.report import Case
 from swapdesk.chain.addresses.kinds import derive_address
@@ -58,8 +58,7 @@ def run(rounds: int) -> list[Case]:
     return [Case(name, "bundle", "limit", whole, MOST_SECONDS, 1.0, count=len(times))]
 
 
-@dataclass(frozen=True)
-class _Round:
+class _Round(Struct, frozen=True):
     api: httpx.AsyncClient
     control: httpx.AsyncClient
     agent: WalletClient

@@ -17,13 +17,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from msgspec import Struct
 
 from benchmarks.report import Case, Figures
 from swapdesk.clock import SystemClock
@@ -72,8 +72,7 @@ def run(rounds: int) -> list[Case]:
     ]
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     data: Path
     url: str
     chain_id: int

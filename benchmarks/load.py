@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import uvloop
+from msgspec import Struct
 
 _END = b"\r\n\r\n"
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """What a run of ``seconds`` saw. ``latencies`` are seconds, sorted."""
 
     answers: int

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """One measured ratio against its baseline; ``demand`` is the largest ratio we ask for."""
 
     name: str

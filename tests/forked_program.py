@@ -18,16 +18,16 @@ import time
 import traceback
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec import Struct
 
 _ABOVE = 64
 """Descriptors are moved above this while they are put in their places."""
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """One process to be. ``passed`` are descriptors that it has under the same numbers."""
 
     words: list[str]

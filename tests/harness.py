@@ -16,11 +16,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+from msgspec import Struct
 
 from forked_processes import runs_module
 from furnished_home import furnish
@@ -43,8 +43,7 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """How a command ended."""
 
     stdout: str
@@ -103,8 +102,7 @@ def cli(
     return Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
 
 
-@dataclass
-class Sandbox:
+class Sandbox(Struct):
     """A running sandbox of one home, which the commands of that home find and use."""
 
     home: Path

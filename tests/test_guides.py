@@ -21,11 +21,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from furnished_home import furnish
 from harness import environment
@@ -101,8 +101,7 @@ sys.exit(int(asked.recv(8) or b"1"))
 which is a fork there; with a descriptor of its own it is started as everywhere."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """A fenced block; ``line`` is where it stands, ``marker`` what the comment before it says."""
 
     line: int

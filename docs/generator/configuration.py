@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from generator.markdown import code, codes, page, section, sentence, table
 from generator.source import ROOT, said_of
 from swapdesk import config_file
@@ -78,7 +80,7 @@ def _value_of(kind: str) -> str:
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Value[object]]]:
-    for name, one in vars(settings).items():
+    for name, one in asdict(settings).items():
         if isinstance(one, Value):
             yield name, one
 

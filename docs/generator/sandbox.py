@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 from pydantic import BaseModel
@@ -37,7 +36,7 @@ def sandbox_page() -> str:
             "`swapdesk serve --sandbox` prints it as one JSON line; `sandbox/run.json` holds it.",
             table(
                 ("Field", "Type"),
-                ((code(one.name), _type(str(one.type))) for one in fields(ReadyLine)),
+                ((code(name), _type(kind)) for name, kind in ReadyLine.__annotations__.items()),
             ),
             plain(inspect.getdoc(ReadyLine) or ""),
         ),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 
@@ -19,8 +20,7 @@ TOLD_AGAIN = 600.0
 """Seconds in which the same defect of the same task is told once."""
 
 
-@dataclass(frozen=True)
-class Defect:
+class Defect(Struct, frozen=True):
     """What stopped a task; ``again`` says whether it is started again."""
 
     task: str

@@ -8,10 +8,11 @@ import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from msgspec import field
 
 from swapdesk.paths import PROFILE_NAME, make_directories, write_private
 from swapdesk.toml_document import ConfigProblem, TomlDocument, nearest, read_document
@@ -54,7 +55,6 @@ _SAID = {
 }
 
 
-@dataclass
 class ConfigFile(TomlDocument):
     """The accepted values, by table; what was refused stands in ``problems``."""
 

@@ -11,8 +11,9 @@ import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 PRIVATE_FILE_LIMIT = 64 * 1024
@@ -24,8 +25,7 @@ class UnsafePlace(OSError):
     """A file or directory that someone else could read, replace or redirect."""
 
 
-@dataclass(frozen=True)
-class ProfilePlaces:
+class ProfilePlaces(Struct, frozen=True):
     """What one profile keeps; nothing is read across profiles."""
 
     root: Path
@@ -52,8 +52,7 @@ class ProfilePlaces:
         return self.root / "batch_files.txt"
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(Struct, frozen=True):
     """The three roots, one and the same directory under ``SWAPDESK_HOME``."""
 
     config: Path

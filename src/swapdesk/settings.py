@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from swapdesk.config_file import ConfigFile, ConfigProblem, nearest, read_config
 from swapdesk.paths import PROFILE_NAME, Home, ProfilePlaces, UnsafePlace, read_private
@@ -44,8 +45,7 @@ class SettingsError(Exception):
     """A choice that cannot be followed, for example a profile that does not exist."""
 
 
-@dataclass(frozen=True)
-class Value(Generic[T]):
+class Value(Struct, Generic[T], frozen=True):
     """One value and its origin; ``name`` is the variable or option it was read from."""
 
     value: T
@@ -56,16 +56,14 @@ class Value(Generic[T]):
         return "" if self.value is None else str(self.value)
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """What the command line said; None where it said nothing."""
 
     profile: str | None = None
     theme: str | None = None
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Everything the desk was told. ``url`` and credentials are None in the sandbox profile,
     which takes them from the ready line of its sandbox."""
 

@@ -8,10 +8,11 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from swapdesk.paths import UnsafePlace, refuse_foreign
 
@@ -20,8 +21,7 @@ _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
 _TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
 
 
-@dataclass(frozen=True)
-class ConfigProblem:
+class ConfigProblem(Struct, frozen=True):
     """One thing that is wrong: ``file`` is None when it stands in the environment."""
 
     file: Path | None
@@ -45,8 +45,7 @@ class ConfigProblem:
         return f"{where}{line}: {subject}{self.message}{hint}"
 
 
-@dataclass
-class TomlDocument:
+class TomlDocument(Struct):
     """What stands in the file; ``content`` is empty when it is missing or broken."""
 
     file: Path

@@ -3,9 +3,11 @@ at an attacker's contract whatever the payload would like to hear."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import (
     AUTHORIZATION_STATE,
@@ -143,8 +145,7 @@ SWAPPED = changes((ALICE, USDC, -SELL), (ALICE, WETH, QUOTED))
 NOTHING_MOVES = changes()
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """What the chain answers; ``balance`` is what the account holds of every token."""
 
     simulation: Simulation | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.gate_world import (
     ALICE,
@@ -70,8 +72,7 @@ def typed(domain: dict[str, Any], primary: str, types: dict[str, str], message: 
     }
 
 
-@dataclass(frozen=True)
-class Honest:
+class Honest(Struct, frozen=True):
     payload: Payload
     promise: Promise
     world: World = field(default_factory=World)

@@ -1,8 +1,7 @@
 """What is signed in a field and what was promised for it, without a verdict."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agent.gate_world import BOB, POLICY, PROMISE, WETH, World
 from agent.honest import HONEST

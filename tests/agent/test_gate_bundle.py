@@ -4,11 +4,12 @@ inside its bound. Through a real agent and chain they are met in ``tests/wallet`
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH
 from swapdesk.agent.gate.case import (
@@ -107,8 +108,7 @@ OPERATION = UserOperation(
 )
 
 
-@dataclass
-class Scene:
+class Scene(Struct):
     """A bundle as it is honest, and one thing changed."""
 
     operation: UserOperation = OPERATION

@@ -1,9 +1,9 @@
 """Solana: known instructions alone, one payment or one swap of two parties."""
 
 from base64 import b64decode, b64encode
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.gate_world import World, changes, codes, judged
 from agent.honest_solana import HONEST, ME, POLICY, SOL, USDC, dishonest

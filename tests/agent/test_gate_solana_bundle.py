@@ -3,11 +3,11 @@ other one is refused by its rule."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from solders.keypair import Keypair
 
 from agent.gate_world import NOW, World, changes, codes, judged

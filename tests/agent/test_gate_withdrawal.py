@@ -4,10 +4,11 @@ Through a real agent and chain it is met in ``tests/wallet``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.gate_world import (
     ALICE,
@@ -72,8 +73,7 @@ MOVED = changes(
 )
 
 
-@dataclass
-class Scene:
+class Scene(Struct):
     """A withdrawal as it is honest, and one thing changed."""
 
     calls: Sequence[InnerCall] = CALLS

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from eth_keyfile import create_keyfile_json, decode_keyfile_json
+from msgspec.structs import replace
 
 from swapdesk.agent.keys.key_file import file_name, read_foreign_keystore, read_key, write_key
 from swapdesk.agent.keys.keystore import (

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from math import inf
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, field
 
 from swapdesk.client.api_connection import find_operation
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
@@ -124,8 +125,7 @@ def models() -> tuple[type[WireModel], ...]:
     return tuple(found)
 
 
-@dataclass
-class Newer:
+class Newer(Struct):
     """A change of everything a service says. ``members`` are added to every object, ``values``
     put at their places; ``seen`` are the places of sets that were met, ``objects`` the places of
     objects, ``changed`` how often something was changed, ``said`` how often a value at

@@ -11,11 +11,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from cli.desks import run_here
 from cli.lying_service import rewriting_service
@@ -41,8 +42,7 @@ NOT_ASKING = {
 """Commands that hear no answer of a service."""
 
 
-@dataclass
-class Front:
+class Front(Struct):
     """A home whose service stands behind a proxy; ``newer`` says what the proxy changes."""
 
     sandbox: Sandbox
@@ -114,8 +114,7 @@ async def _make_accounts(front: Front) -> None:
 Words = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """A command: ``prepare`` makes what it needs and gives the rest of its words. ``raw``: it
     prints what the service says as it came."""
 

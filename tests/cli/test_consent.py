@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.consent import consent, require_consent, says_yes

@@ -7,9 +7,10 @@ import os
 import socket
 import sys
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from cli.desks import Desk
 from swapdesk.cli.output import Form, Output

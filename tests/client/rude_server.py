@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Self
+
+from msgspec import Struct
 
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     method: str
     target: str
     headers: dict[str, str]

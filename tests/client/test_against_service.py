@@ -6,13 +6,13 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
 import httpx
 import pytest
 import uvicorn
+from msgspec import Struct
 
 from client.rude_server import until
 from service.orders_fixtures import BTC as BTC_ADDRESS
@@ -151,8 +151,7 @@ async def test_refusals_of_the_service_have_their_classes(parts: ServiceParts) -
             await stranger.list_chains()
 
 
-@dataclass
-class Served:
+class Served(Struct):
     url: str
     parts: ServiceParts
 

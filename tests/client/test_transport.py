@@ -6,10 +6,10 @@ import asyncio
 import gzip
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 import manual_time
 from client.rude_server import (

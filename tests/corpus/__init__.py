@@ -8,15 +8,15 @@ test of its category (a scripted answer, a typed-data document).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 _HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     id: str
     category: str
     input: Any

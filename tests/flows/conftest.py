@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec import Struct
 
 from flows.faulty_network import FaultyNetwork
 from flows.marketplace import api, book, catalog, clock, service, venues
@@ -31,8 +31,7 @@ from swapdesk.wire.quotes import QuoteQuery, RouteType
 __all__ = ["Trade", "api", "book", "catalog", "clock", "service", "trade", "venues"]
 
 
-@dataclass
-class Trade:
+class Trade(Struct):
     """One desk, one service, and what a test needs of both."""
 
     clock: ManualClock

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+
+from msgspec.structs import replace
 
 from flows.orders import BTC, NOW, intent, order
 from flows.signing import DIGEST, TRADING, USDC, line

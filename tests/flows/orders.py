@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.creation.exchange import new_intent_id

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from flows.orders import created_here, intent, order
 from swapdesk.clock import ManualClock
@@ -24,8 +24,7 @@ CONFIRMED = Decimal("14.524108")
 HALF = Decimal("7.262054")
 
 
-@dataclass
-class Known:
+class Known(Struct):
     """One released order of this desk, and what the service says of it next."""
 
     path: Path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from flows.conftest import Trade
 from flows.orders import intent as confirmed

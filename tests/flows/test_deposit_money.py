@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from flows.orders import NOW, order
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from flows.conftest import Trade
 from flows.faulty_network import (

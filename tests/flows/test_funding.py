@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from client.rude_server import Behaviour, RudeServer, answer, raw, reset
 from flows.orders import NOW, order

@@ -8,13 +8,14 @@ import signal
 import stat
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness import Sandbox, running_sandbox
 from patience import PATIENCE
@@ -52,8 +53,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
         yield running
 
 
-@dataclass
-class Bench:
+class Bench(Struct):
     """A connected desk in a home of its own, and its wallet."""
 
     desk: Desk

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from corpus import load
 from flows.orders import NOW, intent, order

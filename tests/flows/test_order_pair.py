@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from flows.orders import BTC, NOW, intent, order
 from swapdesk.flows.orders.order_fields import ProceedsOutcome, get_label, proceeds, shown, symbols

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from patience import PATIENCE
 from service.price_venue import PriceVenue

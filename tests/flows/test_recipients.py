@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.evm import checksummed

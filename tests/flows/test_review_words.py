@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from flows.signing import GROUPED, ORDER, line, refused, review
 from swapdesk.flows.signing.review_words import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -37,8 +37,7 @@ DOLLAR = Asset("USDC", 6, str(USDC))
 OTHER = Asset("JUP", 6, "JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN")
 
 
-@dataclass
-class Owner:
+class Owner(Struct):
     world: World
     wallet: LocalWallet
     account: Account

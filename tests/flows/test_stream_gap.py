@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 import manual_time
 from flows.conftest import Trade
@@ -39,8 +40,7 @@ DROPPED = 60.0
 WAY = [*[str(step) for step in PROGRESS], str(DisplayStatus.SWAP_COMPLETED)]
 
 
-@dataclass
-class Watched:
+class Watched(Struct):
     """One order behind the fault layer, and everything that was shown of it."""
 
     one: Followed

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_waterfall import SOLD, WISH, board

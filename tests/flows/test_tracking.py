@@ -7,12 +7,13 @@ import contextlib
 import random
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 import manual_time
 from flows.conftest import Trade
@@ -37,8 +38,7 @@ from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 
-@dataclass
-class Followed:
+class Followed(Struct):
     """One order of one desk, followed over loopback."""
 
     trade: Trade

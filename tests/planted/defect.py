@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = "src"
 
 
-@dataclass(frozen=True)
-class Defect:
+class Defect(Struct, frozen=True):
     """``old`` stands once in ``file``, a path under ``src``; planted, ``new`` stands there.
 
     ``loses`` says what a user would lose. ``found_by`` are test files or ids, of which at least

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from msgspec import Struct
 
 from patience import PATIENCE
 from plain_http import PLAIN
@@ -30,8 +30,7 @@ class ChainError(AssertionError):
     """A node answered an error."""
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """One embedded chain over its JSON-RPC."""
 
     url: str
@@ -70,8 +69,7 @@ class Chain:
         return int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
 
-@dataclass(frozen=True)
-class SolanaChain(Chain):
+class SolanaChain(Chain, frozen=True):
     """The embedded Solana chain over its JSON-RPC."""
 
     def balance(self, token: WorldToken, address: str) -> int:
@@ -126,8 +124,7 @@ def wallet(running: Running, name: str, chain: str = "base") -> str:
     return checksummed("0x" + sandbox_key(load_key(running.data), name).address.hex())
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """Base units that an exchange has of a token above what it began with."""
 
     token: str

@@ -6,10 +6,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 import manual_time
 from patience import PATIENCE
@@ -56,8 +56,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-@dataclass
-class Served:
+class Served(Struct):
     server: _Server
     clock: ManualClock
     port: int

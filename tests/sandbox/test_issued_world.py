@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.test_node import BTC, advance, audit, balance, open_leg, pay, report
 from swapdesk.clock import SystemClock

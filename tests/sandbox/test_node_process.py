@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec import Struct, field
 
 from patience import PATIENCE
 from plain_http import PLAIN
@@ -63,8 +63,7 @@ ETH = TOKENS[find_token("ethereum", "ETH").token_id]
 HALYARD = VENUE_ROWS[0]
 
 
-@dataclass
-class NodeProcess:
+class NodeProcess(Struct):
     """A node that can be killed and started again on the same port and data."""
 
     data: Path

@@ -6,12 +6,12 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
+from msgspec import Struct, field
 
 from sandbox.chain_money import chain_of, paid_once, sums
 from sandbox.chain_money import wallet as wallet_of
@@ -28,8 +28,7 @@ REFUND = {"refundAddress": address(BTC_TOKEN, "refund")}
 FIXED = {"fixed": "true"}
 
 
-@dataclass
-class Story:
+class Story(Struct):
     """One order: what is asked and created, what goes wrong, what is paid, when it is over."""
 
     query: dict[str, str] = field(default_factory=dict)
@@ -87,8 +86,7 @@ def best(api: httpx.Client, story: Story) -> dict[str, Any]:
     return quote
 
 
-@dataclass
-class Played:
+class Played(Struct):
     """What was quoted and created, and how the order stood when the story was over."""
 
     quote: dict[str, Any]

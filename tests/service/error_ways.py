@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import httpx
 from eth_account import Account
 from eth_account.messages import encode_defunct
+from msgspec import Struct
+from msgspec.structs import replace
 
 from service.test_access import path_of
 from service.world import (
@@ -71,8 +72,7 @@ class FalteringClock(ManualClock):
         return super().now()
 
 
-@dataclass
-class Asking:
+class Asking(Struct):
     """One operation of one service, and how to ask it."""
 
     operation: Operation

@@ -19,12 +19,12 @@ import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec import Struct, field
 
 HERE = Path(__file__).resolve()
 TESTS = HERE.parent.parent
@@ -88,8 +88,7 @@ def nursery() -> None:
             os._exit(0)
 
 
-@dataclass
-class Tally:
+class Tally(Struct):
     """What happened. ``doubtful`` maps a quote without an answer to the body that was sent."""
 
     cycles: int = 0

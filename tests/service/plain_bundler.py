@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
@@ -34,8 +35,7 @@ from swapdesk.service.bundling import (
 CHAIN_ID = 1_337_000_001
 
 
-@dataclass
-class PlainBundler:
+class PlainBundler(Struct):
     """``funded``: accounts that can pay; ``reverting``: what the calls inside say instead;
     ``silent``: nobody answers; ``deaf``: the answer to a hand-in is lost, once."""
 

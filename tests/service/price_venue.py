@@ -6,9 +6,10 @@ It opens nothing: tests of orders bring their own venue.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+
+from msgspec import Struct, field
 
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -28,8 +29,7 @@ from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 
-@dataclass
-class PriceVenue:
+class PriceVenue(Struct):
     """``fee`` is a share, ``least`` and ``most`` are US dollars, ``network`` a fixed payout fee.
 
     Moods: ``silent`` never answers, ``failing`` refuses, ``broken`` raises what no venue may.

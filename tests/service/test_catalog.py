@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
+from msgspec import field
 
 from service.price_venue import PriceVenue
 from service.world import (
@@ -248,7 +248,6 @@ async def test_all_providers_are_listed(api: httpx.AsyncClient) -> None:
     assert [(row["shortName"], row["enabled"]) for row in rows] == [("aa", False), ("bb", True)]
 
 
-@dataclass
 class DescribedVenue(PriceVenue):
     """A venue whose entry in the list a test states."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
+from msgspec.structs import replace
 
 from service.new_store import open_new
 from service.orders_fixtures import venues_at

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec import field
 
 from service.price_venue import PriceVenue
 from service.world import BTC, ETH
@@ -26,7 +26,6 @@ USUAL = 0.2
 NEVER = 1e9
 
 
-@dataclass
 class PatientVenue(PriceVenue):
     """Answers after the delays a test states, each counted; the last one stays."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import logging
 import uuid
@@ -12,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from service.http_calls import code
 from service.new_store import open_new
@@ -263,7 +263,7 @@ async def test_a_background_part_that_breaks_is_started_again(
     service: ServiceParts, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     worker: Any = Faltering()
-    app = build_service(dataclasses.replace(service, worker=worker))
+    app = build_service(replace(service, worker=worker))
     async with app.router.lifespan_context(app):
         await worker.broken.wait()
         assert not worker.working.is_set()

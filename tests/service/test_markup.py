@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, quotes, refusal

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from service.new_store import open_new
 from swapdesk.service.store.records import BundleUnderWay, StoredBatch, StoredBundle, StoredGroup

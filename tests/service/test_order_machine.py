@@ -7,7 +7,6 @@ import contextlib
 import random
 import shutil
 import tempfile
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -16,6 +15,7 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from msgspec.structs import replace
 
 from sampling import examples
 from service.blade import Blade, Cut, CutStore, CutVenue

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from msgspec import Struct, field
 
 from service.world import BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
@@ -22,8 +22,7 @@ from swapdesk.wire.tokens import ScanResult, Token, TokenQuery, TokenSecuritySca
 LIFE = timedelta(hours=24)
 
 
-@dataclass
-class TestScanner:
+class TestScanner(Struct):
     """Calls everything benign; ``silent`` never answers, ``broken`` fails."""
 
     __test__ = False

@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 import stat
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from patience import PATIENCE
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, START

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -160,7 +159,6 @@ async def test_capability_comes_first(clock: ManualClock) -> None:
     assert not closed.supports(BTC, ETH)
 
 
-@dataclass
 class OpeningVenue(PriceVenue):
     """Opens in the way ``how`` says."""
 

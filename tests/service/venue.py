@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
-from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.service.venues.adapter import (
@@ -40,8 +42,7 @@ _WIDE = Context(prec=80)
 """A cheap token of many decimals has more digits than the usual 28."""
 
 
-@dataclass
-class Trouble:
+class Trouble(Struct):
     """Switches. ``answers_lost`` and ``rejections`` count down; the rest stay until reset."""
 
     reject: bool = False

@@ -12,7 +12,6 @@ import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from itertools import count
@@ -21,6 +20,8 @@ from typing import Any, TypeVar
 
 import httpx
 import pytest
+from msgspec import Struct, field
+from msgspec.structs import replace
 from textual.events import Key
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
@@ -68,8 +69,7 @@ class PayableVenue(PlainVenue):
         return self._accounts[leg.key]
 
 
-@dataclass
-class DeskRun:
+class DeskRun(Struct):
     """A running application and the hands on it."""
 
     app: DeskApp
@@ -213,8 +213,7 @@ async def open_desk(
         yield DeskRun(app, pilot, clock)
 
 
-@dataclass
-class Market:
+class Market(Struct):
     """A real service in process with three venues, and the network between it and a desk."""
 
     home: Path

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from flows.orders import BTC, ETH, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
@@ -37,8 +38,7 @@ HALF_HOUR = timedelta(minutes=30)
 HASH = "0x" + "8f2c91d04b1e77ab" * 4
 
 
-@dataclass
-class Known:
+class Known(Struct):
     """One order as the journal holds it: its states, oldest first, and what was confirmed."""
 
     states: list[Order]

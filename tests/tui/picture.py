@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 from swapdesk.tui.glyphs import GlyphSet
@@ -37,8 +37,7 @@ _CUT_PLACE = re.compile(r"(?:Funds|Next|[Rr]efund|\bback\b)\b.*\S…(?=  |$)")
 _BOOK_ENTRY = re.compile(r"@\S+ +[\w ]+…\w+(?: \w+)*")
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """The rows of one screen, right edges trimmed."""
 
     rows: tuple[str, ...]
@@ -71,17 +70,17 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
                 widget.refresh()
         # What depends on the glyphs for its size is drawn anew with the next second.
         run.app.tick()
-    return Picture(tuple((await settled(run)).split("\n")), size, glyphs)
+    return Picture(tuple((await settled(run, size)).split("\n")), size, glyphs)
 
 
-async def settled(run: DeskRun) -> str:
-    """The screen at the size of the terminal, once nothing falls due soon, nothing was drawn for
-    some looks and it reads the same as before: panes follow a resize late."""
+async def settled(run: DeskRun, size: tuple[int, int] | None = None) -> str:
+    """The screen at ``size``, else that of the terminal, once nothing falls due soon, nothing was
+    drawn for some looks and it reads the same as before: panes follow a resize late."""
     shown, drawn, quiet = "", -1, 0
     for _ in range(MOST_LOOKS):
         await at_rest(ahead=SOON)
         await run.pilot.pause()
-        if run.frames != drawn or run.app.screen.size != run.app.size:
+        if run.frames != drawn or run.app.screen.size != (size or run.app.size):
             drawn, quiet = run.frames, 0
             continue
         quiet += 1

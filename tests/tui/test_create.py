@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from textual.events import Paste
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection

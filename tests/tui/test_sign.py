@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
+from msgspec.structs import replace
 from textual.widget import Widget
 
 from flows.signing import DIGEST, MOVES, ORDER, document, review

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from harness import Sandbox, running_sandbox
 from swapdesk.chain.addresses.kinds import derive_address
@@ -28,8 +28,7 @@ CLEAR = b"\x15"
 END = "\x1b[F"
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Struct, frozen=True):
     """What is done to one order, and the cause, the money and the next step then told."""
 
     name: str
@@ -81,8 +80,7 @@ PATHS = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """What a refused or lost request shows; ``fault`` is set on ``operation``."""
 
     name: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from harness import Sandbox
 from patience import PATIENCE

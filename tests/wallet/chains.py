@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from msgspec import Struct
 from starlette.types import ASGIApp
 
 from swapdesk.clock import SystemClock
@@ -26,8 +26,7 @@ FAST = Decimal(10_000)
 """A block of the slowest chain every millisecond."""
 
 
-@dataclass
-class Chains:
+class Chains(Struct):
     node: EvmNode
     faults: HeldFaults
     port: int

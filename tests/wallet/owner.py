@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from swapdesk.clock import SystemClock
 from swapdesk.flows.transactions.transactor import Proposal
@@ -26,8 +27,7 @@ PAID = 10**15
 """Wei of each payment."""
 
 
-@dataclass
-class Owner:
+class Owner(Struct):
     trader: Trader
     account: Account
     wallet: LocalWallet

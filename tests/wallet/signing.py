@@ -6,10 +6,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.sandbox.evm_world.keeper import give
@@ -29,8 +31,7 @@ DEPOSIT = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 DOLLARS = 1_000 * 10**6
 
 
-@dataclass
-class Trader:
+class Trader(Struct):
     """One key with coins and dollars, and the place its agents are started on."""
 
     world: Chains

@@ -5,11 +5,11 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from msgspec import Struct
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
@@ -32,8 +32,7 @@ from wallet.agents import CHEAP, PASSPHRASE
 SOL, DOLLAR = Asset("SOL", 9, None), Asset("USDC", 6, str(USDC))
 
 
-@dataclass
-class SolanaAccount:
+class SolanaAccount(Struct):
     world: World
     agent: WalletClient
     me: Pubkey

@@ -13,13 +13,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account import Account as EthAccount
+from msgspec.structs import replace
 
 from corpus import Case, load
 from flows.test_background import kill

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as changed
 
 from flows.signing import swap_intent
 from patience import PATIENCE

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 from patience import PATIENCE
 from swapdesk.chain.calldata import erc20, permit2

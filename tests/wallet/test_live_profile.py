@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
@@ -56,8 +56,7 @@ class Exchange:
         await self.door(scope, receive, send)
 
 
-@dataclass
-class Live:
+class Live(Struct):
     world: Chains
     exchange: Exchange
     home: Path

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from msgspec import Struct
 
 from swapdesk.clock import SystemClock
 from swapdesk.flows.transactions.outcome import Outcome
@@ -38,8 +38,7 @@ CASES = [
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@dataclass
-class Owner:
+class Owner(Struct):
     """Starts the wallet of the desk on the keys of a trader, with one agent after the other."""
 
     settings: Settings

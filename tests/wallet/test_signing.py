@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
 from eth_account import Account as EthAccount
 from eth_account.messages import encode_typed_data
+from msgspec.structs import replace
 
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Locked, Refused

@@ -4,7 +4,6 @@ every way in which a service could ask for something else."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import pytest_asyncio
 from eth_account import Account as EthAccount
 from eth_account.messages import encode_defunct
+from msgspec.structs import replace
 
 from sandbox.evm.bundling import Bundling, deposit_address, over
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER

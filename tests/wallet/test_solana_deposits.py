@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -43,7 +43,6 @@ THIEF = Keypair()
 State = TransactionState
 
 
-@dataclass
 class Payer(SolanaAccount):
     def promise(self, intent: str, sell: Asset, **changed: object) -> Promise:
         now, units = datetime.now(UTC), COINS if sell is SOL else DOLLARS

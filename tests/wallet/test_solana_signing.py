@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import field
+from msgspec.structs import replace
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
@@ -27,7 +28,6 @@ State = TransactionState
 UNITS = 10**8
 
 
-@dataclass
 class Payer(SolanaAccount):
     deposit: str = field(default_factory=lambda: str(Keypair().pubkey()))
 

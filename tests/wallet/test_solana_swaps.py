@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
@@ -44,7 +44,6 @@ THIEF = Keypair()
 State = TransactionState
 
 
-@dataclass
 class Trader(SolanaAccount):
     """It has a coin and a hundred dollars."""
 

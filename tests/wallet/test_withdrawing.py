@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 from sandbox.evm.bundling import deposit_address, over
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER

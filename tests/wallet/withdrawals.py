@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from sandbox.evm.bundling import Bundling
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
@@ -25,8 +26,7 @@ from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Trader
 COINS, DOLLARS = 3 * 10**15, 25_000_000
 
 
-@dataclass
-class Owner:
+class Owner(Struct):
     """Starts the wallet of a desk on the keys of a trader, with one agent after the other."""
 
     settings: Settings

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.wire.encoding.numbers import WireNumber
@@ -53,8 +54,7 @@ _ARRAY = re.compile(r"\[([1-9][0-9]{0,3})?\]", re.ASCII)
 _LOOKS_ELEMENTARY = re.compile(r"(address|bool|string|bytes|byte|u?int|u?fixed)[0-9x]*", re.ASCII)
 
 
-@dataclass(frozen=True)
-class FieldType:
+class FieldType(Struct, frozen=True):
     """``name`` is an elementary type or a struct; ``dimensions`` its arrays from the inside
     out, each a length or None for any."""
 
@@ -70,14 +70,12 @@ class FieldType:
         return self.name + "".join("[]" if n is None else f"[{n}]" for n in self.dimensions)
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     name: str
     type: FieldType
 
 
-@dataclass(frozen=True)
-class Struct:
+class StructType(Struct, frozen=True):
     name: str
     fields: tuple[Field, ...]
 
@@ -99,7 +97,7 @@ def is_elementary(name: str) -> bool:
 class Schema:
     """The structs of a document by name, checked, without the domain's if it declares none."""
 
-    def __init__(self, structs: dict[str, Struct]) -> None:
+    def __init__(self, structs: dict[str, StructType]) -> None:
         self.structs = structs
 
     @classmethod
@@ -158,7 +156,7 @@ class Schema:
         walk(name, frozenset())
 
 
-def _struct(name: object, fields: object) -> Struct:
+def _struct(name: object, fields: object) -> StructType:
     if type(name) is not str or _IDENTIFIER.fullmatch(name) is None:
         raise TypedDataRefused("TYPE_NAME", "the name of a struct is no identifier", "types")
     if _LOOKS_ELEMENTARY.fullmatch(name):
@@ -172,7 +170,7 @@ def _struct(name: object, fields: object) -> Struct:
     read = tuple(_field(name, one) for one in fields)
     if len({one.name for one in read}) != len(read):
         raise TypedDataRefused("DUPLICATE_FIELD", "a field stands twice", f"types.{name}")
-    return Struct(name, read)
+    return StructType(name, read)
 
 
 def _field(struct: str, raw: object) -> Field:
@@ -209,7 +207,7 @@ def _field_type(text: str, path: str) -> FieldType:
     return FieldType(name, tuple(dimensions))
 
 
-def _check_domain(domain: Struct) -> None:
+def _check_domain(domain: StructType) -> None:
     for field in domain.fields:
         if DOMAIN_FIELDS.get(field.name) != str(field.type):
             raise TypedDataRefused(
@@ -300,8 +298,7 @@ Node = Value | dict[str, "Node"] | list["Node"]
 """A value as it is signed, or the fields of a struct, or the items of an array."""
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One elementary value with its place and type, for a screen that shows everything."""
 
     path: str
@@ -309,8 +306,7 @@ class Leaf:
     value: Value
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True, dict=True):
     """A document that can be signed. ``domain`` and ``message`` hold normal values."""
 
     schema: Schema
@@ -399,7 +395,7 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
     fields = tuple(
         Field(name, FieldType(kind)) for name, kind in DOMAIN_FIELDS.items() if name in domain
     )
-    return Schema({**schema.structs, DOMAIN: Struct(DOMAIN, fields)})
+    return Schema({**schema.structs, DOMAIN: StructType(DOMAIN, fields)})
 
 
 class _Reader:
@@ -409,7 +405,7 @@ class _Reader:
         self._schema = schema
         self._left = MAX_VALUES
 
-    def struct(self, struct: Struct, raw: object, path: str) -> dict[str, Node]:
+    def struct(self, struct: StructType, raw: object, path: str) -> dict[str, Node]:
         if not isinstance(raw, Mapping):
             raise TypedDataRefused("STRUCT", "the fields of a struct are needed", path)
         names = {field.name for field in struct.fields}

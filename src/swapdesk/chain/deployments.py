@@ -7,8 +7,9 @@ ones it answers as the original does but is ours, and it is never the original's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 SANDBOX_CHAIN_IDS = 1_337_000_000
 """Added to the real id of a chain in the sandbox, so that no signature made there is valid
@@ -39,8 +40,7 @@ class Role(StrEnum):
     """Locks tokens for a payout on another chain."""
 
 
-@dataclass(frozen=True)
-class VenueContract:
+class VenueContract(Struct, frozen=True):
     """A contract of the provider with this code, at one address on every chain it is on."""
 
     provider: str

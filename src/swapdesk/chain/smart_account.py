@@ -7,8 +7,9 @@ read as what they are or not at all. Pure, and needs ``eth_abi``; the desk never
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.method import CalldataError, method
@@ -57,8 +58,7 @@ EXECUTE_CALLS = method("executeBatch((address,uint256,bytes)[])", "calls")
 """Of accounts for EntryPoint v0.8."""
 
 
-@dataclass(frozen=True)
-class InnerCall:
+class InnerCall(Struct, frozen=True):
     """A call that the account makes: ``value`` in wei."""
 
     to: str
@@ -142,8 +142,7 @@ FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 SENDER_ADDRESS_RESULT = keccak(b"SenderAddressResult(address)")[:4]
 
 
-@dataclass(frozen=True)
-class OperationOutcome:
+class OperationOutcome(Struct, frozen=True):
     """What ``UserOperationEvent`` says. ``success`` is whether the calls inside were made; the
     transaction around them succeeds either way, and the gas is paid either way."""
 
@@ -156,8 +155,7 @@ class OperationOutcome:
     actual_gas_used: int
 
 
-@dataclass(frozen=True)
-class FailedOp:
+class FailedOp(Struct, frozen=True):
     """Why ``handleOps`` takes a whole bundle back. ``inner`` is what an account's code said."""
 
     index: int

@@ -12,8 +12,8 @@ are refused. ``pack`` puts neighbouring payments together by their measured size
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.message import Message, MessageV0, from_bytes_versioned, to_bytes_versioned
@@ -53,8 +53,7 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
     return address
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(Struct, frozen=True):
     """Lamports from one account to another (System, 2)."""
 
     source: Pubkey
@@ -71,8 +70,7 @@ class Transfer:
         return cls(source, destination, _number(data[4:12]))
 
 
-@dataclass(frozen=True)
-class AdvanceNonce:
+class AdvanceNonce(Struct, frozen=True):
     """Uses up a durable nonce (System, 4): signatures beside it never expire."""
 
     nonce: Pubkey
@@ -89,8 +87,7 @@ class AdvanceNonce:
         return cls(nonce, hashes, authority)
 
 
-@dataclass(frozen=True)
-class TransferChecked:
+class TransferChecked(Struct, frozen=True):
     """Tokens between token accounts (Token, 12). ``owner`` of the source signs; mint and
     decimals are checked by the program."""
 
@@ -119,8 +116,7 @@ class TransferChecked:
         return cls(source, mint, destination, owner, _number(data[1:9]), data[9], program)
 
 
-@dataclass(frozen=True)
-class InitializeMint:
+class InitializeMint(Struct, frozen=True):
     """A new mint (Token, 20: InitializeMint2), whose account exists already."""
 
     mint: Pubkey
@@ -141,8 +137,7 @@ class InitializeMint:
         return cls(mint, data[1], _key(data[2:34]), freezer, program)
 
 
-@dataclass(frozen=True)
-class MintTo:
+class MintTo(Struct, frozen=True):
     """New tokens into a token account (Token, 7)."""
 
     mint: Pubkey
@@ -165,8 +160,7 @@ class MintTo:
         return cls(mint, destination, authority, _number(data[1:9]), program)
 
 
-@dataclass(frozen=True)
-class Revoke:
+class Revoke(Struct, frozen=True):
     """Nobody may take from a token account any more (Token, 5); its owner signs."""
 
     source: Pubkey
@@ -184,8 +178,7 @@ class Revoke:
         return cls(source, owner, program)
 
 
-@dataclass(frozen=True)
-class CreateTokenAccount:
+class CreateTokenAccount(Struct, frozen=True):
     """The derived token account of an owner, paid by ``payer``; nothing when it exists already
     (Associated Token Account, 1)."""
 
@@ -217,8 +210,7 @@ class CreateTokenAccount:
         return cls(payer, owner, mint, tokens)
 
 
-@dataclass(frozen=True)
-class Memo:
+class Memo(Struct, frozen=True):
     """A text in the transaction; ``signers`` vouch for it."""
 
     text: str
@@ -232,8 +224,7 @@ class Memo:
         return cls(data.decode(), tuple(accounts))
 
 
-@dataclass(frozen=True)
-class ComputeLimit:
+class ComputeLimit(Struct, frozen=True):
     """The most compute units the transaction may use (ComputeBudget, 2)."""
 
     units: int
@@ -246,8 +237,7 @@ class ComputeLimit:
         return cls(_number(data[1:]))
 
 
-@dataclass(frozen=True)
-class ComputePrice:
+class ComputePrice(Struct, frozen=True):
     """Millionths of a lamport for each compute unit of the limit (ComputeBudget, 3)."""
 
     micro_lamports: int
@@ -260,8 +250,7 @@ class ComputePrice:
         return cls(_number(data[1:]))
 
 
-@dataclass(frozen=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """An instruction of another program or in another form."""
 
     program: Pubkey
@@ -404,8 +393,7 @@ def packet_size(message: AnyMessage) -> int:
     return len(bytes(unsigned(message)))
 
 
-@dataclass(frozen=True)
-class ReadMessage:
+class ReadMessage(Struct, frozen=True):
     """``payer`` is the first of ``signers`` and pays the fee; ``written`` are all accounts that
     may change."""
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 
@@ -41,8 +43,7 @@ class EntryPointVersion(StrEnum):
     """The hash is the digest of typed data."""
 
 
-@dataclass(frozen=True)
-class Paymaster:
+class Paymaster(Struct, frozen=True):
     """Who pays for an operation instead of its sender."""
 
     address: str
@@ -51,8 +52,7 @@ class Paymaster:
     data: bytes = b""
 
 
-@dataclass(frozen=True)
-class UserOperation:
+class UserOperation(Struct, frozen=True):
     """Addresses with their checksum, gas in units, fees in wei per gas.
 
     ``nonce`` is ``key << 64 | sequence``. ``factory`` with its ``factory_data`` makes an account

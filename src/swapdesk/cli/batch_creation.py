@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from swapdesk.cli.batch_plan import (
     arrives_words,
@@ -38,8 +39,7 @@ from swapdesk.wire.operation import RateClass
 HOME = "in your wallet; no deposit was paid"
 
 
-@dataclass(frozen=True)
-class BatchRequest:
+class BatchRequest(Struct, frozen=True):
     """``file`` None: the failed rows of the batch ``failed``, of the newest where that is
     empty. ``sell`` is the token of rows that name none; ``decimal_comma``: amounts of the file
     have one."""
@@ -52,8 +52,7 @@ class BatchRequest:
     decimal_comma: bool = False
 
 
-@dataclass(frozen=True)
-class BatchCreationRun:
+class BatchCreationRun(Struct, frozen=True):
     """What the journal has of a batch after the work on its groups."""
 
     batch: JournaledBatch

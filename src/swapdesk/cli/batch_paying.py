@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.batch_creation import (
     BatchRequest,
@@ -54,8 +55,7 @@ _ENDS = {
 """Ends by code; every other one is the desk's or the wallet's own refusal."""
 
 
-@dataclass(frozen=True)
-class PayRequest:
+class PayRequest(Struct, frozen=True):
     """``account`` is a name or an address, empty for the first one of each chain; ``group`` the
     number of one, None for the first that is not over; ``descriptor`` has the pass phrase."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.cli.batch_plan import new_file
 from swapdesk.cli.command_error import CommandError, of_client_error
@@ -141,8 +142,7 @@ def _decimals(standing: GroupStanding) -> int:
     return 9 if standing.solana else 18
 
 
-@dataclass(frozen=True)
-class AskedOrders:
+class AskedOrders(Struct, frozen=True):
     """The orders of a batch by id. ``error`` says why not all were asked after; those are as the
     journal has them."""
 
@@ -160,6 +160,9 @@ class AskedOrders:
             f" Next: you: swapdesk batch status {batch.id[:8]} asks again.",
         )
         return exit_of(self.error)
+
+
+NONE_ASKED = AskedOrders({})
 
 
 async def show_status(session: CommandSession, batch: str | None) -> int:
@@ -188,7 +191,7 @@ async def export_batch(session: CommandSession, batch: str | None, out: Path | N
 
 
 def tell_batch(
-    session: CommandSession, batch: JournaledBatch, asked: AskedOrders = AskedOrders({})
+    session: CommandSession, batch: JournaledBatch, asked: AskedOrders = NONE_ASKED
 ) -> int:
     """How it stands now, by the journal and the orders asked after; as :meth:`AskedOrders.tell`."""
     output, journal = session.call.output, session.desk.journal

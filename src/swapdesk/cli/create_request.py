@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.quote_options import RouteWish
 
 
-@dataclass(frozen=True)
-class MaxLoss:
+class MaxLoss(Struct, frozen=True):
     """Percent of value that may be lost, fees included; ``percent`` None for any loss."""
 
     percent: Decimal | None
 
 
-@dataclass(frozen=True)
-class CreateRequest:
+class CreateRequest(Struct, frozen=True):
     """What the command line asks for. ``buy`` is None for a private send."""
 
     amount: str

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
@@ -46,8 +48,7 @@ from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """What would be confirmed: the intent, who is paid, and what is said of the tokens."""
 
     intent: Intent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.consent import consent
@@ -25,8 +25,7 @@ from swapdesk.wallet.review import Review
 HOME = "in your wallet"
 
 
-@dataclass(frozen=True)
-class FundRequest:
+class FundRequest(Struct, frozen=True):
     """``account`` None takes the first one of the chain; ``descriptor`` has the pass phrase."""
 
     order: str

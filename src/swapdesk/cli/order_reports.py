@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
@@ -40,8 +41,7 @@ SHORTEST_NAME = 6
 NOT_FOUND, BAD_ID = "NOT_FOUND", "BAD_ORDER_ID"
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which orders, in which sequence."""
 
     kept: FilterLine

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_request import CreateRequest
@@ -26,8 +27,7 @@ from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.tokens import Token
 
 
-@dataclass(frozen=True)
-class Payees:
+class Payees(Struct, frozen=True):
     """``refund`` has an empty address when none was given and none is needed."""
 
     recipient: RecipientCheck

@@ -6,12 +6,12 @@ A quote lives for about a minute; what is older is dropped when the next one is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import Field
 
 from swapdesk.flows.catalog.catalog import Catalog
@@ -48,8 +48,7 @@ class CachedResults(WireModel):
     boards: Annotated[list[CachedResult], Field(default_factory=list)]
 
 
-@dataclass(frozen=True)
-class QuoteCache:
+class QuoteCache(Struct, frozen=True):
     """The file of one profile, readable by its owner alone."""
 
     path: Path

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from swapdesk.cli.command_error import bad_input
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class RouteWish:
+class RouteWish(Struct, frozen=True):
     """The options as typed; :meth:`read` checks them against one another."""
 
     fixed: bool = False
@@ -38,7 +37,7 @@ class RouteWish:
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> RouteWish:
         """The options of this kind, taken out of those of a command."""
-        names = [name for name in cls.__dataclass_fields__ if name in options]
+        names = [name for name in cls.__struct_fields__ if name in options]
         return cls(**{name: options.pop(name) for name in names})
 
     @property
@@ -168,8 +167,7 @@ def require_no_options(preset: str | None, typed: bool) -> None:
         raise bad_input("TWO_CHOICES", message, field="preset")
 
 
-@dataclass(frozen=True)
-class QuoteArguments:
+class QuoteArguments(Struct, frozen=True):
     """What the command line asks for. ``both``: floating rates beside the fixed ones.
     ``account`` would sign an on-chain swap, by name or address."""
 

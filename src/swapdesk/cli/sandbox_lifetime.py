@@ -15,10 +15,11 @@ import select
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec.structs import asdict
 
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit

@@ -6,8 +6,9 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
@@ -45,8 +46,7 @@ SETTLING_SECONDS = 75.0
 """How long a command that creates looks for the orders of all earlier creates at once."""
 
 
-@dataclass
-class CommandSession:
+class CommandSession(Struct):
     """A connected desk and, in the sandbox profile, the sandbox it uses."""
 
     call: CliContext

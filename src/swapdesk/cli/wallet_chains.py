@@ -5,9 +5,10 @@ an allowance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.consent import prepare, require_done
@@ -182,8 +183,7 @@ def _end_of(told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
     return Exit.UNREACHABLE if unread else Exit.DONE
 
 
-@dataclass(frozen=True)
-class RevocationRequest:
+class RevocationRequest(Struct, frozen=True):
     """Which allowance is to end: token by symbol or contract, spender by address or venue."""
 
     token: str

@@ -13,10 +13,11 @@ import signal
 import sys
 import termios
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
@@ -207,8 +208,7 @@ def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None
         call.output.talk(f"{place} and nowhere else. Keep a copy: wallet export makes one.")
 
 
-@dataclass(frozen=True)
-class KeySource:
+class KeySource(Struct, frozen=True):
     """What is imported, and from where. ``file`` None: the secret is typed or from ``secret``."""
 
     origin: KeyOrigin

@@ -4,8 +4,9 @@ transaction that waits.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit

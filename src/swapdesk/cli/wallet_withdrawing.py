@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input
 from swapdesk.cli.consent import prepare, require_done
@@ -22,8 +23,7 @@ from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.promise import Purpose
 
 
-@dataclass(frozen=True)
-class WithdrawalRequest:
+class WithdrawalRequest(Struct, frozen=True):
     """What is to be taken out: ``token`` by symbol or contract, everything where it is None."""
 
     chain: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Self, TypeVar
 
 import httpx
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.alias_generators import to_snake
 
@@ -61,8 +61,7 @@ def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Receipt(Generic[T]):
+class Receipt(Struct, Generic[T], frozen=True):
     """``made`` is what the service created. ``request_id`` is its name for the request, which
     support asks for; None where it gave none."""
 

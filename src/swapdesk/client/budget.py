@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+
+from msgspec import Struct
 
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
@@ -30,8 +31,7 @@ class Window(Enum):
     DAY = 86_400
 
 
-@dataclass(frozen=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """What one window still allows; ``resets_in`` is in seconds. ``left`` may be below zero
     when other processes of the partner are not counted by it or limits were lowered."""
 
@@ -45,8 +45,7 @@ class Allowance:
         return max(0, self.limit - self.used)
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True):
     """What an answer said of the window that binds; ``ends`` is in seconds of the service's
     time."""
 

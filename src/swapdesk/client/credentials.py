@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Generator
-from dataclasses import dataclass
 
 import httpx
+from msgspec import Struct
 
 from swapdesk.secret import Secret
 
@@ -19,8 +19,7 @@ class CredentialsError(ValueError):
     """Credentials or an address that no request should carry."""
 
 
-@dataclass(frozen=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """An API key with its secret, or a partner id that may only read, or nothing."""
 
     api_key: str | None = None

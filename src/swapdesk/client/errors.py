@@ -28,7 +28,8 @@ lost or unreadable answer is not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 
@@ -59,8 +60,7 @@ class NoAnswer(ClientError):
     sent = True
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """What is known of an answer that cannot be used. ``begin`` is safe to show."""
 
     status: int
@@ -92,8 +92,7 @@ class AnswerRefused(ClientError):
         return self.answer.request_id
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """The body of an error, as far as it could be read. ``message`` is safe to show."""
 
     status: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 MASK = "«redacted»"
 _SECRET_HEADERS = frozenset(
@@ -13,8 +14,7 @@ _SECRET_HEADERS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One attempt. Bodies are cut to the log's limit; ``outcome`` is empty for an answer below
     400 and otherwise the name of what went wrong. ``ms`` is from request to last byte."""
 
@@ -35,8 +35,7 @@ class Exchange:
     outcome: str
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """What the transport knows of one attempt, before redaction."""
 
     at: datetime

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import sys
 from collections import OrderedDict
-from dataclasses import dataclass
 from functools import cache
 from itertools import compress, count
 from operator import ne
 from typing import Any
 
+from msgspec import Struct
 from pydantic import TypeAdapter
 
 from swapdesk.wire.encoding.codec import CodecError, decode, part_of, shortened, validate
@@ -50,8 +50,7 @@ _SEPARATE = {
 """Names on the wire that alone decide over a field, and the field."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """A frame that was read: its flat members in their sequence, and of the others (its tokens)
     where each begins and its text, which thousands of orders share."""
 

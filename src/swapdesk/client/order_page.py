@@ -6,8 +6,9 @@ gap does not prove that an order is absent.
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.wire.encoding.codec import ShapeError, validate
 from swapdesk.wire.encoding.numbers import WireInteger
@@ -20,8 +21,7 @@ STEP = 20
 """Orders read in one go, about two milliseconds."""
 
 
-@dataclass(frozen=True)
-class OrderPage:
+class OrderPage(Struct, frozen=True):
     """``skipped`` counts the orders of this page that could not be read; ``total`` and
     ``total_pages`` are the service's own (contract 8.21)."""
 

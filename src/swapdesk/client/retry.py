@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.client.errors import (
     ApiError,
@@ -16,8 +17,7 @@ from swapdesk.client.errors import (
 )
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """Bounds in seconds; ``attempts`` counts the first one."""
 
     attempts: int = 3
@@ -49,8 +49,7 @@ class RetryPolicy:
         return jitter if told is None else told + jitter
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """A call that is about to be sent again: it will be attempt ``attempt`` of at most ``of``,
     after ``wait`` seconds, because of ``error``."""
 

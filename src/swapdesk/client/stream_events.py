@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from swapdesk.wire.orders import Order
 
@@ -27,8 +28,7 @@ class Source(StrEnum):
     POLL = "poll"
 
 
-@dataclass(frozen=True)
-class OrderSeen:
+class OrderSeen(Struct, frozen=True):
     """One sighting. The same state may be seen often and an older one late."""
 
     order: Order
@@ -36,30 +36,26 @@ class OrderSeen:
     at: datetime
 
 
-@dataclass(frozen=True)
-class OrdersListed:
+class OrdersListed(Struct, frozen=True):
     """The whole list was read; ``skipped`` orders of it cannot be read (``OrderPage``)."""
 
     skipped: int
 
 
-@dataclass(frozen=True)
-class OrderMissing:
+class OrderMissing(Struct, frozen=True):
     """A watched order was answered with 404. Within 48 hours that does not mean it is gone."""
 
     service_id: str
     at: datetime
 
 
-@dataclass(frozen=True)
-class StateChanged:
+class StateChanged(Struct, frozen=True):
     state: StreamState
     since: datetime
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """Nothing was told between these moments; what follows was read afresh."""
 
     since: datetime
@@ -70,8 +66,7 @@ class Gap:
 StreamEvent = OrderSeen | OrdersListed | OrderMissing | StateChanged | Gap
 
 
-@dataclass(frozen=True)
-class StreamTimes:
+class StreamTimes(Struct, frozen=True):
     """Seconds. A half-open socket is found after ``ping_every + pong_within``."""
 
     ping_every: float = 10.0

@@ -16,7 +16,6 @@ import math
 import random
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -24,6 +23,8 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import httpx
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk import __version__
 from swapdesk.certificates import certificates
@@ -179,8 +180,7 @@ def _fields(found: Any) -> dict[str, FieldProblem]:
     return fields
 
 
-@dataclass(frozen=True)
-class RawAnswer:
+class RawAnswer(Struct, frozen=True):
     """A whole answer of 200 to 299. Header names are lower case; ``ms`` is its last attempt."""
 
     operation: Operation

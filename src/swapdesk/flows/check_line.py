@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 CheckLevel = Literal["ok", "note", "warn", "refuse"]
 """``ok`` was verified, ``note`` informs, ``warn`` wants attention, ``refuse`` locks the step."""
 
 
-@dataclass(frozen=True)
-class CheckLine:
+class CheckLine(Struct, frozen=True):
     level: CheckLevel
     text: str
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.wallet.chain_links import sandbox_links, sandbox_makers
@@ -17,8 +18,7 @@ class NotConfigured(Exception):
     """The profile lacks what a connection needs; the message names the key to set."""
 
 
-@dataclass(frozen=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """``control`` is the sandbox's control URL and token; None for a live service. ``chains``
     are those the sandbox runs itself; a live profile names its nodes in the configuration.
     ``makers`` are the keys, each (provider, key), that sign their half of a swap there."""

@@ -6,8 +6,9 @@ money and next actor; an unknown code falls back to its HTTP status (contract 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.wire.errors import ErrorCode
 
@@ -15,8 +16,7 @@ Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
 """What the glyph and colour of a state say; the word says it without them."""
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """One kind of failure: the cause, where the money is, and who acts next."""
 
     cause: str

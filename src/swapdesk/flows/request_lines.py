@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
+
+from msgspec import Struct
 
 from swapdesk.client.exchange_log import MASK, Exchange
 from swapdesk.flows.orders.raw_json import raw_lines
@@ -25,8 +26,7 @@ MOST_LINES = 1_000
 _TEMPLATES = {one.name: one.path for one in OPERATIONS}
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedCall:
+class LoggedCall(Struct, frozen=True):
     """One row: texts only, each safe to show. ``code`` is the service's error code, else what
     went wrong without an answer; ``status`` is ``—`` when there was none."""
 

@@ -14,6 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 from email.utils import format_datetime
 from typing import Any, ClassVar, cast
 
+from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swapdesk.clock import Clock
@@ -39,8 +40,7 @@ class UnknownOperation(ValueError):
     """No operation of that name or path."""
 
 
-@dataclass(frozen=True)
-class FaultTarget:
+class FaultTarget(Struct, frozen=True):
     """What a request is about, as far as faults can select it."""
 
     operation: str | None
@@ -197,8 +197,7 @@ def _selects(fault: ActiveFault[FaultKind], target: FaultTarget) -> bool:
 # What a fault has in its hands
 
 
-@dataclass
-class BrokenRequest:
+class BrokenRequest(Struct):
     """A request that meets a fault, and the service that it was for."""
 
     fault: ActiveFault[AnswerFault]

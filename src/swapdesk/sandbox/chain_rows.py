@@ -7,16 +7,16 @@ embedded EVM chains add an id, a gas limit and a lowest base fee (``ChainTerms``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, published_shape
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.sandbox.tables import read_table
 
 
-@dataclass(frozen=True)
-class ChainRow:
+class ChainRow(Struct, frozen=True):
     """One chain. ``beat`` is ``slots`` where blocks ignore the speed of the world.
 
     ``confirmations`` is what a venue waits for before it credits a deposit.
@@ -98,8 +98,7 @@ EVM_CHAINS = tuple(_LOWEST_BASE_FEES)
 """Short names of the chains which the sandbox runs itself."""
 
 
-@dataclass(frozen=True)
-class ChainTerms:
+class ChainTerms(Struct, frozen=True):
     """``block_ms`` is world time between blocks. A transaction that somebody waits for is
     followed by ``confirmations`` - 1 blocks more, however quiet the chain is."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -113,8 +113,7 @@ SOLANA = "solana"
 _HONEST = frozenset(HONEST_ROWS)
 
 
-@dataclass(frozen=True)
-class Gift:
+class Gift(Struct, frozen=True):
     """A call of the node that pays out; it is not to be repeated."""
 
     method: LedgerMethod

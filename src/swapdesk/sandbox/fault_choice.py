@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.sandbox.answer_faults import (
     AnswerFault,
@@ -55,15 +56,13 @@ class FaultRefused(Exception):
         self.field = field
 
 
-@dataclass(frozen=True)
-class NodeFaultCall:
+class NodeFaultCall(Struct, frozen=True):
     """Parameters of the node's ``fault_add``."""
 
     params: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """An order that shall be deleted."""
 
     service_id: str

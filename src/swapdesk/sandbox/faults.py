@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from msgspec import Struct
+
 WIRE_NAMES = {
     "operation": "operation",
     "service_id": "serviceId",
@@ -48,8 +50,7 @@ K_co = TypeVar("K_co", bound=FaultKind, covariant=True)
 K = TypeVar("K", bound=FaultKind)
 
 
-@dataclass
-class ActiveFault(Generic[K_co]):
+class ActiveFault(Struct, Generic[K_co]):
     """One fault with what is left of it. ``times`` None: until faults are cleared. ``seconds``:
     how long it lasts, or what ``retry-after`` says."""
 

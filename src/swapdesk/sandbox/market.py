@@ -8,10 +8,11 @@ swing. What an exchange asks is a pure function of seed, time, pair, amount and 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
+
+from msgspec import Struct
 
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.token_rows import ASSETS, AssetRow
@@ -104,8 +105,7 @@ def bucket_of(at: datetime) -> datetime:
     return datetime.fromtimestamp(whole - whole % BUCKET_SECONDS, UTC)
 
 
-@dataclass(frozen=True)
-class OrderBook:
+class OrderBook(Struct, frozen=True):
     """One side of an exchange's book for one bucket of time.
 
     ``kept`` is the share of the dollars that spread and markup leave; the book gets thinner

@@ -11,15 +11,15 @@ import hashlib
 import hmac
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 KEY_FILE = "sandbox.key"
 _KEY_BYTES = 32
 
 
-@dataclass(frozen=True)
-class PartnerKeys:
+class PartnerKeys(Struct, frozen=True):
     """One account of the sandbox with its credentials. ``tier`` is PRO or FREE."""
 
     name: str

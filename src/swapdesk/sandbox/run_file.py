@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 RUN_FILE = "run.json"
 TOKEN_HEADER = "sandbox-token"
 _LIMIT = 64 * 1024
 
 
-@dataclass(frozen=True)
-class ReadyLine:
+class ReadyLine(Struct, frozen=True):
     """What a sandbox says once it is ready. ``partners`` have partnerId, apiKey, apiSecret,
     tier and name; ``chains`` shortName, kind, chainId and rpc; ``makers`` provider, chain and
     key; ``pid`` is the supervisor's."""

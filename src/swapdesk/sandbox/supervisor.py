@@ -20,10 +20,11 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
@@ -150,8 +151,7 @@ NOT_FREE = 7
 """Of a sandbox that a command starts: what is left of a killed one still holds the directory."""
 
 
-@dataclass(frozen=True)
-class ServeOptions:
+class ServeOptions(Struct, frozen=True):
     """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
     data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
     ``tokens`` fills the catalogue up with generated ones (world_generator). ``chain_ids`` are

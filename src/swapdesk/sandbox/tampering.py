@@ -9,9 +9,12 @@ from __future__ import annotations
 import base64
 import copy
 from collections.abc import Awaitable, Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
@@ -90,8 +93,7 @@ def _told(answer: WholeAnswer) -> Any:
     return decode_json(answer.body, max_bytes=_ANSWER_LIMIT)
 
 
-@dataclass(frozen=True)
-class Tampering:
+class Tampering(Struct, frozen=True):
     """What a fault changes in each place that a wallet signs from; None: nothing there."""
 
     approval: Change | None = None

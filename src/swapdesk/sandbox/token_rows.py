@@ -11,9 +11,10 @@ meets such text. Half a surrogate pair is not among them: no JSON answer can car
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
 from swapdesk.sandbox.node.solana.terms import CHAIN
@@ -23,8 +24,7 @@ Seen = Literal["", "fresh", "stale"]
 """How the world begins: never selected, scanned a short while ago, or scanned long ago."""
 
 
-@dataclass(frozen=True)
-class TokenSpec:
+class TokenSpec(Struct, frozen=True):
     """One token. ``asset`` is its key in ASSETS, None when nothing prices it.
 
     ``verdict`` is what a scan finds: ``benign``, ``warning``, ``malicious`` or the reason why
@@ -85,8 +85,7 @@ THIN = Decimal("0.004")
 """Share of an exchange's usual depth and largest amount that a thinly traded asset has."""
 
 
-@dataclass(frozen=True)
-class AssetRow:
+class AssetRow(Struct, frozen=True):
     """``swing`` is the largest drift from the base price, in basis points.
 
     ``change`` is percent in 24 hours, ``supply`` units in circulation, ``volume`` USD in 24 h.

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.sandbox.tables import read_table
 
@@ -27,8 +28,7 @@ STATIC_ADDRESSES = 2
 """Deposit addresses per chain of an exchange that has static ones (contract 17.7)."""
 
 
-@dataclass(frozen=True)
-class Outage:
+class Outage(Struct, frozen=True):
     """Closed for ``minutes`` out of every ``every`` minutes of sandbox time.
 
     The first closed minute is minute ``first`` of each round; rounds count from the epoch.
@@ -39,8 +39,7 @@ class Outage:
     first: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class VenueRow:
+class VenueRow(Struct, frozen=True, eq=False):
     """One exchange. Basis points off the mid price, book depth and bounds in US dollars.
 
     ``exchange_seconds`` of world time lie between a confirmed deposit and the payout;

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS, ChainRow
@@ -36,8 +37,7 @@ _BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
 """Chains on which a bundle, or one transaction, pays the deposits of a group."""
 
 
-@dataclass(frozen=True)
-class WorldToken:
+class WorldToken(Struct, frozen=True):
     """A token with what the simulation knows beyond the catalogue."""
 
     token_id: str

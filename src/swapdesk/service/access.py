@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
@@ -20,8 +21,7 @@ class Tier(StrEnum):
     PRO = "PRO"
 
 
-@dataclass(frozen=True)
-class ApiKey:
+class ApiKey(Struct, frozen=True):
     """A key and the SHA-256 of its secret; the secret itself is never kept."""
 
     key: str
@@ -29,8 +29,7 @@ class ApiKey:
     scope: Literal["full", "read"] = "full"
 
 
-@dataclass(frozen=True)
-class Partner:
+class Partner(Struct, frozen=True):
     """One account of the service; it may hold several keys. ``read_limits`` None: not limited.
 
     ``fixed_rates`` is whether it may ask for fixed rates; ``default_markup``, in percent, counts
@@ -49,8 +48,7 @@ class Partner:
     default_markup: Decimal = Decimal(0)
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """An authenticated request: the partner, and the key unless only ``partner-id`` was sent."""
 
     partner: Partner

@@ -11,9 +11,9 @@ import contextlib
 import logging
 import random
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
@@ -50,8 +50,7 @@ WARM_SECONDS = 3.0
 """After the start, when what is shown first has been asked for."""
 
 
-@dataclass(frozen=True)
-class Onchain:
+class Onchain(Struct, frozen=True):
     """Venues, and the chains they are on by short name; ``readers`` are those of EVM chains,
     ``solana`` those of the other kind. ``bundler`` makes the bundles of groups."""
 

@@ -9,8 +9,10 @@ handing the same one in again is harmless.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
@@ -65,8 +67,7 @@ class BundleRefused(Exception):
         self.words = words
 
 
-@dataclass(frozen=True)
-class OperationPayment:
+class OperationPayment(Struct, frozen=True):
     """One deposit out of the smart account: ``units`` of the token with this contract, None for
     the chain's coin."""
 
@@ -75,8 +76,7 @@ class OperationPayment:
     units: int
 
 
-@dataclass(frozen=True)
-class FundingCall:
+class FundingCall(Struct, frozen=True):
     """What the owner sends so that the account can pay: ``value`` in wei, ``token_amount`` the
     units of a token where the call moves one, 0 when the account holds enough of it.
 
@@ -91,8 +91,7 @@ class FundingCall:
     token_amount: int | None = None
 
 
-@dataclass(frozen=True)
-class BuiltOperation:
+class BuiltOperation(Struct, frozen=True):
     """One operation, unsigned. ``payments`` are the places of its payments in what was asked
     for; ``hash`` is what the owner signs as ``version`` says."""
 
@@ -105,8 +104,7 @@ class BuiltOperation:
     funding: FundingCall
 
 
-@dataclass(frozen=True)
-class Build:
+class Build(Struct, frozen=True):
     """``deposit_needed`` is the wei that the account still needs for coins and gas, 0 when it is
     funded; ``account_balance`` the wei that it has. One operation for each token, and several
     where one has more payments than an operation takes."""
@@ -117,8 +115,7 @@ class Build:
     account_balance: int
 
 
-@dataclass(frozen=True)
-class Landed:
+class Landed(Struct, frozen=True):
     """An operation in a block. ``success`` is what the EntryPoint's event says of the calls
     inside, never the transaction's status; ``reason`` what they said when they failed."""
 
@@ -158,8 +155,7 @@ COIN_GAS, TOKEN_GAS = 46_000, 75_000
 """At most, of one payment: the call, an account that is touched or made, two words written."""
 
 
-@dataclass(frozen=True)
-class OperationPart:
+class OperationPart(Struct, frozen=True):
     """The payments of one operation, all of one token. ``places`` are theirs in what was asked
     for, ``number`` counts the operations of the token from 0."""
 
@@ -221,8 +217,7 @@ _PLENTY = 10**30
 """Wei that an account is pretended to have while its gas is measured."""
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """What the chain says of an account: ``stands`` whether its code does, ``coins`` and
     ``deposit`` (in the EntryPoint) in wei, ``nonces`` by part, ``held`` by token."""
 

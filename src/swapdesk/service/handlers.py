@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
 from starlette.websockets import WebSocket
 
 from swapdesk.clock import Clock
@@ -48,8 +48,7 @@ class Running(Protocol):
     async def run(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class ServiceParts:
+class ServiceParts(Struct, frozen=True):
     """The rooms of one service, wired together; ``stream`` answers ``WS /ws``."""
 
     clock: Clock
@@ -74,8 +73,7 @@ class ServiceParts:
     version: str
 
 
-@dataclass(slots=True)
-class RequestContext:
+class RequestContext(Struct):
     """A request after access and parsing; models are those its row names."""
 
     caller: Caller | None
@@ -93,8 +91,7 @@ class RequestContext:
         return self.caller
 
 
-@dataclass(slots=True)
-class Encoded:
+class Encoded(Struct):
     """A result that is JSON already."""
 
     data: bytes

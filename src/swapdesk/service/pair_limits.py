@@ -7,9 +7,10 @@ bound the amount alone; that a route would lose too much to be used is told on i
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import ServiceCatalog
@@ -30,8 +31,7 @@ from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
 
 
-@dataclass(frozen=True)
-class _Ends:
+class _Ends(Struct, frozen=True):
     """A pair as one partner swaps it; ``markup`` in percent."""
 
     token_in: Token

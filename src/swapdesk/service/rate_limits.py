@@ -13,8 +13,9 @@ import logging
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
@@ -27,8 +28,7 @@ from swapdesk.wire.operation import RateClass
 WINDOW_SECONDS = (60, 3_600, 86_400)
 
 
-@dataclass(slots=True)
-class RateDecision:
+class RateDecision(Struct):
     """What the answer's ``ratelimit-*`` headers say of the window that binds.
 
     ``resets_in``: seconds until that window ends. ``retry_after`` is set on a refused call:

@@ -15,12 +15,12 @@ import json
 import logging
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from email.utils import formatdate
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
+from msgspec import Struct
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -201,8 +201,7 @@ def _shown(value: object) -> object:
 _log = logging.getLogger("swapdesk.service.requests")
 
 
-@dataclass
-class Seen:
+class Seen(Struct):
     """What the log line of a request needs to know."""
 
     request_id: str
@@ -226,16 +225,14 @@ class Seen:
         _log.info(json.dumps(line))
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A row, and the path parameters as they were sent."""
 
     operation: Operation
     parameters: list[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class _Template:
+class _Template(Struct, frozen=True):
     segments: tuple[str, ...]
     by_method: dict[str, Operation]
 
@@ -312,8 +309,7 @@ _AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateCla
 _JSON = (b"content-type", b"application/json")
 
 
-@dataclass(slots=True)
-class _Answer:
+class _Answer(Struct):
     """What goes back over HTTP; ``headers`` are those of this answer alone."""
 
     body: bytes

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import gc
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
@@ -98,8 +98,7 @@ _NEVER = 1_000_000
 """Middle collections between two full ones: only :class:`GarbageRounds` asks for those."""
 
 
-@dataclass
-class GarbageRounds:
+class GarbageRounds(Struct):
     """Call :meth:`begin`, :meth:`key` at every key, :meth:`tick` once a second, :meth:`end`."""
 
     clock: Clock

@@ -14,6 +14,7 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -142,8 +143,7 @@ class KeyRefusal(Enum):
     OTHER_STEP = "The step changed under the key. Nothing was done."
 
 
-@dataclass(slots=True)
-class StillnessGuard:
+class StillnessGuard(Struct):
     """Fed with every change of what the user decides on; asked before every money key."""
 
     clock: Clock

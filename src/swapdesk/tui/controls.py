@@ -6,8 +6,9 @@ open pages, so a page names only what it asks of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -82,8 +83,7 @@ class Signings(Protocol):
         """Whether something goes on with a group now."""
 
 
-@dataclass
-class BatchWork:
+class BatchWork(Struct):
     """``batch_id`` is set once the rows were written down to be created; ``creating`` while
     their groups are on their way. ``unpaid`` is the batch whose failed rows these are, as long as
     its other rows are to be paid."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.screen import Screen
@@ -52,8 +52,7 @@ class KeyTaken(Message):
         self.stage = stage
 
 
-@dataclass(frozen=True)
-class KeyInProgress:
+class KeyInProgress(Struct, frozen=True):
     """A key, or a paste, on its way, and who has it on which page."""
 
     turn: int
@@ -66,8 +65,7 @@ class KeyInProgress:
         return not self.widget.is_attached or now - self.since > PATIENCE_SECONDS
 
 
-@dataclass(frozen=True)
-class _Waiting:
+class _Waiting(Struct, frozen=True):
     event: Event
     page: Screen[Any]
     """The page in view when it came: what it was meant for."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -33,8 +33,7 @@ _STOP = re.compile(rf"{HIDDEN}+|(?<=\S)  +")
 _LEAST_GAP = 1
 
 
-@dataclass(frozen=True, slots=True)
-class MaskEdit:
+class MaskEdit(Struct, frozen=True):
     """``text`` in place of the characters from ``begin`` to ``end``."""
 
     begin: int

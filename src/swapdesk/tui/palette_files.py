@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from swapdesk.toml_document import ConfigProblem, TomlDocument, nearest, read_document
 
@@ -60,8 +61,7 @@ _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _NAME = re.compile(r"[a-z0-9-]{1,32}")
 
 
-@dataclass(slots=True)
-class Palette:
+class Palette(Struct):
     """One accepted file. Missing roles are filled later."""
 
     name: str
@@ -71,8 +71,7 @@ class Palette:
     variables: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class PaletteFiles:
+class PaletteFiles(Struct, frozen=True):
     """The palettes by name: the desk's own, and all with the user's on top."""
 
     own: dict[str, Palette]

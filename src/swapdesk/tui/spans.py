@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from swapdesk.tui.glyphs import CUT, RULE, ascii_forms
@@ -19,8 +19,7 @@ GAP = 2
 """Cells between a left and a right part of one row."""
 
 
-@dataclass(slots=True)
-class Span:
+class Span(Struct):
     """Text in one role. ``role`` is a name of ``themes/README.md``; ``amount`` marks the cell
     of a column of amounts, which is hidden as a whole."""
 

@@ -6,10 +6,10 @@ A code to scan is black on white in every palette.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -30,8 +30,7 @@ HUELESS = "hueless"
 """The theme of ``NO_COLOR``: the terminal's own foreground on its own background."""
 
 
-@dataclass(frozen=True, slots=True)
-class Palettes:
+class Palettes(Struct, frozen=True):
     """What was found: themes by name, the roles of the default one, a problem per wrong value."""
 
     themes: Mapping[str, Theme]

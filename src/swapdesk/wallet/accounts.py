@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 SANDBOX_PROFILE = "sandbox"
 MAX_NAME = 32
@@ -31,8 +32,7 @@ class KeyOrigin(StrEnum):
     """A file of solana-keygen."""
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True, forbid_unknown_fields=True):
     """One key. ``address`` is unique in a wallet; ``path`` is set for a mnemonic's."""
 
     address: str
@@ -49,16 +49,14 @@ class Account:
         return self.profile == SANDBOX_PROFILE
 
 
-@dataclass(frozen=True)
-class UnusableKey:
+class UnusableKey(Struct, frozen=True, forbid_unknown_fields=True):
     """A key file that is not opened, and why."""
 
     file: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Accounts:
+class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
     """What is in a wallet. ``unlocked`` are the addresses that can sign now; ``read_only``
     that another desk has the wallet."""
 
@@ -68,8 +66,7 @@ class Accounts:
     read_only: bool
 
 
-@dataclass(frozen=True)
-class ImportChoice:
+class ImportChoice(Struct, frozen=True, forbid_unknown_fields=True):
     """An address that a secret leads to, shown before it is used."""
 
     kind: Kind
@@ -91,8 +88,7 @@ def has_smart_accounts(*, live: bool) -> bool:
     return not live
 
 
-@dataclass(frozen=True)
-class ChainLink:
+class ChainLink(Struct, frozen=True, forbid_unknown_fields=True):
     """A chain by its short name. ``chain_id`` is None on Solana; ``rpc`` is the URL of a node;
     after ``confirmations`` blocks a transaction counts."""
 
@@ -103,8 +99,7 @@ class ChainLink:
     confirmations: int
 
 
-@dataclass(frozen=True)
-class WalletPlace:
+class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
     """The wallet of one profile.
 
     ``directory`` holds its keys; ``clock_offset`` is sandbox time ahead of the wall, and 0 for

@@ -7,10 +7,12 @@ because the agent decides by these objects what it signs.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
 from typing import Any, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.wallet.payload import (
     OperationPayload,
@@ -21,9 +23,10 @@ from swapdesk.wallet.payload import (
 )
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
-T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
 
-_STRICT = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+_PLACE = re.compile(r"(?:field|at) `(?:\$\.)?([^`]+)`")
+"""The fields that an error names; beside them it says values of the other side."""
 _PAYLOADS: dict[str, type[Any]] = {
     "typed_data": TypedDataPayload,
     "transaction": TransactionPayload,
@@ -38,35 +41,19 @@ class MessageError(ValueError):
     """Not what both sides agreed on. The words name fields, never values."""
 
 
-_adapters: dict[Any, TypeAdapter[Any]] = {}
+def to_json(value: Struct) -> Any:
+    """A struct of this room as plain JSON values."""
+    return msgspec.to_builtins(value)
 
 
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    adapter = _adapters.get(kind)
-    if adapter is None:
-        # A plain dataclass takes its configuration from what holds it: a tuple of one.
-        holder: Any = tuple[kind]
-        adapter = _adapters.setdefault(kind, TypeAdapter(holder, config=_STRICT))
-    return adapter
-
-
-def to_json(value: Any) -> Any:
-    """A dataclass of this room as plain JSON values."""
-    return _adapter(type(value)).dump_python((value,), mode="json")[0]
-
-
-def from_json(kind: type[T], value: object) -> T:
-    """The dataclass again. Raises MessageError."""
+def from_json(kind: type[S], value: object) -> S:
+    """The struct again. Raises MessageError."""
     try:
-        text = json.dumps([value])
-        checked: T = _adapter(kind).validate_json(text)[0]
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-        places = ", ".join(".".join(map(str, one["loc"][1:])) or "all of it" for one in found[:3])
-    except (TypeError, ValueError, RecursionError):
+        return msgspec.json.decode(json.dumps(value), type=kind)
+    except msgspec.ValidationError as error:
+        places = " in ".join(_PLACE.findall(str(error))) or "all of it"
+    except (msgspec.DecodeError, TypeError, ValueError, RecursionError):
         places = "all of it"
-    else:
-        return checked
     raise MessageError(f"{kind.__name__} cannot be read: {places}")
 
 

@@ -6,8 +6,9 @@ a token that did not answer as tokens do, which is not the same as having none o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.wallet.promise import Asset
 
@@ -15,14 +16,12 @@ MAX_ASSETS = 500
 """Most tokens of one question."""
 
 
-@dataclass(frozen=True)
-class Balance:
+class Balance(Struct, frozen=True, forbid_unknown_fields=True):
     asset: Asset
     units: int | None
 
 
-@dataclass(frozen=True)
-class Balances:
+class Balances(Struct, frozen=True, forbid_unknown_fields=True):
     """Of one account on one chain, in the sequence they were asked for."""
 
     chain: str
@@ -30,8 +29,7 @@ class Balances:
     balances: tuple[Balance, ...]
 
 
-@dataclass(frozen=True)
-class Allowance:
+class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
     """``spender`` may take ``units`` of ``token`` at any time; ``venue`` is the code of the
     provider whose contract it is, None for one that is not known here. ``permit2``: it was given
     in Permit2, which takes the token itself as far as it is allowed to, and it ``ends``."""
@@ -45,8 +43,7 @@ class Allowance:
     ends: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Allowances:
+class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     """Of one account on one chain, those above nothing.
 
     ``complete``: every approval that the chain ever recorded was looked at. Without it, because
@@ -59,16 +56,14 @@ class Allowances:
     complete: bool
 
 
-@dataclass(frozen=True)
-class CallData:
+class CallData(Struct, frozen=True, forbid_unknown_fields=True):
     """A call that the agent encoded: ``to`` a contract, ``data`` as 0x-hex."""
 
     to: str
     data: str
 
 
-@dataclass(frozen=True)
-class SmartAccount:
+class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
     """The account that pays the bundles of ``owner`` on one chain, at its counterfactual
     ``address``. ``balances`` are in the sequence they were asked for, ``prepaid`` the wei that the
     EntryPoint keeps for its gas, None where it did not tell. ``deployment`` is the call that puts
@@ -82,8 +77,7 @@ class SmartAccount:
     deployment: CallData | None = None
 
 
-@dataclass(frozen=True)
-class SolanaDraft:
+class SolanaDraft(Struct, frozen=True, forbid_unknown_fields=True):
     """A transaction that the agent built, in base64 and without a signature; it is executed at
     ``last_valid_height`` at last."""
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.wallet.payload import (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.wallet.promise import Purpose
 
 
-@dataclass(frozen=True)
-class ChainStep:
+class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a document stands in a chain of signatures; ``step`` counts from 0."""
 
     key: str
@@ -19,8 +19,7 @@ class ChainStep:
     chained: bool
 
 
-@dataclass(frozen=True)
-class TypedDataPayload:
+class TypedDataPayload(Struct, frozen=True, forbid_unknown_fields=True):
     """An EIP-712 document exactly as it came, and its place in the chain of signatures."""
 
     purpose: Purpose
@@ -28,8 +27,7 @@ class TypedDataPayload:
     step: ChainStep
 
 
-@dataclass(frozen=True)
-class TransactionPayload:
+class TransactionPayload(Struct, frozen=True, forbid_unknown_fields=True):
     """An EVM call: ``data`` is 0x-hex and ``value`` in wei. Nonce, gas and fees are the agent's."""
 
     purpose: Purpose
@@ -38,8 +36,7 @@ class TransactionPayload:
     value: int
 
 
-@dataclass(frozen=True)
-class SolanaPayload:
+class SolanaPayload(Struct, frozen=True, forbid_unknown_fields=True):
     """A serialized Solana transaction in base64, which others may have signed in part.
 
     ``last_valid_height`` is the height of blocks at which it is executed last, where whoever
@@ -51,8 +48,7 @@ class SolanaPayload:
     last_valid_height: int | None = None
 
 
-@dataclass(frozen=True)
-class OperationPayload:
+class OperationPayload(Struct, frozen=True, forbid_unknown_fields=True):
     """A UserOperation of ERC-4337 as the service wrote it in JSON-RPC's form, unsigned.
 
     It is hashed for ``entry_point`` (of the release ``version``, as "0.7") on the chain with

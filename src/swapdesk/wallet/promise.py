@@ -6,9 +6,10 @@ integers of the token's smallest unit, so that nothing is rounded on the way to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Purpose(StrEnum):
@@ -36,8 +37,7 @@ class Purpose(StrEnum):
     """The account's own smart account pays what it holds to the account."""
 
 
-@dataclass(frozen=True)
-class Asset:
+class Asset(Struct, frozen=True, forbid_unknown_fields=True):
     """A token on its chain; ``contract`` (mint on Solana) is None for the native coin."""
 
     symbol: str
@@ -45,8 +45,7 @@ class Asset:
     contract: str | None
 
 
-@dataclass(frozen=True)
-class DepositPromise:
+class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
     """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned.
 
     ``refund`` is where the order sends the money if it fails, on the chain of the deposit.
@@ -60,8 +59,7 @@ class DepositPromise:
     refund: str | None = None
 
 
-@dataclass(frozen=True)
-class BundlePromise:
+class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):
     """The deposits that one operation of a group pays, in its order.
 
     All of them are of the token that the promise sells. ``part`` counts the operations of that
@@ -73,16 +71,14 @@ class BundlePromise:
     deposits: tuple[DepositPromise, ...]
 
 
-@dataclass(frozen=True)
-class TakenOut:
+class TakenOut(Struct, frozen=True, forbid_unknown_fields=True):
     """``units`` of a token that a smart account pays its owner."""
 
     asset: Asset
     units: int
 
 
-@dataclass(frozen=True)
-class WithdrawalPromise:
+class WithdrawalPromise(Struct, frozen=True, forbid_unknown_fields=True):
     """What the smart account pays its owner, in this order and nothing else, and last of all
     ``prepaid``: the wei that the EntryPoint keeps for its gas, 0 where they stay there."""
 
@@ -90,8 +86,7 @@ class WithdrawalPromise:
     prepaid: int = 0
 
 
-@dataclass(frozen=True)
-class Promise:
+class Promise(Struct, frozen=True, forbid_unknown_fields=True):
     """One confirmed swap.
 
     ``chain`` is the short name of the chain that is paid on and ``chain_id`` its EVM id, None

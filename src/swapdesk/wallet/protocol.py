@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.secret import SecretBytes
 from swapdesk.wire.encoding.codec import refuse_deep
@@ -124,12 +125,11 @@ class FrameError(Exception):
     """Bytes that are no frame. The conversation cannot go on after them."""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One message; ``secrets`` belong to whoever took the frame off the pipe."""
 
     head: dict[str, Any]
-    secrets: dict[str, SecretBytes] = field(default_factory=dict, repr=False)
+    secrets: dict[str, SecretBytes] = {}
 
 
 def encode_frame(

@@ -6,9 +6,10 @@ signs only what it reviewed under them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 CHAIN_UNREAD = "CHAIN_UNREAD"
 """Code of the finding that the chain did not answer: nothing is signed, and nothing is said
@@ -20,8 +21,7 @@ class Severity(StrEnum):
     WARN = "warn"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True, forbid_unknown_fields=True):
     """A rule of the gate that had something to say. ``code`` names the rule for ever;
     ``field`` the line it is about."""
 
@@ -40,8 +40,7 @@ class Match(StrEnum):
     """Not in the quote: a label, or something only the trader can judge."""
 
 
-@dataclass(frozen=True)
-class ReviewLine:
+class ReviewLine(Struct, frozen=True, forbid_unknown_fields=True):
     """One field in words: what is signed, what the quote promised, and whether they agree.
 
     ``weight`` is True where an unmatched field is more than a label (an address, an amount,
@@ -56,8 +55,7 @@ class ReviewLine:
     units: int | None = None
 
 
-@dataclass(frozen=True)
-class BalanceChange:
+class BalanceChange(Struct, frozen=True, forbid_unknown_fields=True):
     """What a simulation moved: ``units`` of a token, negative when they leave ``holder``."""
 
     holder: str
@@ -67,8 +65,7 @@ class BalanceChange:
     units: int
 
 
-@dataclass(frozen=True)
-class Simulation:
+class Simulation(Struct, frozen=True, forbid_unknown_fields=True):
     """What the chain would do now, at ``height``; ``failure`` in the words of the contract."""
 
     height: int
@@ -77,8 +74,7 @@ class Simulation:
     failure: str | None = None
 
 
-@dataclass(frozen=True)
-class EvmTerms:
+class EvmTerms(Struct, frozen=True, forbid_unknown_fields=True):
     """What the agent adds to a call to make an EVM transaction of it: fees in wei per gas, ``gas``
     a limit."""
 
@@ -89,8 +85,7 @@ class EvmTerms:
     max_priority: int
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(Struct, frozen=True, forbid_unknown_fields=True):
     """The agent's verdict. Any finding to refuse means that nothing can be signed."""
 
     id: str

@@ -6,9 +6,10 @@ the question is only what became of it, never what it was.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from swapdesk.wallet.promise import Purpose
 
@@ -52,8 +53,7 @@ HARMLESS = FINAL - {TransactionState.SUCCEEDED}
 """Nothing was paid by these but gas, so another one may be signed for the same intent."""
 
 
-@dataclass(frozen=True)
-class SignedTransaction:
+class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     """``nonce`` is None on Solana, ``last_valid_height`` (of blocks) None on EVM chains;
     ``replaces`` is the hash of the one whose nonce it shares to pay more for gas."""
 
@@ -72,8 +72,7 @@ class SignedTransaction:
     """What the node last said against it."""
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True, forbid_unknown_fields=True):
     """Of typed data: 0x and 65 bytes (r, s, v of 27 or 28) in hexadecimal. ``taken`` is the most
     of the token sold that everything signed under the intent lets be taken, in base units."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from msgspec import Struct, field
 from pydantic import BaseModel
 
 from swapdesk.wire.errors import ErrorCode as E
@@ -32,8 +32,7 @@ class RateClass(StrEnum):
     """Requests to create, whatever becomes of them; bounded as reads are, counted apart."""
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One row. ``result`` is anything a pydantic TypeAdapter takes; ``result_limit`` the largest
     answer a client reads, in bytes; ``deadline`` the client's total time for a call, in seconds.
 

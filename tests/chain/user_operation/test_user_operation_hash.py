@@ -5,12 +5,11 @@ The EntryPoint's own ``getUserOpHash`` is asked in ``tests/sandbox/contracts``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from eth_account.messages import encode_defunct, encode_typed_data
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08

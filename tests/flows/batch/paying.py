@@ -7,13 +7,13 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
 import httpx
+from msgspec import Struct, field
 
 from flows.dex.swapping import Place, journal_in
 from flows.faulty_network import FaultyNetwork
@@ -95,8 +95,7 @@ def write_batch(
     )
 
 
-@dataclass
-class Payer:
+class Payer(Struct):
     """One account with a journal of its own; ``reviews`` are what it was shown."""
 
     place: PayingPlace
@@ -211,7 +210,6 @@ def told_otherwise(
     return swap
 
 
-@dataclass
 class PayingPlace(Place):
     CHAIN: ClassVar[str] = CHAIN
     COIN: ClassVar[str] = "ETH"

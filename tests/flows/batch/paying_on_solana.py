@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -39,7 +38,6 @@ class QuickTime(StandingTime):
         return self.now
 
 
-@dataclass
 class SolanaPayingPlace(PayingPlace):
     CHAIN: ClassVar[str] = CHAIN
     COIN: ClassVar[str] = "SOL"

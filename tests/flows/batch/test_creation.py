@@ -6,11 +6,11 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec import Struct
 
 from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
 from flows.marketplace import api as plain_api
@@ -48,8 +48,7 @@ HEAD = "to,sell_amount,buy,chain,memo,route,sell\n"
 CLEAN = ("@bob,100,ETH,base,,,USDC.ethereum", "@rita,200,XRP,xrp,,,USDC.ethereum")
 
 
-@dataclass
-class Desk:
+class Desk(Struct):
     clock: ManualClock
     network: FaultyNetwork
     api: PartnerApi

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from flows.marketplace import api, book, catalog, clock, service, venues
 from swapdesk.chain.addresses.kinds import derive_address

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.flows.journal.batch_log import BatchLog
@@ -33,8 +34,7 @@ ROOMS = {
 }
 
 
-@dataclass
-class Struck:
+class Struck(Struct):
     """``met`` once the boundary was reached."""
 
     met: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from flows.dex.swapping import Place, Swapper, frozen, reached
@@ -17,7 +16,6 @@ from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 
-@dataclass
 class SolanaSwapper(Swapper):
     """Funded and looked at over the one chain there is."""
 
@@ -34,7 +32,6 @@ class SolanaSwapper(Swapper):
         return await self.place.floor.holds(token, self.address)
 
 
-@dataclass
 class SolanaPlace(Place):
     KIND = Kind.SOLANA
     floor: SolanaFloor

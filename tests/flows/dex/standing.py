@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from flows.dex.swapping import Swapper
 from swapdesk.agent.transactions.file import RecordsFile
@@ -15,8 +15,7 @@ from swapdesk.wire.tokens import Token
 SPENDERS = {**{one.provider: one.address for one in SANDBOX_VENUES}, "attacker": ATTACKER}
 
 
-@dataclass(frozen=True)
-class OnChain:
+class OnChain(Struct, frozen=True):
     """Of one account, read over JSON-RPC. ``nonce`` counts what was executed for it, ``waiting``
     what is not yet; ``allowances`` are units of the token sold by who may take them."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
 import httpx
+from msgspec import Struct, field
 
 from flows.faulty_network import FaultyNetwork
 from service.dex.trading import Floor, trading
@@ -99,8 +99,7 @@ async def frozen(
     )
 
 
-@dataclass
-class Swapper:
+class Swapper(Struct):
     """One account with a journal of its own; ``reviews`` are what it was shown."""
 
     place: Place
@@ -154,8 +153,7 @@ class Swapper:
         )
 
 
-@dataclass
-class Place:
+class Place(Struct):
     """``KIND`` is that of the keys that are made here."""
 
     KIND: ClassVar[Kind] = Kind.EVM

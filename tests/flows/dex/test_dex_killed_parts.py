@@ -11,13 +11,13 @@ import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
+from msgspec import Struct
 
 from flows.dex.boundaries import striking
 from flows.dex.swapping import frozen
@@ -61,8 +61,7 @@ async def until(met: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
-@dataclass
-class Parts:
+class Parts(Struct):
     """A sandbox of processes, and a key of ``address`` with money on one of its chains."""
 
     sandbox: Sandbox

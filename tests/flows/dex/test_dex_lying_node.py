@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from flows.dex.boundaries import striking
 from flows.dex.swapping import Place, Swapper
@@ -24,8 +24,7 @@ CHAIN = "base"
 IMPATIENT = Pace(look=0.05, patience=1.0)
 
 
-@dataclass
-class Swap:
+class Swap(Struct):
     """Somebody who is about to swap 60 of 100 USDC at Basalt."""
 
     place: Place

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
 from flows.dex.swapping import Swapper

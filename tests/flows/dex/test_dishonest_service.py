@@ -7,12 +7,13 @@ whatever is shown, phrases to type included.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from flows.dex.standing import on_chain, signed
 from flows.dex.swapping import Place, Swapper
@@ -37,8 +38,7 @@ async def lying(place: Place) -> AsyncIterator[PartnerApi]:
             yield api
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(Struct, frozen=True):
     """A way to swap ``sell`` for ``buy``; ``before`` is what is honestly signed on it until the
     create, in this order."""
 
@@ -56,8 +56,7 @@ COIN = Way("ba", "ETH", "USDC", "0.01")
 BRIDGE = Way("me", "USDC", "USDC", "60", ("allow",))
 
 
-@dataclass(frozen=True)
-class Lie:
+class Lie(Struct, frozen=True):
     """``honest`` is how many signatures are given before the lie is met."""
 
     way: Way

@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_tester import EthereumTester, PyEVMBackend
 from eth_tester.exceptions import TransactionFailed
+from msgspec import Struct
 from web3 import EthereumTesterProvider, Web3
 
 from sandbox.contracts.contract_world import ALICE, BOB, CAROL, KEEPER, ORDER, Bench, place
@@ -68,8 +68,7 @@ PURSE = place(900)
 NEXT = place(901)
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct):
     """What a bundle did, gas left out."""
 
     refused: bytes | None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
+from msgspec import Struct
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import EvmClient
@@ -40,8 +40,7 @@ def signed(operation: UserOperation, hash_: bytes, by: LocalAccount) -> UserOper
     return operation.signed(bytes(by.sign_message(encode_defunct(hash_)).signature))
 
 
-@dataclass
-class Bundling:
+class Bundling(Struct):
     world: Chains
     client: EvmClient
     bundler: NodeBundler

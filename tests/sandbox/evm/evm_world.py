@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from msgspec import Struct
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
 from swapdesk.clock import SystemClock
@@ -39,8 +39,7 @@ FAST = Decimal(10_000)
 """A block of the slowest chain every millisecond."""
 
 
-@dataclass
-class World:
+class World(Struct):
     node: EvmNode
     faults: HeldFaults
     port: int

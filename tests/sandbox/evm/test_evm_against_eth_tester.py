@@ -5,7 +5,6 @@ eth-tester has one chain id of its own, so that our chain takes that one here.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from eth_account import Account
 from eth_tester import EthereumTester, PyEVMBackend
 from eth_utils import to_checksum_address
+from msgspec.structs import replace
 from web3 import Web3
 
 from sandbox.evm.evm_world import stranger
@@ -64,7 +64,7 @@ def test_receipts_gas_and_state_are_equal(tmp_path: Path) -> None:
     rich = tester.get_accounts()[0]
     tester.send_transaction({"from": rich, "to": signer.address, "value": 10**21, "gas": 21_000})
 
-    terms = dataclasses.replace(chain_terms()["base"], chain_id=ETH_TESTER_CHAIN)
+    terms = replace(chain_terms()["base"], chain_id=ETH_TESTER_CHAIN)
     genesis = Genesis({bytes.fromhex(signer.address[2:]): Allocation(balance=10**21)})
     path = tmp_path / "chain.db"
     chain = EvmChain(path, terms, genesis, Beat(1_700_000_000, 0), SystemClock())

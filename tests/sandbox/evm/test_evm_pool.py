@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from msgspec import Struct, field
 
 from sampling import examples
 from swapdesk.sandbox.node.evm.json_rpc import Problem
@@ -24,8 +24,7 @@ def candidate(sender: bytes, nonce: int, fee: int, tip: int, *, gas: int = GAS) 
     return Candidate(SimpleNamespace(value=0), b"", mark, 2, sender, nonce, gas, fee, min(fee, tip))
 
 
-@dataclass
-class Account:
+class Account(Struct):
     nonce: int = 0
     held: dict[int, Candidate] = field(default_factory=dict)
 

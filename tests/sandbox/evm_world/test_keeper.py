@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +14,8 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.calldata.erc20 import APPROVE, BALANCE_OF
 from swapdesk.chain.calldata.venues import AMOUNTS_OUT, SWAP_TOKENS
@@ -51,8 +52,7 @@ STRANGER = "0x" + "5a" * 20
 ROUTER = next(venue.address for venue in SANDBOX_VENUES if venue.role == Role.ROUTER)
 
 
-@dataclass
-class World:
+class World(Struct):
     embedding: Embedding
     node: EvmNode
     faults: HeldFaults

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec import Struct
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
@@ -47,8 +47,7 @@ class StandingTime:
         self.now += count * SLOT_MS
 
 
-@dataclass
-class World:
+class World(Struct):
     node: SolanaNode
     embedding: SolanaEmbedding
     faults: HeldFaults

@@ -6,13 +6,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
@@ -36,8 +36,7 @@ EXPIRY = (WINDOW + 2) * SLOT_MS
 VENUE = "cb"
 
 
-@dataclass
-class Books:
+class Books(Struct):
     """A node in this process that carries the Solana chain, at speed 1."""
 
     node: Node

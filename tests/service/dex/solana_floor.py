@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec import Struct, field
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
@@ -42,7 +42,6 @@ class LookedTime(StandingTime):
         return self.now
 
 
-@dataclass
 class SolanaFloor(Floor):
     """``world`` is the one chain there is."""
 
@@ -78,8 +77,7 @@ class SolanaFloor(Floor):
             return sum(each.units for each in await client.holdings(owner, token.address))
 
 
-@dataclass
-class SolanaTrader:
+class SolanaTrader(Struct):
     floor: SolanaFloor
     key: Keypair = field(default_factory=Keypair)
 

@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import httpx
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from msgspec import Struct, field
 
 from sandbox.evm.evm_world import KEY, World, running, stranger
 from service.new_store import open_new
@@ -57,8 +57,7 @@ class AgeingClock(SystemClock):
         return super().monotonic() + self._aged
 
 
-@dataclass
-class Floor:
+class Floor(Struct):
     """A service, its chains, and a client of the first partner."""
 
     world: World
@@ -96,8 +95,7 @@ class Floor:
         return order
 
 
-@dataclass
-class Trader:
+class Trader(Struct):
     """An account on one chain."""
 
     floor: Floor

@@ -26,7 +26,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.desk_run import DeskRun, Market
 
@@ -43,8 +44,7 @@ def as_it_is(run: DeskRun, text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """``step`` leads here from ``after``, or from a desk that was just opened; ``back`` are the
     keys that lead back to ``after``, none where nothing does.
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, NonceKind, Target
 from swapdesk.chain.calldata import erc20, permit2, venues
@@ -33,8 +34,7 @@ MOVING = frozenset({Act.ALLOW, Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE})
 """What may take the token sold from its owner. A withdrawal pays the owner."""
 
 
-@dataclass(frozen=True)
-class Taking:
+class Taking(Struct, frozen=True):
     """``units`` of the token sold that ``by`` may take by one signature; ``by`` is empty where they
     leave by the signature alone.
 
@@ -118,8 +118,7 @@ def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
     return sum(max(sum(granted[by].values()), sum(used[by].values())) for by in {*granted, *used})
 
 
-@dataclass(frozen=True)
-class PastSignature:
+class PastSignature(Struct, frozen=True):
     """One signature that was given out.
 
     ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
@@ -157,8 +156,7 @@ PastSignatures = tuple[PastSignature, ...]
 """Everything signed under one intent, in the order it was signed."""
 
 
-@dataclass(frozen=True)
-class AccountFactory:
+class AccountFactory(Struct, frozen=True):
     """Makes smart accounts: proxies of ``implementation`` at addresses that follow from their
     owners."""
 
@@ -166,8 +164,7 @@ class AccountFactory:
     implementation: str
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """One key on one chain of one profile.
 
     ``account`` is the key's address; ``chain_id`` and ``genesis_hash`` are those of the chain
@@ -208,16 +205,14 @@ WORD = 32
 AUTHORIZATION_STATE = method("authorizationState(address,bytes32)", "authorizer nonce")
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """A call of ``contract`` that changes nothing, for ``eth_call`` at the newest block."""
 
     contract: str
     data: bytes
 
 
-@dataclass(frozen=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """``code`` are addresses whose code is needed; ``native`` and ``simulation`` say whether
     the account's own coin, and a simulation with the plan for gas, are."""
 
@@ -228,8 +223,7 @@ class Needs:
     blockhash: str | None = None
 
 
-@dataclass(frozen=True)
-class GasPlan:
+class GasPlan(Struct, frozen=True):
     """What a transaction will be given: ``limit`` in gas, ``fee`` its highest price in wei."""
 
     limit: int
@@ -241,8 +235,7 @@ class GasPlan:
         return self.limit * self.fee
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What the chain answered for one decision, all of it read after the payload came.
 
     ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers``
@@ -387,8 +380,7 @@ def _number(value: object) -> int:
     return value
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """A claim beside everything it is held against. ``step`` is None for transactions, and
     ``replaces`` the hash of the one whose nonce it takes; ``nonce`` is that of an EVM
     transaction."""
@@ -404,8 +396,7 @@ class Case:
     nonce: int | None = None
 
 
-@dataclass(frozen=True)
-class Objection:
+class Objection(Struct, frozen=True):
     """What a rule has to say, in words, and about which field if about one."""
 
     words: str
@@ -415,8 +406,7 @@ class Objection:
 Objections = Iterator[Objection]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """``code`` names it for ever. ``binds`` are the meanings whose fields it holds to the
     promise: a field that no rule binds is shown as not in the quote."""
 

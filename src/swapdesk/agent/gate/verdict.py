@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import Case, Policy, Rule
 from swapdesk.agent.gate.field_words import (
@@ -246,8 +248,7 @@ _BLOCK = timedelta(milliseconds=400)
 """Between two blocks of Solana; it is never less."""
 
 
-@dataclass(frozen=True)
-class GateVerdict:
+class GateVerdict(Struct, frozen=True):
     """``content`` is what would be signed (``Claim.content``), None where nothing could be read.
 
     ``phrase`` has to be typed before signing; None when a key is enough. ``valid_until`` is

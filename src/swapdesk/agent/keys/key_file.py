@@ -17,13 +17,14 @@ import hashlib
 import hmac
 import json
 import os
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from Crypto.Cipher import AES
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.agent.keys.keystore import (
     Derivation,
@@ -97,8 +98,7 @@ def file_name(kind: Kind, address: str) -> str:
     return f"{kind}-{address.lower() if kind is Kind.EVM else address}.json"
 
 
-@dataclass(frozen=True)
-class KeyFile:
+class KeyFile(Struct, frozen=True):
     """A file that was read and not yet opened."""
 
     account: Account

@@ -12,10 +12,10 @@ import hashlib
 import hmac
 import os
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from Crypto.Cipher import AES
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.secret import SecretBytes
@@ -32,8 +32,7 @@ class KeyFileRefused(ValueError):
     """A key file that is not used. The words never quote its content."""
 
 
-@dataclass(frozen=True)
-class Scrypt:
+class Scrypt(Struct, frozen=True):
     """``n`` is the cost: 2^18 takes half a second and 256 MiB."""
 
     salt: bytes
@@ -70,8 +69,7 @@ class Scrypt:
         }
 
 
-@dataclass(frozen=True)
-class Pbkdf2:
+class Pbkdf2(Struct, frozen=True):
     """HMAC-SHA256, ``iterations`` times; only read, never written."""
 
     salt: bytes

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.agent.keys.key_file import read_foreign_keystore
 from swapdesk.chain.addresses.base58 import encode as base58
@@ -146,8 +147,7 @@ class KeyRefused(ValueError):
     """No key can be made of this. The words never quote it."""
 
 
-@dataclass(frozen=True)
-class KeyMaterial:
+class KeyMaterial(Struct, frozen=True):
     """A key that is not stored yet: 32 bytes of it (EVM) or of its seed (Solana)."""
 
     kind: Kind

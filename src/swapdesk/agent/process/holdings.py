@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
@@ -143,8 +144,7 @@ _GRANTED = (
 _LAST_SECOND = 253_402_300_799
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """Who may have been allowed which token, and whether Permit2 keeps it."""
 
     token: str

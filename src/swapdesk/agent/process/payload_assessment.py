@@ -11,9 +11,11 @@ import asyncio
 from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import (
     Case,
@@ -71,8 +73,7 @@ GAS_MARGIN_PERCENT = 20
 """More gas than the estimate, because the state may move before the block."""
 
 
-@dataclass(frozen=True)
-class EvmFacts:
+class EvmFacts(Struct, frozen=True):
     """``facts`` for the gate, and what only the signer needs: ``nonce`` is what the node would
     use next, ``base_fee`` and ``priority`` wei per gas; None where they could not be read."""
 
@@ -242,8 +243,7 @@ def _asset(contract: str | None, promise: Promise) -> Asset | None:
     return promise.buy if same_chain and contract == promise.buy.contract else None
 
 
-@dataclass(frozen=True)
-class SigningRequest:
+class SigningRequest(Struct, frozen=True):
     """What is looked at: a payload, what was confirmed for it, and who would sign it where.
     ``replaces`` is the hash of a transaction whose nonce it takes."""
 
@@ -254,8 +254,7 @@ class SigningRequest:
     replaces: str | None = None
 
 
-@dataclass(frozen=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """One look at a payload: the claim, what the chain said and what the gate made of it.
 
     ``plan`` is the transaction that would be signed, ``of_node`` the nonce its node gave, and
@@ -428,8 +427,7 @@ LIFETIME = 150
 """Blocks for which a blockhash is good, on every network of Solana."""
 
 
-@dataclass(frozen=True)
-class SolanaFacts:
+class SolanaFacts(Struct, frozen=True):
     """``last_valid`` is the height of blocks after which no transaction that can be executed
     now will be; None where it could not be read, and ``problem`` says why."""
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.encoding import from_json
@@ -115,7 +116,7 @@ def promised(frame: Frame) -> Promise:
 
 
 def _refuse_odd(value: object) -> None:
-    """A dataclass with an amount beyond 256 bits or a time of no calendar."""
+    """A struct with an amount beyond 256 bits or a time of no calendar."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
             raise AgentRefusal(Code.BAD_REQUEST, "a time is none that can be counted with")
@@ -125,11 +126,11 @@ def _refuse_odd(value: object) -> None:
     elif isinstance(value, tuple):
         for one in value:
             _refuse_odd(one)
-    elif is_dataclass(value):
+    elif isinstance(value, Struct):
         if isinstance(value, Asset) and not 0 <= value.decimals <= MAX_DECIMALS:
             raise AgentRefusal(Code.BAD_REQUEST, "a token has 0 to 255 decimals")
-        for one in fields(value):
-            _refuse_odd(getattr(value, one.name))
+        for name in value.__struct_fields__:
+            _refuse_odd(getattr(value, name))
 
 
 def assets(frame: Frame) -> list[Asset]:

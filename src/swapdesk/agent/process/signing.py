@@ -14,7 +14,9 @@ import hmac
 import json
 import secrets
 from base64 import b64decode
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import PastSignature, taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
@@ -213,8 +215,7 @@ def _given(claim: Claim, subject: SigningRequest) -> PastSignature:
 MAX_REVIEWS = 64
 
 
-@dataclass(frozen=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """A review that may be signed: what it was about and what was seen."""
 
     review: Review

@@ -6,9 +6,10 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from swapdesk.agent.keys.key_file import KeyDirectory, KeyFile, is_name, short_name, write_key
 from swapdesk.agent.keys.keystore import MAX_N, KeyFileRefused, Scrypt, WrongPassword
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 MAX_PASSPHRASE = 1024
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """What unlocking came to: addresses that can sign now, and files that did not open."""
 
     addresses: tuple[str, ...]

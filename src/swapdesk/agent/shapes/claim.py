@@ -7,8 +7,9 @@ never look at the bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 
 class Meaning(StrEnum):
@@ -145,8 +146,7 @@ class NonceKind(StrEnum):
     """EIP-3009: ``authorizationState(authorizer, nonce)`` of the token."""
 
 
-@dataclass(frozen=True)
-class ClaimField:
+class ClaimField(Struct, frozen=True):
     """One field: ``path`` is its place in the payload, ``label`` its name on the screen, unique
     in the claim. Addresses are text with their checksum, amounts base units, times seconds."""
 
@@ -156,8 +156,7 @@ class ClaimField:
     value: Value
 
 
-@dataclass(frozen=True)
-class Outflow:
+class Outflow(Struct, frozen=True):
     """``units`` of ``token`` that leave or may be taken; ``field`` is where it stands.
 
     ``token`` is None for the native coin.
@@ -168,8 +167,7 @@ class Outflow:
     field: ClaimField
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A payload in fields, with what follows from its shape.
 
     ``contract`` is None on Solana, ``chain_id`` None where the payload names no chain.
@@ -229,8 +227,7 @@ Meanings = Mapping[str, tuple[Meaning, str]]
 """Path of a field, list places left out (``details[].amount``), to its meaning and label."""
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """``fields`` name every field there is: one that is missing here makes reading fail.
 
     ``sells_contract`` says that the contract is itself the token sold, ``sells_native`` that the
@@ -252,8 +249,7 @@ class Shape:
 _LEAVES = (Meaning.SOLD_UNITS, Meaning.FEE_UNITS)
 
 
-@dataclass(frozen=True)
-class Moves:
+class Moves(Struct, frozen=True):
     """``outflows``, ``allowed`` and ``bought`` of a claim."""
 
     outflows: tuple[Outflow, ...]

@@ -6,10 +6,10 @@ is imported with the first one. Where it accepts a document, its digest is the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from coincurve import PrivateKey, PublicKey
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.secret import SecretBytes
@@ -22,8 +22,7 @@ class SignerDefect(Exception):
     """What was signed is not what should have been; it was thrown away."""
 
 
-@dataclass(frozen=True)
-class EvmTransaction:
+class EvmTransaction(Struct, frozen=True):
     """Every field of a type-2 transaction (EIP-1559); amounts in wei, ``gas`` a limit."""
 
     chain_id: int
@@ -36,8 +35,7 @@ class EvmTransaction:
     max_priority: int
 
 
-@dataclass(frozen=True)
-class SignedBytes:
+class SignedBytes(Struct, frozen=True):
     """``hash`` is 0x-hex, as nodes tell it."""
 
     raw: bytes

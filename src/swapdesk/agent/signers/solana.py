@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.signature import Signature
@@ -15,8 +14,7 @@ from swapdesk.chain.solana import PACKET_BYTES, TransactionRefused, read_transac
 from swapdesk.secret import SecretBytes
 
 
-@dataclass(frozen=True)
-class SolanaSigned:
+class SolanaSigned(Struct, frozen=True):
     """``signature`` of the fee payer names the transaction; ``complete`` says that every
     required signature is there."""
 

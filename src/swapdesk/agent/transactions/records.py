@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PastSignature, PastSignatures, Taking
 from swapdesk.agent.shapes.claim import Act, NonceKind
@@ -23,8 +25,7 @@ from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionSt
 State = TransactionState
 
 
-@dataclass(frozen=True)
-class TransactionDraft:
+class TransactionDraft(Struct, frozen=True):
     """A transaction that is about to be written down. ``content`` is a hash of all that its
     payload fixes; ``nonce``, ``fee`` and ``priority`` (wei per gas) are of EVM chains,
     ``last_valid`` (height of blocks) of Solana. ``asked`` is what it was signed for, payload and

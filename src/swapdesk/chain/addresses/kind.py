@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from urllib.parse import quote
+
+from msgspec import Struct
 
 CHECKSUM_SENTENCE = "The checksum of this address is wrong. Paste it again from where it came from."
 
@@ -34,8 +35,7 @@ class Proof(IntEnum):
     CHECKSUM = 2
 
 
-@dataclass(frozen=True)
-class AddressVerdict:
+class AddressVerdict(Struct, frozen=True):
     """The answer about one text on one kind of chain.
 
     ``code`` is one of valid, empty, character, length, checksum, prefix, other_chain, unsafe,
@@ -56,8 +56,7 @@ class AddressVerdict:
     proves: Proof = Proof.CHECKSUM
 
 
-@dataclass(frozen=True)
-class ParsedAddress:
+class ParsedAddress(Struct, frozen=True):
     """A text that is an address of its kind: its canonical spelling and what was proven.
 
     ``network`` names the chain where the chains of one kind differ in their addresses.
@@ -153,8 +152,7 @@ def require_alphabet(text: str, alphabet: str, name: str, start: int = 0) -> Non
 MAX_MEMO_ID = 2**64 - 1
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(Struct, frozen=True):
     """One of several chains of a kind, told apart by the mark their addresses begin with.
 
     ``mark`` is the bech32 prefix or the SS58 number; ``names`` are further ones, folded.
@@ -168,8 +166,7 @@ class Network:
     pattern: str = ""
 
 
-@dataclass(frozen=True)
-class MemoRule:
+class MemoRule(Struct, frozen=True):
     """What a payment carries beside its address (contract 5.4).
 
     ``largest`` makes it a number of digits alone. A text that is a number up to ``largest_id``
@@ -184,8 +181,7 @@ class MemoRule:
     per_client: bool = False
 
 
-@dataclass(frozen=True)
-class UnpaidForm:
+class UnpaidForm(Struct, frozen=True):
     """A form that no payout goes to, recognised so that it can be named.
 
     ``when_asked``: also where an address of the same kind is asked for, whose own reader has no
@@ -197,8 +193,7 @@ class UnpaidForm:
     when_asked: bool = True
 
 
-@dataclass(frozen=True)
-class PaymentRequest:
+class PaymentRequest(Struct, frozen=True):
     """What a payment link is made of: ``units`` are base units of the token.
 
     ``contract`` and ``memo`` are None for none, ``symbol`` is the token's code on the chain.
@@ -213,8 +208,7 @@ class PaymentRequest:
     chain_id: int | None
 
 
-@dataclass(frozen=True)
-class PaymentLink:
+class PaymentLink(Struct, frozen=True):
     text: str
     memo: bool = False
 
@@ -231,8 +225,7 @@ def _address_itself(address: str, _seed: bytes) -> str:
     return address
 
 
-@dataclass(frozen=True, kw_only=True)
-class AddressKind:
+class AddressKind(Struct, frozen=True, kw_only=True):
     """A kind of address: how it is read, how sentences speak of it, and what goes with it.
 
     ``name`` is the chain's ``kind`` (contract 5.1), ``chain`` the one it is called after,

@@ -15,9 +15,10 @@ read it in the form of BIP 21.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.kind import MemoRule, PaymentLink, PaymentRequest
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
@@ -30,8 +31,7 @@ MAX_LENGTH = 64
 _DIGITS = frozenset("0123456789")
 
 
-@dataclass(frozen=True)
-class MemoVerdict:
+class MemoVerdict(Struct, frozen=True):
     """The answer about one memo.
 
     ``code`` is one of valid, none, missing, waived, waiver, unused, character, length, range.
@@ -146,16 +146,14 @@ _NAME = re.compile(r"[0-9A-Za-z:_-]+")
 link or begins another."""
 
 
-@dataclass(frozen=True)
-class ChainFacts:
+class ChainFacts(Struct, frozen=True):
     """What a code needs to know of a chain (``kind``, ``chainId``; contract 5.1)."""
 
     kind: str
     chain_id: int | None = None
 
 
-@dataclass(frozen=True)
-class PaymentUri:
+class PaymentUri(Struct, frozen=True):
     """The text of a code, and which parts of the payment stand in it.
 
     ``missing`` names what a wallet does not learn from the code and a person must enter, in

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 
@@ -13,8 +14,7 @@ class CalldataError(ValueError):
     """Data that is no exact call of the method."""
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(Struct, frozen=True, dict=True):
     """``types`` as in the signature; ``names`` are for words only."""
 
     name: str
@@ -58,8 +58,7 @@ class Method:
         return DecodedCall(self, dict(zip(self.names, map(_normal, values), strict=True)))
 
 
-@dataclass(frozen=True)
-class DecodedCall:
+class DecodedCall(Struct, frozen=True):
     """A call that was read: addresses with their checksum, numbers as integers."""
 
     method: Method

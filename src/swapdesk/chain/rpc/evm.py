@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.rpc.evm_answers import (
@@ -44,8 +45,7 @@ BATCH_LIMIT = 100
 """Reads that go out in one request."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """One read of a batch, as JSON-RPC names it."""
 
     method: str
@@ -163,8 +163,7 @@ _ALREADY_KNOWN = ("already known", "known transaction", "already imported")
 _MISSING_METHOD_WORDS = ("does not exist", "not supported", "not available", "unsupported method")
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call that is pretended. ``value`` in wei; ``gas`` None is what the node allows."""
 
     to: str
@@ -182,8 +181,7 @@ class Call:
         return told
 
 
-@dataclass(frozen=True)
-class Override:
+class Override(Struct, frozen=True):
     """What an account is pretended to be. ``slots`` are storage words by slot."""
 
     balance: int | None = None

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 
@@ -100,16 +101,14 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
-@dataclass(frozen=True)
-class NodeIdentity:
+class NodeIdentity(Struct, frozen=True):
     """Which chain a node serves."""
 
     chain_id: int
     genesis: str
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(Struct, frozen=True):
     """A block. ``base_fee`` is wei per gas, ``timestamp`` seconds since 1970."""
 
     number: int
@@ -118,8 +117,7 @@ class Head:
     base_fee: int
 
 
-@dataclass(frozen=True)
-class Fees:
+class Fees(Struct, frozen=True):
     """Wei per gas: what the newest block asked for, and what is usually added for haste."""
 
     base_fee: int
@@ -131,8 +129,7 @@ class Fees:
         return 2 * self.base_fee + self.priority
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(Struct, frozen=True):
     """An event of a contract. ``position`` counts within its block."""
 
     address: str
@@ -143,8 +140,7 @@ class Log:
     position: int | None
 
 
-@dataclass(frozen=True)
-class TransactionReceipt:
+class TransactionReceipt(Struct, frozen=True):
     """A transaction that is in a block. ``succeeded`` is its status."""
 
     hash: str
@@ -158,8 +154,7 @@ class TransactionReceipt:
     logs: tuple[Log, ...]
 
 
-@dataclass(frozen=True)
-class Transaction:
+class Transaction(Struct, frozen=True):
     """A transaction that a node knows; ``block`` is None while it waits in the pool."""
 
     hash: str
@@ -171,8 +166,7 @@ class Transaction:
     block: int | None
 
 
-@dataclass(frozen=True)
-class SimulatedCall:
+class SimulatedCall(Struct, frozen=True):
     """Outcome of a pretended call. ``logs`` is None where the node cannot tell them; transfers
     of the native coin show there as ERC-20 transfers of the address 0xee..ee."""
 

@@ -11,10 +11,10 @@ import asyncio
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import httpx
+from msgspec import Struct
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.rpc.node_http import ANSWER_LIMIT, NodeHttp
@@ -48,16 +48,14 @@ Level = Literal["processed", "confirmed", "finalized"]
 _LEVELS: tuple[Level, ...] = ("processed", "confirmed", "finalized")
 
 
-@dataclass(frozen=True)
-class Blockhash:
+class Blockhash(Struct, frozen=True):
     """``last_height`` is the last block height at which a transaction with it is executed."""
 
     blockhash: str
     last_height: int
 
 
-@dataclass(frozen=True)
-class TokenHolding:
+class TokenHolding(Struct, frozen=True):
     """One token account: its address, and base units."""
 
     account: str
@@ -66,8 +64,7 @@ class TokenHolding:
     decimals: int
 
 
-@dataclass(frozen=True)
-class Delegation:
+class Delegation(Struct, frozen=True):
     """``delegate`` may take ``units`` out of a token account."""
 
     account: str
@@ -76,8 +73,7 @@ class Delegation:
     units: int
 
 
-@dataclass(frozen=True)
-class TokenMove:
+class TokenMove(Struct, frozen=True):
     """Base units of a token account before and after."""
 
     account: str
@@ -87,8 +83,7 @@ class TokenMove:
     after: int
 
 
-@dataclass(frozen=True)
-class BalanceChanges:
+class BalanceChanges(Struct, frozen=True):
     """What a transaction changes: lamports (before, after) by account, and tokens. Only what
     differs is listed."""
 
@@ -96,8 +91,7 @@ class BalanceChanges:
     tokens: tuple[TokenMove, ...]
 
 
-@dataclass(frozen=True)
-class SimulationResult:
+class SimulationResult(Struct, frozen=True):
     """``error`` is Solana's JSON of why it would fail, None for success. ``moves`` is None when
     it would not be executed at all, or when the node does not tell."""
 
@@ -108,8 +102,7 @@ class SimulationResult:
     moves: BalanceChanges | None
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(Struct, frozen=True):
     """An executed transaction; one with an ``error`` has paid its fee and moved nothing else."""
 
     slot: int
@@ -117,8 +110,7 @@ class Status:
     error: Any
 
 
-@dataclass(frozen=True)
-class Executed:
+class Executed(Struct, frozen=True):
     """``seconds`` is the time of its block since 1970, where the node knows it."""
 
     slot: int

@@ -8,9 +8,10 @@ another, and what it holds goes back by a withdrawal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.batch_records import (
@@ -29,8 +30,7 @@ _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""
 
 
-@dataclass(frozen=True)
-class Payer:
+class Payer(Struct, frozen=True):
     """Who pays a group where: ``chain`` is its short name, ``coin`` its coin, ``price`` that of
     the coin in dollars, None where nobody says."""
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLimited
@@ -39,8 +40,7 @@ class NotCreatable(Exception):
     """The plan has problems, or its limits are not known; nothing was written."""
 
 
-@dataclass(frozen=True)
-class GroupOutcome:
+class GroupOutcome(Struct, frozen=True):
     """What one group came to. ``error`` is what stopped it; None for a group that exists."""
 
     group: JournaledGroup

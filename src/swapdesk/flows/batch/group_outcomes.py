@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.group_status import GroupStanding

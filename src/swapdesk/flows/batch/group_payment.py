@@ -17,10 +17,11 @@ Who pays a group, and the work on it with everything it needs of a desk.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
@@ -196,8 +197,7 @@ def _not_known(told: str) -> str:
     return f"The service says {told} of the bundle, a status that this desk does not know."
 
 
-@dataclass(frozen=True)
-class GroupChain:
+class GroupChain(Struct, frozen=True):
     """The chain that a group is paid on: its ``coin``, and what that costs in dollars."""
 
     coin: Token

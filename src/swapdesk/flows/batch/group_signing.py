@@ -7,9 +7,10 @@ the wallet's records.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.group_payment import NotSettled, first_token, group_account, settling_of

@@ -6,9 +6,10 @@ By the journal alone, so that whoever comes back reads the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
+
+from msgspec import Struct
 
 from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
 from swapdesk.flows.failure_messages import IN_WALLET
@@ -131,8 +132,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class GroupStanding:
+class GroupStanding(Struct, frozen=True):
     """One group of a batch. ``bundle`` is its newest, None before it was built; ``payments`` are
     the transactions of the wallet for it, in their order. ``withdrawn`` is the transaction by
     which the owner took out of the smart account what that bundle was to pay; what was sent there

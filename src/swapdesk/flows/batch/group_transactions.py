@@ -9,8 +9,9 @@ it holds what the group needs. :class:`GroupWatch` hears how the work goes, for 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
@@ -156,8 +157,7 @@ class GroupPayments:
         await self._transactor.settle(signed, self._entry(payment))
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
     itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
 

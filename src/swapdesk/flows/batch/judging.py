@@ -9,9 +9,10 @@ is about what an amount buys, since no quote is asked for before a group is crea
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Context, Decimal
+
+from msgspec import Struct, field
 
 from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.flows.batch.planned import (
@@ -50,8 +51,7 @@ from swapdesk.wire.tokens import Token
 _MOST_NAMED = 8
 
 
-@dataclass
-class SheetTokens:
+class SheetTokens(Struct):
     """``sell`` is the token of rows that name none."""
 
     catalog: Catalog
@@ -146,8 +146,7 @@ LONGEST_CELL = 500
 """No address, memo or amount is longer."""
 
 
-@dataclass
-class RowJudge:
+class RowJudge(Struct):
     """``paid`` counts payments by address; ``smart_accounts``: whether the profile has one to
     pay bundles from."""
 

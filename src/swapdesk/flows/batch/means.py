@@ -7,9 +7,11 @@ keeps a row from being created, because what is missing can still be sent to the
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.flows.batch.plan import BatchPlan, Total
 from swapdesk.flows.catalog.coin_price import native_coin
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 
-@dataclass(frozen=True)
-class Means:
+class Means(Struct, frozen=True):
     """The paying account of one chain, by the chain's short name.
 
     ``held`` are amounts in whole tokens by token id, None where one could not be read; a token

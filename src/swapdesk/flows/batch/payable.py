@@ -8,8 +8,9 @@ built.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
@@ -66,8 +67,7 @@ LEAST_LEFT = timedelta(seconds=30)
 """Nothing is paid for an order that waits no longer than this."""
 
 
-@dataclass(frozen=True)
-class PayableRow:
+class PayableRow(Struct, frozen=True):
     """One row to pay. ``confirmed`` is what was asked for in base units, ``deposit`` what the
     order wants."""
 
@@ -76,8 +76,7 @@ class PayableRow:
     deposit: BundleDeposit
 
 
-@dataclass(frozen=True)
-class Unpayable:
+class Unpayable(Struct, frozen=True):
     """A row whose order exists and must not be paid now; ``reason`` is a sentence without its
     point. ``wrong``: the order is not what was asked for."""
 
@@ -87,8 +86,7 @@ class Unpayable:
     wrong: bool = False
 
 
-@dataclass(frozen=True)
-class Payables:
+class Payables(Struct, frozen=True):
     """``pending`` are orders that are still being set up."""
 
     rows: tuple[PayableRow, ...]

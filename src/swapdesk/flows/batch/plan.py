@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from swapdesk.client.budget import Allowance
 from swapdesk.client.errors import ClientError
@@ -29,8 +30,7 @@ from swapdesk.wire.multi import MOST_DEPOSITS, MOST_ORDERS
 from swapdesk.wire.tokens import Token
 
 
-@dataclass(frozen=True)
-class PlannedGroup:
+class PlannedGroup(Struct, frozen=True):
     """At most 50 rows that sell on one chain; ``chain`` is its short name."""
 
     number: int
@@ -53,15 +53,13 @@ class PlannedGroup:
         return sum(-(-count // MOST_DEPOSITS) for count in sold.values())
 
 
-@dataclass(frozen=True)
-class Total:
+class Total(Struct, frozen=True):
     token: Token
     amount: Decimal
     rows: int
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """What the recipients of a token get together, about; None when that of a row is unknown."""
 
     token: Token
@@ -69,8 +67,7 @@ class Arrival:
     rows: int
 
 
-@dataclass(frozen=True)
-class BatchPlan:
+class BatchPlan(Struct, frozen=True):
     """``limits_known`` is False while amounts are not held against the limits of their pairs.
     ``unasked``: why the service could not be asked for some, where nothing else is wrong."""
 

@@ -8,10 +8,12 @@ exchanges and by one payment, or the row is in no batch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.tokens import Token
@@ -73,8 +75,7 @@ class Separator(StrEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True)
-class InputRow:
+class InputRow(Struct, frozen=True):
     """One row. ``number`` counts rows of data from 1, ``line`` is where it begins in the file,
     from 1 with the head: a cell may hold line breaks. ``extra`` are cells beyond the last
     column; ``changed`` the columns that were written anew since."""
@@ -90,8 +91,7 @@ class InputRow:
         return self.cells.get(column, "").strip(" ")
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
     say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
     point now."""
@@ -160,8 +160,7 @@ class Level(StrEnum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True)
-class RowFinding:
+class RowFinding(Struct, frozen=True):
     """``column`` is None for a row as a whole. ``reason`` and ``do`` are sentences; ``brief``
     says the reason where there is room for a few words."""
 
@@ -193,8 +192,7 @@ BatchRoute = Literal["standard", "private"]
 """A group takes no routes on chains (contract 9.3)."""
 
 
-@dataclass(frozen=True)
-class PlannedOrder:
+class PlannedOrder(Struct, frozen=True):
     """``amount`` is in units of ``token_in``, ``about`` what arrives in units of ``token_out``,
     which nothing promises; None when unknown. ``label`` is the ``@name`` of the recipient,
     ``account`` its one spelling whatever form it was written in."""
@@ -231,8 +229,7 @@ class PlannedOrder:
         )
 
 
-@dataclass(frozen=True)
-class PlannedRow:
+class PlannedRow(Struct, frozen=True):
     """``order`` is None as long as a cell that it needs cannot be read."""
 
     row: InputRow

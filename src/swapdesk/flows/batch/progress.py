@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.planned import (
@@ -38,8 +39,7 @@ ARRIVED = "nobody: everything arrived"
 PAY_OUT = "the exchanges: they pay the recipients"
 
 
-@dataclass(frozen=True)
-class Payouts:
+class Payouts(Struct, frozen=True):
     """Orders of paid groups, counted. ``smart``: a smart account paid some, and may have coins
     left that were for gas."""
 
@@ -115,8 +115,7 @@ _NEXT = {
 _COIN_DECIMALS = {"evm": 18, "solana": 9}
 
 
-@dataclass(frozen=True)
-class BatchProgress:
+class BatchProgress(Struct, frozen=True):
     """``standings`` are of all groups in their order, ``orders`` by id, as the desk knows them."""
 
     batch: JournaledBatch

@@ -14,9 +14,10 @@ import re
 import stat
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from swapdesk.flows.batch.planned import (
     FIRST_NAMES,

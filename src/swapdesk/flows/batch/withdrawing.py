@@ -9,7 +9,8 @@ that an earlier run left open is finished instead of signed again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.bundle_promise import bundle_assets, relying
@@ -43,8 +44,7 @@ NOTHING_HELD = "NOTHING_HELD"
 """The smart account has nothing of what was asked for."""
 
 
-@dataclass(frozen=True)
-class Withdrawal:
+class Withdrawal(Struct, frozen=True):
     """What would be taken out of the smart account ``sender``. ``proposal`` is of the withdrawal,
     or, where the account does not stand, of what makes it."""
 

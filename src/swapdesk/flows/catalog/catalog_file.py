@@ -11,12 +11,13 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import merge
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from swapdesk.flows.catalog.token_list import ListedToken, ListPart, TextColumn, TokenList, pack
 from swapdesk.flows.catalog.token_row import TokenRow, Verdict
@@ -80,8 +81,7 @@ _STEP = 200
 """Tokens that are handled between two breaths of the event loop."""
 
 
-@dataclass
-class _Written:
+class _Written(Struct):
     """What was written of a generation: whether each token came once and in its order."""
 
     ids: set[str] = field(default_factory=set)

@@ -14,8 +14,9 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from swapdesk.client.transport import RawAnswer, refuse_answer
 from swapdesk.clock import Clock
@@ -157,8 +158,7 @@ Progress = Callable[[int, int], None]
 """Called with tokens read so far and tokens expected."""
 
 
-@dataclass(frozen=True)
-class RefreshReport:
+class RefreshReport(Struct, frozen=True):
     """What a refresh brought. ``skipped`` tokens could not be read and are left out."""
 
     tokens: int

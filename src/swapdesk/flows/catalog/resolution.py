@@ -7,7 +7,8 @@ always part of the answer.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_row import TokenRow, Verdict
@@ -18,8 +19,7 @@ _CONTRACT_LENGTH = 26
 _LONGEST = 300
 
 
-@dataclass(frozen=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """``token`` is the one chosen, None with a ``problem``. ``candidates`` begin with the best.
 
     ``candidates`` are the enabled tokens the text may mean, the chosen one among them.

@@ -5,8 +5,10 @@ the pair whose limits say how much of a token can be swapped (contract 6.1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.search import SORTS, CanDo, SortBy, TokenRow, search
@@ -22,8 +24,7 @@ _MOST_QUOTED = 40
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class TokenSearch:
+class TokenSearch(Struct, frozen=True):
     """``chain`` is a short name; None for any chain and any purpose."""
 
     text: str = ""

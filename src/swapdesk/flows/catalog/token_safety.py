@@ -6,8 +6,9 @@ take longer to load than a list takes to be searched: a search imports ``token_r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.flows.catalog.confusables import Suspicion, code_points, is_plain, suspicion
 from swapdesk.flows.catalog.token_row import TokenRow, Verdict
@@ -84,8 +85,7 @@ def text_key(token: Token) -> str:
     return " ".join(parts).lower()
 
 
-@dataclass(frozen=True)
-class TokenCheck:
+class TokenCheck(Struct, frozen=True):
     """``ok`` is False when the token cannot be used. ``needs_consent`` asks once before use."""
 
     verdict: Verdict

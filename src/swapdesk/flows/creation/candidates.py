@@ -7,9 +7,10 @@ says, after a look that saw everything, that none of them is it. Either way noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import same_address
 from swapdesk.client.api import PartnerApi
@@ -40,8 +41,7 @@ class CandidateRefused(Exception):
     """Nothing was changed; the text is a sentence for the screen."""
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One field of a candidate beside what was confirmed. ``same`` is None where it is unsaid."""
 
     label: str
@@ -50,8 +50,7 @@ class Compared:
     same: bool | None
 
 
-@dataclass(frozen=True)
-class OrderCandidate:
+class OrderCandidate(Struct, frozen=True):
     """An order that contradicts the intent in nothing. ``certain``: every field was there."""
 
     order: Order
@@ -74,8 +73,7 @@ class OrderCandidate:
         return f"{matched} but {', '.join(self.other)}" if self.other else matched
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(Struct, frozen=True):
     """What one look found. ``complete``: it saw every order since the create was sent, within
     the 48 hours that the service remembers."""
 

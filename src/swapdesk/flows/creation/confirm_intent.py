@@ -5,8 +5,10 @@ What a person agrees to by typing before an order is created, or may not agree t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog import Catalog
@@ -130,8 +132,7 @@ AGREED = "yes"
 """The phrase where no number is typed."""
 
 
-@dataclass(frozen=True)
-class Consent:
+class Consent(Struct, frozen=True):
     """``refused`` says why nothing can be created; else ``phrase`` is typed when not empty."""
 
     lines: tuple[str, ...] = ()

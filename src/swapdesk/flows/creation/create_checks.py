@@ -9,8 +9,10 @@ again, and it becomes an intent of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.sol import NO_CHECKSUM
 from swapdesk.flows.catalog.catalog import Catalog
@@ -42,8 +44,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 
-@dataclass
-class TypedBefore:
+class TypedBefore(Struct):
     """The fields as typed, so that going back to the routes loses nothing."""
 
     recipient: str = ""
@@ -53,8 +54,7 @@ class TypedBefore:
     intermediate: str = ""
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """Every field with its result; ``refund`` is None where the route asks for none, and
     ``intermediate`` where the middle of the route is not known."""
 
@@ -198,8 +198,7 @@ class NotAgain(Exception):
     """It cannot be asked again; the text is a sentence."""
 
 
-@dataclass(frozen=True)
-class Again:
+class Again(Struct, frozen=True):
     """The question for quotes, and the fields of the create as they were typed."""
 
     wish: QuoteRequest

@@ -13,9 +13,10 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.api_connection import OTHER_ID, Receipt

@@ -15,11 +15,12 @@ decide. A fixed rate is a promise and no estimate: ``folding.contradicts``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from swapdesk.flows.intents.intent import (
     RELEASED,
@@ -50,8 +51,7 @@ class Guarantor(StrEnum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Struct, frozen=True):
     """``least`` in token units of what is bought, None where nobody promised an amount."""
 
     by: Guarantor
@@ -143,8 +143,7 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
     return agreed if order.out_amount != agreed else None
 
 
-@dataclass(frozen=True)
-class LowerOutput:
+class LowerOutput(Struct, frozen=True):
     """What a hidden order gives instead of what was agreed to; ``given`` is what is accepted."""
 
     given: Decimal

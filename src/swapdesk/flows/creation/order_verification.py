@@ -13,9 +13,11 @@ then may its deposit address be shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.chain.addresses.kinds import KINDS
@@ -51,8 +53,7 @@ LESS_TOLERANCE = Decimal(1) / Decimal(10)
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
 
-@dataclass(frozen=True)
-class OrderCheck:
+class OrderCheck(Struct, frozen=True):
     """``hard`` differences forbid paying; ``lower_by`` is in percent of the confirmed output."""
 
     hard: tuple[str, ...]
@@ -213,8 +214,7 @@ def _same_token(
     return symbol is not None and symbol.casefold() == wanted.symbol.casefold()
 
 
-@dataclass(frozen=True)
-class Created:
+class Created(Struct, frozen=True):
     """The order exists and is journaled. Its address may be shown only if ``withheld`` is None.
     ``missing``: the service named it, and says that it knows no such order."""
 
@@ -229,8 +229,7 @@ class Created:
         return self.verdict.withheld
 
 
-@dataclass(frozen=True)
-class NotCreated:
+class NotCreated(Struct, frozen=True):
     """Nothing was created. ``error`` is the client's error when the service was asked."""
 
     failure: Failure
@@ -238,8 +237,7 @@ class NotCreated:
     error: ClientError | None = None
 
 
-@dataclass(frozen=True)
-class CreateUnknown:
+class CreateUnknown(Struct, frozen=True):
     """The outcome is not known and journaled as such; ``candidates`` match if there are several."""
 
     failure: Failure

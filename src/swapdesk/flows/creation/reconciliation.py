@@ -16,9 +16,10 @@ second one elsewhere, so it is never done. Within one home the journal forbids t
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import same_address
 from swapdesk.client.api import PartnerApi
@@ -42,8 +43,7 @@ WINDOW = timedelta(hours=47)
 MAX_PAGES = 100
 
 
-@dataclass(frozen=True)
-class Reconciled:
+class Reconciled(Struct, frozen=True):
     """``same`` are the intent for certain, ``possible`` lack a field that would tell.
     ``certain`` is False when the service could not be asked, or may have forgotten."""
 

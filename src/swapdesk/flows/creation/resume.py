@@ -7,7 +7,8 @@ left is looked up at the service; an order whose repetition was interrupted is r
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from swapdesk.client.concurrency import together
 from swapdesk.flows.creation.exchange import ExchangeFlow
@@ -18,8 +19,7 @@ from swapdesk.flows.journal.journal_records import JournaledOrder, StepState
 from swapdesk.flows.journal.order_merge import display_of, ended
 
 
-@dataclass
-class ResumeReport:
+class ResumeReport(Struct):
     """What was found, by intent. ``elsewhere`` belong to another desk that still runs; the look
     for the order of ``left`` was broken off; ``problem`` says why the journal could not be used,
     if it could not."""

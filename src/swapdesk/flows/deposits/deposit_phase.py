@@ -6,9 +6,10 @@ made from the frozen token of the intent and the order as released, never from a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.payments import ChainFacts, payment_uri
 from swapdesk.flows.intents.intent import DepositRelease
@@ -48,8 +49,7 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
     return DepositPhase.WAITING
 
 
-@dataclass(frozen=True)
-class DepositCode:
+class DepositCode(Struct, frozen=True):
     """``text`` is exactly what a reader reads. ``holds`` names parts of the payment and whether
     they are in it, the memo by its short word; ``by_hand`` is what the person must enter."""
 
@@ -104,8 +104,7 @@ def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple
 URGENT_SECONDS = 120
 
 
-@dataclass(frozen=True)
-class DepositMoney:
+class DepositMoney(Struct, frozen=True):
     """``where`` follows the word Funds, ``next`` the word Next: who acts, and how. ``place`` and
     ``brief`` are the same where there is no room for them."""
 

@@ -8,8 +8,9 @@ payment.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.coin_price import coin_price

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.sandbox_control import SandboxControl
@@ -30,15 +31,13 @@ MAY_BE_PAID = "The deposit may have been sent already. It is not sent again."
 _LEFT = frozenset({SENT_BEFORE, MAY_BE_PAID})
 
 
-@dataclass(frozen=True)
-class Funded:
+class Funded(Struct, frozen=True):
     """The deposit is on its way."""
 
     hash: str
 
 
-@dataclass(frozen=True)
-class NotFunded:
+class NotFunded(Struct, frozen=True):
     """Nothing was paid, or nobody knows; ``reason`` says which and why. ``may_have_left``: the
     deposit is on its way, or may be."""
 

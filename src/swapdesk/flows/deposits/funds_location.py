@@ -4,8 +4,9 @@ orders that are under way, or that ended with their money stuck."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
-@dataclass(frozen=True)
-class Funds:
+class Funds(Struct, frozen=True):
     """``where`` follows the word Funds; ``short`` the same for narrow screens."""
 
     where: str

@@ -6,7 +6,7 @@ left open in the journal, so that it is taken on later.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.flows.dex.dex_permission import AGAIN_LATER, ApprovalFailed, ChainBroken

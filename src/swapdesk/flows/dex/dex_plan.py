@@ -8,11 +8,13 @@ an order or an approval is compared with what was confirmed; nonce, gas and kind
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown
@@ -47,8 +49,7 @@ RESET_FIRST = ("1/2 reset", "2/2 approve")
 """Two approvals: some tokens take another allowance only once the one before is nothing."""
 
 
-@dataclass(frozen=True)
-class SwapPlan:
+class SwapPlan(Struct, frozen=True):
     """``approvals`` are transactions that come first; ``signatures`` the kinds of documents to
     sign in their order, empty where a kind is not known yet. ``allows``: the venue takes the
     token; on Solana both sides pay in one transaction, and nothing is allowed before."""

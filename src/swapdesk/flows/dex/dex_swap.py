@@ -15,9 +15,11 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
@@ -427,8 +429,7 @@ ORDER_UNKNOWN = (
 LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
-@dataclass(frozen=True)
-class DryStep:
+class DryStep(Struct, frozen=True):
     """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
 
     name: str
@@ -437,8 +438,7 @@ class DryStep:
     unjudged: str | None = None
 
 
-@dataclass(frozen=True)
-class DryRun:
+class DryRun(Struct, frozen=True):
     """``unknown`` are sentences on what comes later, ``asked`` the calls of the service that
     this took beside the quote's."""
 

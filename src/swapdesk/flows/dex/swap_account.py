@@ -7,9 +7,11 @@ wallet makes its accounts and the faucet fills them; what it gave is waited for.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan, ask_plan
@@ -31,8 +33,7 @@ class NoSwapAccount(Exception):
     """This wallet cannot pay the swap; the text is a sentence for the trader."""
 
 
-@dataclass(frozen=True)
-class SwapAccount:
+class SwapAccount(Struct, frozen=True):
     """``account`` pays, ``payee`` is the wallet's own account on the chain that is paid out on,
     None without one. ``balance`` of the token sold and ``coin`` for gas are None until they are
     read; ``unread`` says why they were not. ``filling``: the faucet's money is on its way.

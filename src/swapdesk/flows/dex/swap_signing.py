@@ -7,9 +7,10 @@ A swap whose payment is already signed needs no pass phrase.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from itertools import zip_longest
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.flows.dex.dex_ending import AGAIN, DexEnding, goes_on

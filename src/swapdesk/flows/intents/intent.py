@@ -12,12 +12,14 @@ user accepts less (``agreed_output``).
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.encoding.numbers import ROUGH, plain
@@ -39,8 +41,7 @@ FEE_ROOM = Decimal("1.01")
 """A quote tells the bridge fee in dollars, rounded, and the transaction carries it in coins."""
 
 
-@dataclass(frozen=True)
-class DexTerms:
+class DexTerms(Struct, frozen=True):
     """``sender`` signs and pays; ``slippage`` in percent; ``gas_units`` the most that one
     transaction may pay for gas, ``fee_units`` the most that goes along as fees of the venue."""
 
@@ -120,8 +121,7 @@ class IntentKind(StrEnum):
     PRIVATE_SEND = "private_send"
 
 
-@dataclass(frozen=True)
-class TokenFacts:
+class TokenFacts(Struct, frozen=True):
     """The identity of a token as confirmed: id and contract, with its chain in words."""
 
     id: str
@@ -148,8 +148,7 @@ class TokenFacts:
         )
 
 
-@dataclass(frozen=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """One confirmed swap or private send. Amounts are exact, in token units.
 
     ``amount_out`` is what the quote paid out, ``net_amount_out`` what it was ranked by.
@@ -232,7 +231,7 @@ def _plain_value(value: Any) -> Any:
         return plain(value)
     if isinstance(value, datetime):
         return rfc3339(value)
-    return value
+    return asdict(value) if isinstance(value, Struct) else value
 
 
 class DepositRelease(StrEnum):
@@ -283,8 +282,7 @@ NO_ADDRESS_TEXT = "The service has not given the deposit address yet."
 NO_SUCH_TEXT = "The service knows no order of this id. Nothing was paid, and nothing is to be paid."
 
 
-@dataclass(frozen=True)
-class ReleaseVerdict:
+class ReleaseVerdict(Struct, frozen=True):
     """A standing with the sentence that says why; the sentence is None only when released."""
 
     standing: DepositRelease

@@ -7,11 +7,12 @@ was signed and what the wallet sends for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -37,8 +38,7 @@ class BatchCreatedBefore(Exception):
         self.batch_id = batch_id
 
 
-@dataclass(frozen=True)
-class NewRow:
+class NewRow(Struct, frozen=True):
     """``cells`` by the name of their column, as they stood when they were confirmed."""
 
     number: int
@@ -46,8 +46,7 @@ class NewRow:
     cells: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class NewGroup:
+class NewGroup(Struct, frozen=True):
     """``body`` is the request as it will leave, byte for byte."""
 
     chain: str
@@ -56,8 +55,7 @@ class NewGroup:
     rows: tuple[NewRow, ...]
 
 
-@dataclass(frozen=True)
-class JournaledRow:
+class JournaledRow(Struct, frozen=True):
     number: int
     line: int
     group: int
@@ -69,8 +67,7 @@ class JournaledRow:
     reason: str | None
 
 
-@dataclass(frozen=True)
-class JournaledGroup:
+class JournaledGroup(Struct, frozen=True):
     """``server_at`` is when it was sent by the clock of the service."""
 
     number: int
@@ -89,8 +86,7 @@ class JournaledGroup:
         return self.state in (StepState.SENT, StepState.UNKNOWN)
 
 
-@dataclass(frozen=True)
-class JournaledBatch:
+class JournaledBatch(Struct, frozen=True):
     id: str
     created: datetime
     file: str
@@ -103,8 +99,7 @@ class JournaledBatch:
         return tuple(sorted(found, key=lambda row: row.number))
 
 
-@dataclass(frozen=True)
-class RowEnd:
+class RowEnd(Struct, frozen=True):
     """What became of the row at ``place`` of its group."""
 
     place: int
@@ -150,8 +145,7 @@ OVER = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class BundleDeposit:
+class BundleDeposit(Struct, frozen=True):
     """One deposit; ``units`` is ``inAmount`` of its order, ``row`` the number in the file."""
 
     row: int
@@ -161,8 +155,7 @@ class BundleDeposit:
     expires: datetime
 
 
-@dataclass(frozen=True)
-class BundleItem:
+class BundleItem(Struct, frozen=True):
     """What is signed once: deposits of one token, in the order in which they are paid.
 
     ``contract`` (mint on Solana) is None for the chain's coin. ``part`` counts the items of a
@@ -189,8 +182,7 @@ class BundleItem:
         return short(from_base_units(self.units, self.decimals))
 
 
-@dataclass(frozen=True)
-class FundingNeed:
+class FundingNeed(Struct, frozen=True):
     """What a smart account lacks of a token, or of the chain's coin (``contract`` None)."""
 
     symbol: str
@@ -203,8 +195,7 @@ class FundingNeed:
         return short(from_base_units(self.units, self.decimals))
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(Struct, frozen=True):
     """A bundle as it was built and compared with the group. ``chain`` is its short name,
     ``account`` the wallet's, its ``sender`` the smart account that pays (on Solana the account
     itself); ``gas_units`` is what gas may cost at most, ``held`` the coin that the smart account
@@ -229,8 +220,7 @@ class Built:
         return min(one.expires for one in self.deposits)
 
 
-@dataclass(frozen=True)
-class JournaledBundle:
+class JournaledBundle(Struct, frozen=True):
     """``signatures`` are in the order of the items, empty until all of them are there. They left
     at ``sent_at``, by the clock of the service at ``server_at``."""
 
@@ -265,8 +255,7 @@ class Paying(StrEnum):
     """It pays deposits itself, on Solana."""
 
 
-@dataclass(frozen=True)
-class WalletPayment:
+class WalletPayment(Struct, frozen=True):
     """One transaction that the wallet signs for a group. ``service_ids`` are the orders whose
     deposits it pays itself.
 

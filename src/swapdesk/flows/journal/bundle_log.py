@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.batch_records import (
@@ -63,7 +65,7 @@ class BundleLog:
                     batch_id,
                     group,
                     number,
-                    json.dumps(_plain(asdict(built))),
+                    json.dumps(_plain(built)),
                     BundleState.BUILT,
                     rfc3339(now),
                 ),
@@ -232,6 +234,8 @@ def _newest(db: sqlite3.Connection, batch_id: str, group: int) -> sqlite3.Row | 
 
 def _plain(value: Any) -> Any:
     """As JSON keeps it, where whole numbers have any size; moments in RFC 3339."""
+    if isinstance(value, Struct):
+        return _plain(asdict(value))
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

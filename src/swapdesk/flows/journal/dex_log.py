@@ -7,9 +7,10 @@ signature) stands with it, so that whoever takes the swap on later does not do i
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.intents.intent import Intent
@@ -22,8 +23,7 @@ APPROVE, RESET, SWAP, CONFIRM = "approve", "reset", "swap", "confirm"
 transaction, the word of it to the service."""
 
 
-@dataclass(frozen=True)
-class SwapStep:
+class SwapStep(Struct, frozen=True):
     """``told`` is what came of it, by name. ``server_at`` is by the clock of the service."""
 
     seq: int

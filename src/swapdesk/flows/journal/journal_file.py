@@ -18,9 +18,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from swapdesk.flows.journal.journal_migration import PATIENCE_SECONDS, bring_up, refuse_others
 from swapdesk.paths import make_directories
@@ -157,8 +158,7 @@ def _log_ahead(db: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
-@dataclass(frozen=True)
-class ProcessIdentity:
+class ProcessIdentity(Struct, frozen=True):
     """``started`` is in clock ticks since boot, 0 where the system does not tell."""
 
     pid: int

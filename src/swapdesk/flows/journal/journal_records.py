@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.flows.intents.intent import Intent, ReleaseVerdict
 from swapdesk.flows.journal.journal_file import ProcessIdentity
@@ -43,8 +44,7 @@ EXECUTED_IN_VAIN = "FAILED"
 moved nothing, and is none of the order's."""
 
 
-@dataclass(frozen=True)
-class JournaledStep:
+class JournaledStep(Struct, frozen=True):
     intent_id: str
     seq: int
     name: str
@@ -58,15 +58,13 @@ class JournaledStep:
     code: str | None
 
 
-@dataclass(frozen=True)
-class JournaledIntent:
+class JournaledIntent(Struct, frozen=True):
     intent: Intent
     state: IntentState
     owner: ProcessIdentity
 
 
-@dataclass(frozen=True)
-class JournaledOrder:
+class JournaledOrder(Struct, frozen=True):
     """An order as last known. ``verdict`` says whether its deposit address may be shown."""
 
     order: Order

@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock
@@ -34,8 +35,7 @@ SLICE = 100
 """Orders a transaction: the file is locked for a few milliseconds at a time."""
 
 
-@dataclass(frozen=True)
-class Writing:
+class Writing(Struct, frozen=True):
     """One state to be written; ``ended`` says that REST confirmed its end."""
 
     order: Order

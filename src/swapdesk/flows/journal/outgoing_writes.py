@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalFile
@@ -40,8 +41,7 @@ class PaidBefore(Exception):
         self.call = call
 
 
-@dataclass(frozen=True)
-class OutgoingWrite:
+class OutgoingWrite(Struct, frozen=True):
     """One call. ``service_id`` is the order it created, when the answer named one, or the
     order it paid; ``hash`` the newest transaction that was signed for it."""
 

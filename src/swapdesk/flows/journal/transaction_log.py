@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from swapdesk.flows.journal.batch_records import BundleState, Paying
 from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
@@ -49,8 +50,7 @@ class Sender(StrEnum):
     """Not known: the service named it."""
 
 
-@dataclass(frozen=True)
-class OrderTransaction:
+class OrderTransaction(Struct, frozen=True):
     """``address`` is where a bundle paid the order's deposit; None where the order says it."""
 
     role: TransactionRole

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.batch_records import FundingNeed, Paying, WalletPayment
@@ -125,8 +127,7 @@ def _payment_of(row: sqlite3.Row) -> WalletPayment:
     )
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """What one payment of a withdrawal takes out; ``contract`` is None for the chain's coin.
     ``prepaid``: the EntryPoint kept it for gas."""
 
@@ -141,8 +142,7 @@ class Taken:
         return short(from_base_units(self.units, self.decimals))
 
 
-@dataclass(frozen=True)
-class JournaledWithdrawal:
+class JournaledWithdrawal(Struct, frozen=True):
     """``account`` is the owner on ``chain`` (its short name), ``sender`` the smart account.
 
     PREPARED before it is signed, SENT with its hash before a byte leaves, then ACKED once it
@@ -180,7 +180,7 @@ class WithdrawalLog:
                     account,
                     sender,
                     chain,
-                    json.dumps([vars(one) for one in taken]),
+                    json.dumps([asdict(one) for one in taken]),
                     StepState.PREPARED,
                     rfc3339(self._clock.now()),
                 ),

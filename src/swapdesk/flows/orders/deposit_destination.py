@@ -10,8 +10,9 @@ the order is closed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+from msgspec import Struct
 
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.order_merge import display_of, ended, linked_deposit
@@ -60,8 +61,7 @@ ARRIVED = "the deposit arrived there; do not send to it again"
 ON_ITS_WAY = "this desk sent the deposit there; do not send to it again"
 
 
-@dataclass(frozen=True)
-class DepositDestination:
+class DepositDestination(Struct, frozen=True):
     """``memo`` went along with the deposit; ``arrived``: the service has seen it."""
 
     address: str
@@ -96,8 +96,7 @@ NOISE = Decimal("0.000001")
 _WIDE = Context(prec=200)
 
 
-@dataclass(frozen=True)
-class PayableAmount:
+class PayableAmount(Struct, frozen=True):
     """``exact`` is what to send and to copy, ``shown`` the same grouped for a screen. ``note``
     is a sentence with the amount of the service where that is another one, else None."""
 

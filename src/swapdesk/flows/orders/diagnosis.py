@@ -6,8 +6,9 @@ it gives no reason, amount or date, that is the diagnosis.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.flows.notation import clock_time, date, duration
 from swapdesk.flows.orders.order_status import Evidence, OrderStatus, order_status
@@ -20,8 +21,7 @@ MUCH_LATER = 2
 NO_REFUND_ADDRESS = "The order names no address for a refund."
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """Sentences with their points; ``rule`` names what decided, ``basis`` what was looked at."""
 
     rule: str

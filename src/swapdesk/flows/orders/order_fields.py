@@ -9,10 +9,11 @@ name another token than was confirmed (contract 8.22).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+
+from msgspec import Struct
 
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
@@ -172,8 +173,7 @@ class ProceedsOutcome(Enum):
     CAME_BACK = "came back"
 
 
-@dataclass(frozen=True)
-class Proceeds:
+class Proceeds(Struct, frozen=True):
     """``amount`` of ``symbol``: of the bought token, or of the sold one that came back. None
     where the service does not say how much."""
 

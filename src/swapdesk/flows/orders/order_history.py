@@ -12,10 +12,12 @@ kept (``order_log``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.journal.order_merge import display_of, ended
@@ -30,8 +32,7 @@ Seen = tuple[datetime, str, Order]
 """When, from where, and the order then: a row of the journal's event log."""
 
 
-@dataclass(frozen=True)
-class LegStep:
+class LegStep(Struct, frozen=True):
     """``expected`` times lie ahead and are estimates of the service."""
 
     mark: StepMark
@@ -41,8 +42,7 @@ class LegStep:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Leg:
+class Leg(Struct, frozen=True):
     title: str
     word: str
     steps: tuple[LegStep, ...]
@@ -208,8 +208,7 @@ _LINKS = frozenset({"hash_url"})
 """Fields whose values are pages; the facts of the order say which of them knows it."""
 
 
-@dataclass(frozen=True)
-class Update:
+class Update(Struct, frozen=True):
     """``at`` is when it was received, ``written`` when the service says it wrote it."""
 
     at: datetime

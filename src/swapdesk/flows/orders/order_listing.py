@@ -12,11 +12,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
@@ -42,8 +44,7 @@ class FilterProblem(ValueError):
     """A word that cannot be understood; the text is a sentence."""
 
 
-@dataclass(frozen=True)
-class _Looked:
+class _Looked(Struct, frozen=True):
     """What the words of a filter are compared with."""
 
     tracked: TrackedOrder
@@ -56,8 +57,7 @@ class _Looked:
 Test = Callable[[_Looked], bool]
 
 
-@dataclass(frozen=True)
-class FilterLine:
+class FilterLine(Struct, frozen=True):
     """A filter line that was understood; an empty one keeps all."""
 
     text: str

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease, Intent
@@ -127,8 +129,7 @@ class Evidence(NamedTuple):
     """When the service said so; None where that was not asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class OrderStatus:
+class OrderStatus(Struct, frozen=True):
     """What one order means at one moment."""
 
     situation: Situation

@@ -12,8 +12,9 @@ stands in the steps of the journal, and decides where the money is and who acts 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.intents.intent import Intent
@@ -38,8 +39,7 @@ class PaidTo(StrEnum):
     """Its group was paid without it."""
 
 
-@dataclass(frozen=True)
-class BatchPayment:
+class BatchPayment(Struct, frozen=True):
     """``money`` is a sentence that follows the word Funds, ``place`` its short form, both with
     their point; ``actor`` does ``due``."""
 
@@ -71,8 +71,7 @@ class SwapStage(StrEnum):
     EXECUTED = "executed"
 
 
-@dataclass(frozen=True)
-class SwapPayment:
+class SwapPayment(Struct, frozen=True):
     """``money`` is where it is as long as nothing was swapped; it follows the word Funds and has
     its point."""
 

@@ -13,9 +13,10 @@ nothing, and say so where the service gives no reason, amount or date.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease
@@ -36,8 +37,7 @@ class Certainty(StrEnum):
     NOT_KNOWN = "not known"
 
 
-@dataclass(frozen=True)
-class SituationRow:
+class SituationRow(Struct, frozen=True):
     """A row of the table. Texts are templates; None is what the service's row says there."""
 
     states: tuple[str | None, ...]
@@ -72,8 +72,7 @@ class SituationRow:
     """Whether support is to be told where the deposit goes, if the order does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """What this desk knows of an order beside the service's own words."""
 
     said: Situation

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.journal_records import Source
@@ -18,8 +19,7 @@ KNOWN_TO_API = timedelta(hours=48)
 """How long the service answers for an order (contract 8.18)."""
 
 
-@dataclass(frozen=True)
-class TrackedOrder:
+class TrackedOrder(Struct, frozen=True):
     """One order with all that is known: ``withheld`` says why its address must stay hidden."""
 
     order: Order

@@ -28,9 +28,11 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.chain.addresses.display import looks_like
@@ -51,8 +53,7 @@ class AddressBookError(ValueError):
     """An entry or a file that cannot be written; the text is a sentence for the screen."""
 
 
-@dataclass(frozen=True)
-class BookEntry:
+class BookEntry(Struct, frozen=True):
     """One name. ``kind`` is the kind of chain; ``chain`` narrows it to one short name.
 
     ``own`` marks the user's own wallet, ``memo`` is the destination tag that belongs to it.
@@ -400,8 +401,7 @@ def _normalized(kind: str, address: str) -> str:
     return check_address(kind, address).normalized
 
 
-@dataclass(frozen=True)
-class EntryCheck:
+class EntryCheck(Struct, frozen=True):
     """``entry`` is what would be written; None while something refuses it. ``kinds`` are the
     kinds of chains the address may be of, ``kind`` the one it is taken for; empty where the
     text proves too little to be taken for any."""

@@ -12,8 +12,10 @@ where the address came from. Look-alikes are made to have the same ends.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_recipient as check_by_pattern
 from swapdesk.chain.addresses.checking import same_address
@@ -35,8 +37,7 @@ from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.wire.tokens import Token
 
 
-@dataclass(frozen=True)
-class RecipientCheck:
+class RecipientCheck(Struct, frozen=True):
     """One address, checked. ``address`` is the spelling to send, empty unless it is one.
 
     ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
@@ -70,8 +71,7 @@ class RecipientCheck:
 _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 
 
-@dataclass(frozen=True)
-class MemoCheck:
+class MemoCheck(Struct, frozen=True):
     """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos.
 
     ``differs`` is the warning that the address book keeps another one with the recipient;
@@ -289,8 +289,7 @@ def check_refund(
     )
 
 
-@dataclass(frozen=True)
-class _Unreadable:
+class _Unreadable(Struct, frozen=True):
     reason: str
     position: int | None = None
 
@@ -371,8 +370,7 @@ _FOLDED = ("0x", "bc1", "ltc1")
 """Addresses whose letters mean the same in either case."""
 
 
-@dataclass(frozen=True)
-class Challenge:
+class Challenge(Struct, frozen=True):
     """``group`` counts from 1 without ``0x``; ``hidden`` are its places in the address."""
 
     group: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.flows.check_line import CheckLine, refused
 from swapdesk.flows.notation import exact_amount
@@ -17,8 +18,7 @@ FLOATING_TYPES: tuple[RouteType, ...] = (RouteType.STANDARD, RouteType.PRIVATE)
 """The route types the desk asks quotes for."""
 
 
-@dataclass(frozen=True)
-class AmountCheck:
+class AmountCheck(Struct, frozen=True):
     """``amount`` is None when the text is none. ``place`` is the 0-based character at fault."""
 
     amount: Decimal | None
@@ -35,8 +35,7 @@ class AmountCheck:
         return next((line.text for line in self.lines if line.level == "refuse"), None)
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """Smallest and largest amount that some asked route takes; ``largest`` None for no bound."""
 
     smallest: Decimal

@@ -9,9 +9,11 @@ One token of a line, chosen among all that its words could mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address
 from swapdesk.flows.catalog.catalog import Catalog
@@ -26,8 +28,7 @@ BOUGHT_KEY, SOLD_KEY = "tab", "shift+tab"
 """The keys that walk through what the token bought, or the one sold, could be."""
 
 
-@dataclass(frozen=True)
-class TokenChoice:
+class TokenChoice(Struct, frozen=True):
     """One token of the line with all it could have been."""
 
     token: Token
@@ -90,8 +91,7 @@ class LineState(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True)
-class IntentLine:
+class IntentLine(Struct, frozen=True):
     """What the line says so far.
 
     ``message`` is what is wrong or what comes next, ``place`` the 0-based character at fault.
@@ -134,8 +134,7 @@ class IntentLine:
         return ROUGH.multiply(self.amount, token.price)
 
 
-@dataclass(frozen=True)
-class _Word:
+class _Word(Struct, frozen=True):
     text: str
     start: int
     last: bool
@@ -394,8 +393,7 @@ def _refused(line: IntentLine, message: str, place: int) -> _Stop:
     return _Stop(replace(line, state=LineState.REFUSED, message=message, place=place))
 
 
-@dataclass(frozen=True)
-class PrivateLine:
+class PrivateLine(Struct, frozen=True):
     """``recipient`` is the address or ``@name`` of the line, empty when the form asks for it."""
 
     line: IntentLine

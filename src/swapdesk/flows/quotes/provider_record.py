@@ -7,9 +7,10 @@ nothing is said of orders of other desks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from statistics import median
+
+from msgspec import Struct
 
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import duration, expected, percent
@@ -20,8 +21,7 @@ _WIDE = Context(prec=80)
 _ENDS = frozenset({DisplayStatus.SWAP_COMPLETED, DisplayStatus.REFUNDED, DisplayStatus.FAILED})
 
 
-@dataclass(frozen=True)
-class ProviderRecord:
+class ProviderRecord(Struct, frozen=True):
     """Ends of orders that a provider received a deposit for.
 
     ``minutes`` is the median from creation to payout of the completed ones, ``said`` of what

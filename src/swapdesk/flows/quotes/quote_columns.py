@@ -12,10 +12,11 @@ knowledge follows from how the kind of route works (contract 1.25).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from swapdesk.flows.notation import (
     NOTHING,
@@ -38,8 +39,7 @@ NOTE_WIDTH = 6
 """Cells of the notes at least."""
 
 
-@dataclass(frozen=True)
-class ScreenColumn:
+class ScreenColumn(Struct, frozen=True):
     """``head`` may name the ``{token}`` that routes are compared in. ``width`` is in cells; a
     ``point`` column is aligned at the decimal point. The lowest ``priority`` above 0 leaves a
     narrow screen first; 0 stays."""
@@ -53,8 +53,7 @@ class ScreenColumn:
     grow: int = 0
 
 
-@dataclass(frozen=True)
-class QuoteColumn:
+class QuoteColumn(Struct, frozen=True):
     """``text`` is its cell. ``screen`` and ``head`` are its place on the quotes screen and in the
     table of ``quote``; None leaves it out there. ``json`` are its members of a quote."""
 
@@ -193,8 +192,7 @@ def quote_json(board: QuoteResult, row: RankedQuote) -> dict[str, Any]:
 ROUTE_TYPES = (RouteType.STANDARD, RouteType.PRIVATE, RouteType.DEX)
 
 
-@dataclass(frozen=True)
-class RouteTypeBest:
+class RouteTypeBest(Struct, frozen=True):
     """``best`` is the best valid route of its kind; without one ``missing`` says why."""
 
     kind: RouteType

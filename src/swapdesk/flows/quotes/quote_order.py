@@ -7,10 +7,12 @@ the default: ``netAmountOut`` leaves gas out (contract 6.8).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.flows.quotes.ranking import (
     TIES,
@@ -41,8 +43,7 @@ class QuoteOrder(StrEnum):
         return orders[(orders.index(self) + 1) % len(orders)]
 
 
-@dataclass(frozen=True)
-class PlacedQuote:
+class PlacedQuote(Struct, frozen=True):
     """A route in the order that is shown.
 
     ``figure`` is what the order compares, None where the gas is not known: such a row comes
@@ -57,8 +58,7 @@ class PlacedQuote:
     vs_best_amount: Decimal | None
 
 
-@dataclass(frozen=True)
-class Arrangement:
+class Arrangement(Struct, frozen=True):
     """What the keys of the table choose; ``only`` None shows every route type. ``whole``: of
     routes that nobody can tell apart all are shown."""
 

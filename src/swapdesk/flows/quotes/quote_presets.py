@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+
+from msgspec import Struct
 
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, Rotation, WishRefused
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
@@ -27,8 +28,7 @@ from swapdesk.wire.quotes import RouteType
 _CODE = re.compile(r"[!-+\--~]{1,32}")
 
 
-@dataclass(frozen=True)
-class OptionText:
+class OptionText(Struct, frozen=True):
     """``accepts`` says in words what may be typed; ``choices`` are walked through by a key."""
 
     label: str
@@ -163,8 +163,7 @@ _LIMIT = 256 << 10
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,23}")
 
 
-@dataclass(frozen=True)
-class QuotePresets:
+class QuotePresets(Struct, frozen=True):
     """The file of one profile, readable by its owner alone."""
 
     path: Path

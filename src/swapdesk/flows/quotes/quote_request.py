@@ -4,9 +4,11 @@ and its words (contract 6.6 to 6.28).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
@@ -28,8 +30,7 @@ class WishRefused(ValueError):
         self.message = message
 
 
-@dataclass(frozen=True)
-class Rotation:
+class Rotation(Struct, frozen=True):
     """Payout wallets of a private route take turns (contract 6.18).
 
     ``deviation`` is the largest loss in percent, ``lookback`` how many recent orders count,
@@ -47,8 +48,7 @@ class Rotation:
             raise WishRefused("lookback", "The lookback is 1 to 100 orders.")
 
 
-@dataclass(frozen=True)
-class LegFilter:
+class LegFilter(Struct, frozen=True):
     """Provider codes for one leg of a private route: ``only`` these, ``without`` those."""
 
     only: tuple[str, ...] = ()
@@ -58,8 +58,7 @@ class LegFilter:
         return bool(self.only or self.without)
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuoteOptions:
+class QuoteOptions(Struct, frozen=True, kw_only=True):
     """How quotes are asked for, whatever the tokens. Raises WishRefused.
 
     ``fixed`` and ``floating`` say which rates; both are two calls, merged. ``types`` empty
@@ -101,7 +100,9 @@ class QuoteOptions:
     @property
     def options(self) -> QuoteOptions:
         """The options alone, without tokens and amount."""
-        return QuoteOptions(**{one.name: getattr(self, one.name) for one in fields(QuoteOptions)})
+        return QuoteOptions(
+            **{name: getattr(self, name) for name in QuoteOptions.__struct_fields__}
+        )
 
     @property
     def rates(self) -> tuple[bool, ...]:
@@ -152,8 +153,7 @@ PLAIN = QuoteOptions()
 """Floating rates of every route, as the account has them."""
 
 
-@dataclass(frozen=True)
-class OnChain:
+class OnChain(Struct, frozen=True):
     """What on-chain routes are asked with (contract 6.6).
 
     ``slippage`` in percent, None to let the venue choose; ``sender`` is the account that would
@@ -179,8 +179,7 @@ class OnChain:
         return {name: value for name, value in told.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class QuoteRequest(QuoteOptions):
+class QuoteRequest(QuoteOptions, frozen=True):
     """One question. ``amount`` is what is sold, or with ``receive`` what is to arrive, in token
     units. The same token on both sides, and ``private_send``, ask for private routes only.
     """
@@ -195,8 +194,8 @@ class QuoteRequest(QuoteOptions):
     def __post_init__(self) -> None:
         if self.receive:
             rates = self.to_receive
-            object.__setattr__(self, "fixed", rates.fixed)
-            object.__setattr__(self, "floating", rates.floating)
+            force_setattr(self, "fixed", rates.fixed)
+            force_setattr(self, "floating", rates.floating)
         super().__post_init__()
         if self.private_send and self.receive:
             raise WishRefused("receive", "A private send states what is sent.")
@@ -218,7 +217,7 @@ class QuoteRequest(QuoteOptions):
         on_chain: OnChain | None = None,
     ) -> QuoteRequest:
         """The question with these options; those a private send does not know are left out."""
-        values = {one.name: getattr(options, one.name) for one in fields(QuoteOptions)}
+        values = {name: getattr(options, name) for name in QuoteOptions.__struct_fields__}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": ()}
         values["on_chain"] = on_chain or OnChain()

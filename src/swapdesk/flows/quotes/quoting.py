@@ -14,10 +14,12 @@ is not known is never taken for "no loss".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
@@ -50,8 +52,7 @@ _BELIEVED = Decimal("0.8")
 """Prices of the list may be a day old; a claim this much above them is no matter of age."""
 
 
-@dataclass(frozen=True)
-class ValueDifference:
+class ValueDifference(Struct, frozen=True):
     """``percent`` is negative for a loss, None when a price is missing. USD where known."""
 
     percent: Decimal | None
@@ -124,8 +125,7 @@ _CLOCK_RESOLUTION = timedelta(seconds=2)
 """Differences up to this are those of a ``Date`` without fractions."""
 
 
-@dataclass(frozen=True)
-class QuoteResult:
+class QuoteResult(Struct, frozen=True):
     """One answer, ranked when it arrived. ``cost`` is what it took from the quote budget.
 
     ``refused`` is why one of two calls (floating and fixed) brought nothing. ``limits`` of the
@@ -203,8 +203,7 @@ class QuoteResult:
         )
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """The quotes of one call and when it was asked."""
 
     quotes: Sequence[Quote]

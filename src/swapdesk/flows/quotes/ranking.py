@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import ROUGH
@@ -150,8 +151,7 @@ _FILTERED: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Unusable:
+class Unusable(Struct, frozen=True):
     """A reason in words; ``server_says`` marks a text of the service."""
 
     reason: str
@@ -212,8 +212,7 @@ def _missed_bound(quote: Quote, amount: Decimal | None, symbol: str) -> str | No
 _CREATED = frozenset(RouteType)
 
 
-@dataclass(frozen=True)
-class RankedQuote:
+class RankedQuote(Struct, frozen=True):
     """A usable route. ``key`` is what it pays, in the token received.
 
     ``vs_best_percent`` and ``vs_best_amount`` are 0 for the best row and negative below it,
@@ -268,8 +267,7 @@ class RankedQuote:
         return self.expires_at <= now
 
 
-@dataclass(frozen=True)
-class UnusableQuote:
+class UnusableQuote(Struct, frozen=True):
     """A route that is shown and cannot be chosen. ``server_says`` marks text of the service."""
 
     quote: Quote
@@ -277,8 +275,7 @@ class UnusableQuote:
     server_says: bool = False
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     rows: tuple[RankedQuote, ...]
     unusable: tuple[UnusableQuote, ...]
 

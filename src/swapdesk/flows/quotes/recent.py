@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
@@ -17,8 +18,7 @@ LOOKED_AT = 1_000
 """So many newest intents tell what is asked now; the journal has those of years."""
 
 
-@dataclass(frozen=True)
-class Recent:
+class Recent(Struct, frozen=True):
     """``text`` resolves to the same tokens again; ``at`` is when the intent was frozen."""
 
     text: str

@@ -6,9 +6,10 @@ the service does not state is said to be unknown and never set to zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+
+from msgspec import Struct
 
 from swapdesk.flows.notation import percent, usd
 from swapdesk.flows.quotes.quote_order import all_in, all_in_places
@@ -65,8 +66,7 @@ class SumVerdict(StrEnum):
     UNSTATED = "unstated"
 
 
-@dataclass(frozen=True)
-class WaterfallStep:
+class WaterfallStep(Struct, frozen=True):
     """``amount`` in ``unit``, or ``word`` where there is none."""
 
     label: str
@@ -78,8 +78,7 @@ class WaterfallStep:
     word: str = ""
 
 
-@dataclass(frozen=True)
-class Waterfall:
+class Waterfall(Struct, frozen=True):
     """``lines`` is what the summed steps give, ``net`` what the service says.
 
     ``gap`` is their difference in percent of what is paid out, None where that is nothing.

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.flows.notation import grouped_address
 from swapdesk.wallet.review import BalanceChange, Match, Review, ReviewLine, Severity
@@ -28,8 +30,7 @@ AGENTS_COIN = "of the chain's coin"
 NOTHING_SIGNED = "Nothing of this was signed."
 
 
-@dataclass(frozen=True)
-class MatchRow:
+class MatchRow(Struct, frozen=True):
     """``promised`` for an equal field may be shorter than what was promised."""
 
     field: str
@@ -41,8 +42,7 @@ class MatchRow:
     """An amount as it is signed, in base units."""
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """What a simulation moved of one holder: signed amounts with their symbols."""
 
     holder: str
@@ -50,8 +50,7 @@ class Moved:
     amounts: tuple[tuple[Decimal, str], ...]
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     """What the trader calls what the agent knows by code: the account that signs, the provider
     of the quote, the coin of the chain and the chain itself. Empty where it has no name."""
 
@@ -241,8 +240,7 @@ _OF_ORDER = "of "
 PAID_BELOW = "who is paid below"
 
 
-@dataclass(frozen=True)
-class PaymentRow:
+class PaymentRow(Struct, frozen=True):
     """``amount`` with its symbol, ``payee`` in groups, ``promised`` whose deposit it is."""
 
     amount: str
@@ -250,8 +248,7 @@ class PaymentRow:
     promised: str
 
 
-@dataclass(frozen=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """``rows`` are all that is no payment; what is alike several times stands there once."""
 
     rows: tuple[MatchRow, ...]

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum, StrEnum
 from typing import ClassVar
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock, until
 from swapdesk.flows.intents.intent import TokenFacts
@@ -35,8 +36,7 @@ class Mark(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True)
-class FlowStep:
+class FlowStep(Struct, frozen=True):
     """``name`` in the fewest words: ``sign 1 permit``."""
 
     name: str

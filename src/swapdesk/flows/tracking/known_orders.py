@@ -13,10 +13,11 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.creation.resume import ResumeReport
@@ -69,8 +70,7 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
     return situation_of(order).meaning.actor == "you"
 
 
-@dataclass(frozen=True)
-class OpenFinding:
+class OpenFinding(Struct, frozen=True):
     """One intent of an earlier run: ``service_id`` when it became an order, ``intent_id`` while
     it is not known whether it did."""
 

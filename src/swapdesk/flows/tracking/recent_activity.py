@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_row import TokenRow
@@ -17,8 +18,7 @@ from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
-@dataclass(frozen=True)
-class RecentEvent:
+class RecentEvent(Struct, frozen=True):
     """``word`` is the state an order was seen in at ``at``."""
 
     at: datetime

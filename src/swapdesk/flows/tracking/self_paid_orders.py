@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.batch_log import BatchLog

@@ -8,8 +8,9 @@ hash; one that cancels it is no payment.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.wallet.client import WalletClient
@@ -84,8 +85,7 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
     return await client.resolve(hash_, resend=False)
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """Seconds between two looks at a chain or two questions to the service, and for how long a
     payment is followed before it is left to the next start."""
 
@@ -97,8 +97,7 @@ OWN = Pace(patience=90.0)
 """For a transaction that the trader signed by itself, not as a step of a swap, and waits for."""
 
 
-@dataclass(frozen=True)
-class Delivered:
+class Delivered(Struct, frozen=True):
     """How far it came: ``transaction`` tells how the payment stands, final or not; ``reason`` what
     chain or wallet said last; ``error`` what ended the following before its end, None where time
     ran out."""
@@ -112,8 +111,7 @@ class Delivered:
         return self.transaction.state in FINAL
 
 
-@dataclass(frozen=True)
-class OnItsWay:
+class OnItsWay(Struct, frozen=True):
     """Sent, or perhaps sent, and not counted yet. The same bytes are sent again, never new
     ones."""
 

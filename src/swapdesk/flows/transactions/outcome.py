@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.failure_messages import Failure
@@ -22,8 +23,7 @@ class End(Enum):
     """It can be gone on with. What was signed is sent again as it is, never signed anew."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` has the cause, where the money
     is and who acts next; None for what is done, and for what stands where it was asked to stand.
     ``hash`` is of what was executed or sent. ``order_id`` and ``order`` are of a swap or deposit,

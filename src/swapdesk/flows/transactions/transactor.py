@@ -6,8 +6,9 @@ What an action is made of is its own; the way there is one. See the page of this
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from swapdesk.clock import Clock
 from swapdesk.flows.transactions.delivery import Delivered, Pace, decisive, deliver
@@ -34,8 +35,7 @@ _LOOK_AGAIN = frozenset({RefusalCode.STALE_REVIEW, RefusalCode.UNKNOWN_REVIEW})
 # What the trader says, and who hears how it goes
 
 
-@dataclass(frozen=True)
-class Agreed:
+class Agreed(Struct, frozen=True):
     """The trader looked and says yes; ``phrase`` is what had to be typed for it."""
 
     phrase: str | None = None
@@ -121,8 +121,7 @@ Reviewing = Callable[[], Awaitable[tuple[Payload, Review]]]
 """Makes what is to be signed and has the agent judge it."""
 
 
-@dataclass(frozen=True)
-class SignedAction:
+class SignedAction(Struct, frozen=True):
     """``review`` makes the payload and has it judged against what was confirmed; ``replaces`` is
     the transaction on whose nonce it is signed, of which the chain executes one."""
 
@@ -133,8 +132,7 @@ class SignedAction:
     replaces: SignedTransaction | None = None
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """What would be signed. ``review.refused``: nothing can be."""
 
     action: SignedAction
@@ -158,8 +156,7 @@ class Proposal:
         return f"{findings[0].words} Rule {findings[0].code}."
 
 
-@dataclass(frozen=True)
-class UnderWay:
+class UnderWay(Struct, frozen=True):
     """An earlier run signed this, and it is not final: the same bytes are sent again."""
 
     transaction: SignedTransaction

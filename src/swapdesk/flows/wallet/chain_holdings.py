@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from swapdesk.flows.wallet.wallet_words import unread_next
 from swapdesk.wallet.accounts import Account, ChainLink
@@ -74,8 +75,7 @@ class ChainTokens:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """``amount`` None: the token did not answer. ``usd`` None: it has no price."""
 
     asset: Asset
@@ -83,8 +83,7 @@ class Holding:
     usd: Decimal | None = None
 
 
-@dataclass(frozen=True)
-class ChainHoldings:
+class ChainHoldings(Struct, frozen=True):
     """What one account has on one chain: its coin first, then the tokens it has some of.
 
     ``smart``: it is what the smart account of that account has, which stands at this address;
@@ -108,8 +107,7 @@ class ChainHoldings:
         return (self.account.address, self.chain)
 
 
-@dataclass(frozen=True)
-class ChainAllowances:
+class ChainAllowances(Struct, frozen=True):
     """``complete`` False: somebody may be allowed more than is told. ``problem`` and ``next`` as
     of holdings."""
 
@@ -122,8 +120,7 @@ class ChainAllowances:
     next: str = ""
 
 
-@dataclass(frozen=True)
-class ChainReader:
+class ChainReader(Struct, frozen=True):
     """Asks the agent. What a node does not answer is told in the answer; every other failure of
     the wallet is a WalletError. ``place`` names where the nodes of a live profile are configured,
     None in the sandbox."""

@@ -11,8 +11,9 @@ given up instead, which costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
@@ -40,8 +41,7 @@ State = TransactionState
 _NEVER = frozenset({State.REPLACED, State.LOST, State.ABANDONED, State.SIGNED})
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """How one kind of replacement is spoken of. ``kept`` follows the transaction it is said of,
     ``over`` says why a transaction in that state waits for nothing. ``done_code``,
     ``kept_code`` and ``open_code`` are for scripts."""

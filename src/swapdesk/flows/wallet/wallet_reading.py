@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.client.errors import ClientError
 from swapdesk.client.sandbox_control import SandboxControl
@@ -24,8 +26,7 @@ GIVEN = ("USDC", "USDT")
 """Tokens beside the coin, where the chain has them."""
 
 
-@dataclass(frozen=True)
-class Gifts:
+class Gifts(Struct, frozen=True):
     """``given`` transactions are on their way; ``problems`` say what was not given, or perhaps
     not. Only money of the sandbox is in question, so it is simply looked for next time."""
 
@@ -79,8 +80,7 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
     return Gifts(given, tuple(problems))
 
 
-@dataclass(frozen=True)
-class WalletSnapshot:
+class WalletSnapshot(Struct, frozen=True):
     """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
     still to come. ``holdings`` are in the order of the wallet, also while some have not answered.
     ``smart``: what smart accounts of these accounts hold."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
@@ -29,8 +27,7 @@ _CORRECT = "you: correct the command"
 MISSING, GONE = "WALLET_MISSING", "AGENT_GONE"
 
 
-@dataclass(frozen=True)
-class WalletFailure(Failure):
+class WalletFailure(Failure, frozen=True):
     """``code`` is stable: that of the agent's refusal in capitals."""
 
     code: str

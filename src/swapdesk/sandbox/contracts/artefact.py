@@ -8,24 +8,23 @@ that again.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from msgspec import Struct
+
 from swapdesk.chain.addresses.evm import keccak
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A storage variable: its first ``slot`` and its Vyper ``type``."""
 
     slot: int
     type: str
 
 
-@dataclass(frozen=True)
-class Artefact:
+class Artefact(Struct, frozen=True):
     """One contract. ``code`` is its runtime code; ``variables`` are named as in the source,
     those of a module as ``module.variable``."""
 

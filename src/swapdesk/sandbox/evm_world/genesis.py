@@ -5,8 +5,9 @@ with its storage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
+
+from msgspec import Struct, field
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import (
@@ -40,8 +41,7 @@ from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.world import WorldToken, seed_bytes, world_tokens
 
 
-@dataclass
-class TokenAccounts:
+class TokenAccounts(Struct):
     """The accounts of one token: units by holder, and what holders allow to spenders."""
 
     units: dict[str, int] = field(default_factory=dict)
@@ -129,8 +129,7 @@ _UNKNOWN_SUPPLY = 10**9
 _VENUES = {venue.role: venue.address for venue in SANDBOX_VENUES}
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A contract at an address, with its storage and its coins."""
 
     address: str

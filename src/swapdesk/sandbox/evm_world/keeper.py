@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
+
+from msgspec import Struct, field
 
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.venues import SYNC
@@ -67,8 +68,7 @@ MOST_STEPS = 32
 """What one transaction of ``contracts/sources/Arbitrage.vy`` takes."""
 
 
-@dataclass(frozen=True)
-class PoolState:
+class PoolState(Struct, frozen=True):
     """A pool with its reserves, in units of its two tokens."""
 
     pool: Pool
@@ -76,8 +76,7 @@ class PoolState:
     reserve1: int
 
 
-@dataclass(frozen=True)
-class PoolSwap:
+class PoolSwap(Struct, frozen=True):
     """``amount`` units of ``token_in`` are swapped in the pool at ``pool``."""
 
     pool: str
@@ -162,8 +161,7 @@ _GAS, _STEP_GAS = 100_000, 160_000
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class _Watched:
+class _Watched(Struct):
     """One chain as the keeper sees it. ``places`` are slots of the keeper's balances."""
 
     live: LiveChain

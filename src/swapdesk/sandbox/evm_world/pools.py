@@ -11,11 +11,12 @@ version, chain id, contract) have them here; all others take approvals.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.sandbox.node.evm.genesis import OPERATOR, sandbox_key
@@ -37,8 +38,7 @@ COINS = 10**6 * 10**18
 """Wei of each from block 0, for gas."""
 
 
-@dataclass(frozen=True)
-class Parties:
+class Parties(Struct, frozen=True):
     """Addresses with their checksum, the same on every chain."""
 
     treasury: str
@@ -71,8 +71,7 @@ class TokenContractKind(StrEnum):
         return self in (TokenContractKind.PERMIT, TokenContractKind.DOLLAR)
 
 
-@dataclass(frozen=True)
-class TokenContract:
+class TokenContract(Struct, frozen=True):
     """``name`` and ``version`` are those of the contract; ``version`` is empty where the
     contract has no domain."""
 
@@ -163,8 +162,7 @@ _FATHOM_BOUGHT = 5
 """How many volatile tokens without permits Fathom has pools for, on each chain."""
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(Struct, frozen=True, dict=True):
     """One pool; ``token0`` has the lower address. ``fee`` is in parts of 10,000 and ``depth``
     in dollars on each side at base prices."""
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_wallets import ChainWallets, IncomingPayment
@@ -145,8 +146,7 @@ class Crediting:
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class _Read:
+class _Read(Struct):
     """Up to which block a chain was read, and up to which one it is noted that it was."""
 
     height: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from swapdesk.sandbox.world import WorldToken
 
@@ -13,8 +14,7 @@ class ChainClosed(Exception):
     """The chain is not open yet; nothing was signed, and it is being opened."""
 
 
-@dataclass(frozen=True)
-class SignedPayment:
+class SignedPayment(Struct, frozen=True):
     """``raw`` is written down before anybody else sees it; ``hash`` as the chain spells it.
     ``expires`` is the last height at which it may be executed, None where it waits for ever."""
 
@@ -23,8 +23,7 @@ class SignedPayment:
     expires: int | None = None
 
 
-@dataclass(frozen=True)
-class IncomingPayment:
+class IncomingPayment(Struct, frozen=True):
     """A payment in a block. ``position`` tells payments of one transaction apart; ``token`` is
     the contract (mint on Solana), None for the coin; ``seconds`` is the block's time."""
 
@@ -38,8 +37,7 @@ class IncomingPayment:
     units: int
 
 
-@dataclass(frozen=True)
-class Inclusion:
+class Inclusion(Struct, frozen=True):
     """Where a transaction is, and whether it did what it was to do."""
 
     height: int

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
@@ -33,8 +34,7 @@ from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, world_tokens
 
 
-@dataclass(frozen=True)
-class LedgerTransfer:
+class LedgerTransfer(Struct, frozen=True):
     """One payment. ``units`` are base units; ``height`` the block that includes it, 0 where
     only the embedded chain knows it."""
 
@@ -112,8 +112,7 @@ FINAL_DEPTH = 64
 """Blocks after which a payment is no longer looked for: nothing is unwound so far."""
 
 
-@dataclass(frozen=True)
-class LedgerPayment:
+class LedgerPayment(Struct, frozen=True):
     """``number`` counts those of its ``wallet``. ``expires`` is the last height at which it may be
     executed, None for ever. ``height`` is None while it is in no block; ``succeeded`` what became
     of it there."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -72,8 +72,7 @@ class EmbeddedSolana(Protocol):
         """Pay from the faucet; the signature. Raises LedgerRefusal."""
 
 
-@dataclass(frozen=True)
-class Handler:
+class Handler(Struct, frozen=True):
     params: type[RequestModel]
     run: Callable[[Any], Any]
 

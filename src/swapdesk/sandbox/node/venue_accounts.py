@@ -10,7 +10,8 @@ Clients pay to an address of the leg, to one with a memo, or to a static address
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows, due_of
@@ -77,8 +78,7 @@ def _static(ledger: Ledger, chain: ChainRow, venue: VenueRow, number: int) -> st
 _VENUES = {row.code: row for row in VENUE_ROWS}
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """Where and what to pay for a leg, in base units."""
 
     address: str

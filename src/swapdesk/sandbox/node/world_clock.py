@@ -6,8 +6,9 @@ sandbox time. Both are whole milliseconds and never run backward, also over a re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import ChainRow
@@ -15,24 +16,21 @@ from swapdesk.sandbox.chain_rows import ChainRow
 SLOWEST, FASTEST = Decimal("0.01"), Decimal(10_000)
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """One instant in both times, in milliseconds."""
 
     now: int
     world: int
 
 
-@dataclass(frozen=True)
-class Due:
+class Due(Struct, frozen=True):
     """When something is ready: at a world time, or at a sandbox time."""
 
     world: int | None = None
     now: int | None = None
 
 
-@dataclass(frozen=True)
-class ClockRecord:
+class ClockRecord(Struct, frozen=True):
     """What the node keeps on disk of its time. ``offset`` is milliseconds ahead of the wall."""
 
     offset: int

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.rpc.evm_answers import Transaction

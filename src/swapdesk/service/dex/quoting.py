@@ -12,9 +12,10 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.chain.rpc.evm_answers import EvmUncertain
 from swapdesk.chain.rpc.solana import SolanaUncertain
@@ -48,8 +49,7 @@ _USD_DECIMALS = 6
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class DexAsked:
+class DexAsked(Struct, frozen=True):
     """What is asked of on-chain venues; ``swaps`` is the allow-list of provider codes."""
 
     question: DexQuestion
@@ -57,8 +57,7 @@ class DexAsked:
     swaps: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class DexOffer:
+class DexOffer(Struct, frozen=True):
     """A row; ``stored`` is None for one without a price."""
 
     row: Quote

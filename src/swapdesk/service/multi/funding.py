@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.message import MessageV0
@@ -186,8 +186,7 @@ _UNITS = 450_000
 _MICRO_LAMPORTS = 1_000
 
 
-@dataclass(frozen=True)
-class Deposit:
+class Deposit(Struct, frozen=True):
     """``units`` of the mint, of SOL for None, to the wallet ``to``."""
 
     service_id: str
@@ -197,8 +196,7 @@ class Deposit:
     units: int
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """The orders of one transaction, and its bytes with an empty place for the signature."""
 
     service_ids: tuple[str, ...]

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
@@ -214,8 +216,7 @@ def _included(
 _NO_ROUTE = "No exchange can carry out this order at present."
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """An order that will be created, from the first of ``quotes`` unless its payout has to be
     rotated on; they were given to nobody."""
 

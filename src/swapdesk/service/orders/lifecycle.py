@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog

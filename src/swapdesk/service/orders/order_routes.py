@@ -8,10 +8,11 @@ deposited, the next best route is tried. A key always means one venue (contract 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Literal, Protocol
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog

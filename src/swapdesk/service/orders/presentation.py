@@ -7,10 +7,12 @@ what the route hides. Of a deleted order (status 8) only the id is told.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
@@ -29,8 +31,7 @@ _KEPT = 1_024
 """Orders whose last answer is remembered, some 4 kB each."""
 
 
-@dataclass(frozen=True)
-class _Encoded:
+class _Encoded(Struct, frozen=True):
     version: int
     tokens: tuple[tuple[str, Token | None], ...]
     """The tokens as they were written, by id."""

@@ -12,9 +12,10 @@ its key in the row, and a venue sends a deposit on to one address only.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog

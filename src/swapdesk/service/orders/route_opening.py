@@ -8,9 +8,10 @@ A venue returns for a key what it created before, so a second deposit is never o
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog

@@ -6,9 +6,10 @@ backward, and the absence of a report never moves it at all (contract 8.7, 17.6)
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from swapdesk.service.quoting.routes import rescaled
 from swapdesk.service.store.records import CentralizedRoute, Route, StoredOrder

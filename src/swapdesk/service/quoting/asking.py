@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
@@ -180,8 +182,7 @@ DEADLINE = STEPS[-1][0]
 """Nothing is waited for longer, in seconds."""
 
 
-@dataclass(frozen=True)
-class Gathered(Generic[T]):
+class Gathered(Struct, Generic[T], frozen=True):
     """One entry per question, None for no answer; ``waited`` in seconds since the begin."""
 
     answers: list[T | None]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Coroutine, Iterable
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.errors import ServiceError
@@ -42,8 +44,7 @@ PRIVATE_ROWS = 24
 """At most this many private routes are offered (contract 6.23)."""
 
 
-@dataclass(frozen=True)
-class Priced:
+class Priced(Struct, frozen=True):
     """Every asked route with its outcome; ``waited`` seconds is how long SILENT ones had.
 
     ``bounds`` are those of the pair's private routes, None where they were not found.
@@ -66,8 +67,7 @@ class Priced:
         return replace(self, standard=standard, private=private)
 
 
-@dataclass(frozen=True)
-class _Hop:
+class _Hop(Struct, frozen=True):
     """An intermediary with the venues that may stand on both sides of it."""
 
     middle: Token
@@ -310,8 +310,7 @@ _MARGINS = (Decimal(0), Decimal("0.01"), Decimal("0.04"), Decimal("0.16"))
 """By how much each try goes further inside, as a share of the figure."""
 
 
-@dataclass(frozen=True)
-class Beyond:
+class Beyond(Struct, frozen=True):
     """An amount to which every asked route says BELOW, or ABOVE; between both the next larger
     amount is ``figure``."""
 

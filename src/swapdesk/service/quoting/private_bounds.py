@@ -16,9 +16,11 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.quoting.asking import gather
@@ -57,8 +59,7 @@ _DIGITS = 5
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _FirstLeg:
+class _FirstLeg(Struct, frozen=True):
     """A venue and an intermediary, and what its payout must lie between."""
 
     venue: GuardedVenue

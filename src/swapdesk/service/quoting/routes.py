@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from enum import Enum
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
@@ -43,8 +45,7 @@ class Cause(Enum):
     ROTATION = "rotation"
 
 
-@dataclass(frozen=True)
-class RouteQuestion:
+class RouteQuestion(Struct, frozen=True):
     """What is to be priced. ``amount`` is of the side that ``terms`` names.
 
     ``markup_optional`` keeps venues that take no markup, priced without it: for the account's
@@ -66,8 +67,7 @@ class RouteQuestion:
         return self.token_out if self.terms.receive else self.token_in
 
 
-@dataclass(frozen=True)
-class PricedRoute:
+class PricedRoute(Struct, frozen=True):
     """A route and what it pays. ``legs`` are venue codes in the order of the money.
 
     ``limits`` bounds ``amount_in``; ``minutes`` is the estimate for all legs together.
@@ -89,8 +89,7 @@ class PricedRoute:
     valid_until: datetime | None = None
 
 
-@dataclass(frozen=True)
-class UnpricedRoute:
+class UnpricedRoute(Struct, frozen=True):
     """Why a route has no price. ``bound`` is the figure of BELOW and ABOVE, on the side the
     amount was stated."""
 
@@ -100,8 +99,7 @@ class UnpricedRoute:
     limits: VenueLimits | None = None
 
 
-@dataclass(frozen=True)
-class PricedLeg:
+class PricedLeg(Struct, frozen=True):
     """A leg with its price, and the markup it was priced with."""
 
     venue: GuardedVenue
@@ -109,8 +107,7 @@ class PricedLeg:
     markup: Decimal
 
 
-@dataclass(frozen=True)
-class PairBounds(VenueLimits):
+class PairBounds(VenueLimits, frozen=True):
     """Amounts that private routes of a pair take, and their longest estimate in whole minutes.
 
     Every private row states these: a venue's own figures would name it.
@@ -286,8 +283,7 @@ _FILTERS = {
 }
 
 
-@dataclass(frozen=True)
-class Eligible:
+class Eligible(Struct, frozen=True):
     """``choice`` names providers; ``terms`` leave out those that cannot keep them.
 
     ``markup_optional`` keeps venues that take no markup.

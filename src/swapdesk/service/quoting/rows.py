@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting.routes import (
@@ -42,8 +44,7 @@ QUOTE_VALID = timedelta(seconds=60)
 """How long a floating quote, and every private send, may be executed (contract 6.28)."""
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A request for quotes: the question, whose it is, and whether its markup is told."""
 
     question: RouteQuestion

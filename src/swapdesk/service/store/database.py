@@ -19,9 +19,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from swapdesk.service.store.records import StoreUnavailable
 
@@ -266,8 +267,7 @@ Work = Callable[[sqlite3.Connection], T]
 BATCH = 64
 
 
-@dataclass
-class _Item:
+class _Item(Struct):
     work: Work[Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]

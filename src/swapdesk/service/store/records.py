@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (contract 1.25)."""
@@ -20,8 +21,7 @@ Route = Literal["standard", "private", "dex"]
 CentralizedRoute = Literal["standard", "private"]
 
 
-@dataclass(frozen=True)
-class RouteChoice:
+class RouteChoice(Struct, frozen=True):
     """Which routes were asked for, and how their payout is rotated; a fallback keeps to it.
 
     Provider codes; None means every provider. ``swaps`` counts on standard routes, the four
@@ -55,8 +55,7 @@ class RouteChoice:
 EVERY_ROUTE = RouteChoice()
 
 
-@dataclass(frozen=True)
-class StoredQuote:
+class StoredQuote(Struct, frozen=True):
     """A quote as it was priced, kept until 15 minutes after it expires.
 
     ``legs`` names the venue codes in the order of the money: one for standard, two for
@@ -96,8 +95,7 @@ class StoredQuote:
     plan: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class StoredOrder:
+class StoredOrder(Struct, frozen=True):
     """The order row, which is the workflow.
 
     ``status``, ``in_status`` and ``out_status`` are the numbers of the wire; ``rank`` orders
@@ -154,16 +152,14 @@ class StoredOrder:
     multi_id: str | None = None
 
 
-@dataclass(slots=True)
-class OrderVersion:
+class OrderVersion(Struct):
     """How far the row of an order has come, without the row itself."""
 
     version: int
     created: datetime
 
 
-@dataclass(frozen=True)
-class OutboxRow:
+class OutboxRow(Struct, frozen=True):
     """One state change to deliver, in commit order; ``version`` is the order's after it."""
 
     sequence: int
@@ -174,8 +170,7 @@ class OutboxRow:
     rank: int
 
 
-@dataclass(frozen=True)
-class OrderFilter:
+class OrderFilter(Struct, frozen=True):
     """What ``GET /orders`` asks for, with the window already applied to ``since``."""
 
     partner_id: str
@@ -192,8 +187,7 @@ class OrderFilter:
     multi_id: str | None = None
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Calls of one partner and rate class in window ``number`` of ``seconds`` since 1970."""
 
     partner_id: str
@@ -221,8 +215,7 @@ def last_sequence(db: sqlite3.Connection) -> int:
 BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"]
 
 
-@dataclass(frozen=True)
-class StoredGroup:
+class StoredGroup(Struct, frozen=True):
     """Orders that were created together; ``chain`` is the one they all sell on, by short name."""
 
     multi_id: str
@@ -231,8 +224,7 @@ class StoredGroup:
     chain: str
 
 
-@dataclass(frozen=True)
-class StoredBatch:
+class StoredBatch(Struct, frozen=True):
     """One UserOperation of a bundle and the orders whose deposits it pays.
 
     ``operation`` is its form in JSON-RPC, without signature; ``version`` is that of the
@@ -248,8 +240,7 @@ class StoredBatch:
     paid: bool = False
 
 
-@dataclass(frozen=True)
-class StoredBundle:
+class StoredBundle(Struct, frozen=True):
     """What was built to fund a group, and how far it came; ``number`` 0 until it is stored.
 
     ``owner`` signs for the smart account; ``expires`` is when the first of its orders does.

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+
+from msgspec.structs import asdict
 
 from swapdesk.service.store.records import (
     EVERY_ROUTE,
@@ -44,9 +45,9 @@ _AMOUNTS = frozenset(
 )
 _FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered"})
 
-QUOTE_COLUMNS = tuple(field.name for field in fields(StoredQuote))
-ORDER_COLUMNS = tuple(field.name for field in fields(StoredOrder))
-_CHOICES = tuple(field.name for field in fields(RouteChoice))
+QUOTE_COLUMNS = StoredQuote.__struct_fields__
+ORDER_COLUMNS = StoredOrder.__struct_fields__
+_CHOICES = RouteChoice.__struct_fields__
 
 
 def micros(moment: datetime) -> int:

@@ -8,10 +8,11 @@ All amounts are Decimal in token units.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
+
+from msgspec import Struct
 
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
@@ -46,8 +47,7 @@ class RateExpired(Rejected):
     """The fixed rate of the leg ended before it was opened."""
 
 
-@dataclass(frozen=True)
-class VenueTraits:
+class VenueTraits(Struct, frozen=True):
     """What a venue can do besides floating swaps by amount sent.
 
     ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart;
@@ -61,8 +61,7 @@ class VenueTraits:
     quotes_per_second: int = 0
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """How a leg is priced: ``receive`` when the amount states what shall arrive, ``markup`` in
     percent of the output (contract 6.10, 6.13)."""
 
@@ -74,16 +73,14 @@ class Terms:
 FLOATING = Terms()
 
 
-@dataclass(frozen=True)
-class VenueLimits:
+class VenueLimits(Struct, frozen=True):
     """Bounds of one leg on the amount sent, in units of the token sent."""
 
     minimum: Decimal
     maximum: Decimal
 
 
-@dataclass(frozen=True)
-class VenueQuote:
+class VenueQuote(Struct, frozen=True):
     """What the venue would pay now. ``minutes`` is its estimate from deposit to payout.
 
     With fixed terms ``rate`` names the promise at the venue and ``valid_until`` its end.
@@ -97,16 +94,14 @@ class VenueQuote:
     valid_until: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Unavailable:
+class Unavailable(Struct, frozen=True):
     """Why the venue does not price this leg; ``limits`` when the amount is the reason."""
 
     reason: str
     limits: VenueLimits | None = None
 
 
-@dataclass(frozen=True)
-class LegOrder:
+class LegOrder(Struct, frozen=True):
     """What ``open`` is asked for: one leg of an order.
 
     ``amount_out`` is what was quoted for the leg; on floating terms the venue may answer with
@@ -129,8 +124,7 @@ class LegOrder:
     payout_wallet: int | None = None
 
 
-@dataclass(frozen=True)
-class DepositInstruction:
+class DepositInstruction(Struct, frozen=True):
     """Where and what to pay. ``amount_in`` may be restated with the venue's rounding."""
 
     address: str
@@ -139,8 +133,7 @@ class DepositInstruction:
     amount_out: Decimal
 
 
-@dataclass(frozen=True)
-class LegReport:
+class LegReport(Struct, frozen=True):
     """State of one leg at the venue, as far as it has come."""
 
     status: LegStatus

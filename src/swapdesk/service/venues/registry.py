@@ -13,9 +13,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from swapdesk.clock import Clock
 from swapdesk.service.venues.adapter import (
@@ -70,8 +71,7 @@ class Latency:
         return self._usual
 
 
-@dataclass(eq=False)
-class _Flight(Generic[T]):
+class _Flight(Struct, Generic[T], eq=False):
     begun: float
     ask: Ask[T]
     answer: asyncio.Future[T]

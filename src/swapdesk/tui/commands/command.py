@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from textual.binding import Binding
 
 
-@dataclass(frozen=True, slots=True)
-class KeyHint:
+class KeyHint(Struct, frozen=True):
     """One key as shown: ``r`` ``refresh`` ``1 quote``.
 
     ``cost`` and ``locked`` follow the verb after a comma; a locked verb is drawn without accent.
@@ -34,8 +34,7 @@ class KeyHint:
         return f"{self.verb}, {after}" if after else self.verb
 
 
-@dataclass(frozen=True, slots=True)
-class CommandState:
+class CommandState(Struct, frozen=True):
     """Whether a verb works now: ``cost`` stands beside it, ``locked`` says why it does not.
 
     ``hidden`` verbs have no key at this moment. ``key`` is the one of its keys that works now.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.group_payment import NotSettled

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 from swapdesk.client.budget import Allowance
@@ -256,8 +256,7 @@ MOST = 3
 """Tokens and groups that are named; of more only the number."""
 
 
-@dataclass(frozen=True)
-class PlanState:
+class PlanState(Struct, frozen=True):
     """``exchanges`` and ``reads`` are what the service still allows, None where it does not
     tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by
     what it was paid; ``stopped`` is why the work on it stopped. ``heads`` says how amounts are

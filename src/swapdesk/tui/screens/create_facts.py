@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from math import ceil
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.message import Message
 
 from swapdesk.flows.creation.minimum_received import Guarantor, guaranteed, guaranteed_by
@@ -39,8 +41,7 @@ from swapdesk.tui.widgets.quote_table import route_word
 LABEL = 11
 
 
-@dataclass(frozen=True, slots=True)
-class IntentFacts:
+class IntentFacts(Struct, frozen=True):
     """``frozen`` is a clock text; ``facts`` carry ``was`` where a new quote changed a value.
 
     ``verdict`` is the last line: locked with n problems, ready, expired, asked and waiting.
@@ -94,8 +95,7 @@ HAVE = "You have"
 LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """All that the form knows. ``intent`` is there once it is frozen; ``was`` is the figure of
     the quote before; ``have`` is what the own wallet has of the token sold; ``hidden`` are
     places of the recipient drawn as dots."""

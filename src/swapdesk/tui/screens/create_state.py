@@ -13,6 +13,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from textual.message import Message
 
 from swapdesk.flows.creation.confirm_intent import Consent
@@ -74,8 +75,7 @@ class CreateStep(Enum):
 BUSY = (CreateStep.SENT, CreateStep.LOOKING, CreateStep.UNKNOWN)
 
 
-@dataclass
-class CreateState:
+class CreateState(Struct):
     """One chosen route on its way to an order.
 
     ``intent`` is what the create key acts on, locked for review; ``sent_intent`` the id of the one

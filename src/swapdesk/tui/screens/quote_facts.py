@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, percent, usd
@@ -216,8 +217,7 @@ def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineL
     return rows
 
 
-@dataclass(frozen=True)
-class QuoteQuestion:
+class QuoteQuestion(Struct, frozen=True):
     """A wish, and the way to its answer."""
 
     wish: QuoteRequest
@@ -252,8 +252,7 @@ _TYPE_OF: dict[type[Command], RouteType] = {
 }
 
 
-@dataclass(frozen=True)
-class QuoteState:
+class QuoteState(Struct, frozen=True):
     """What the standing of a verb depends on. ``explained``: a panel stands beside the rows that
     can be closed. ``wait`` is seconds until the budget allows; ``again`` says when the desk asks
     by itself, ``most`` how many calls one may become."""

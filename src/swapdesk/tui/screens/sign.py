@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
+from msgspec import to_builtins
+from msgspec.structs import replace
 from textual import on
 from textual.containers import VerticalScroll
 from textual.message import Message
@@ -304,9 +305,7 @@ class SignScreen(Page):
         payload = self.signing.payload
         if payload is None:
             return []
-        shown: Any = asdict(payload)
-        if isinstance(payload, TypedDataPayload):
-            shown = payload.document
+        shown = payload.document if isinstance(payload, TypedDataPayload) else to_builtins(payload)
         return raw_lines(json.dumps(shown, default=str).encode())
 
     # keys

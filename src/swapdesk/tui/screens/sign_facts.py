@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.flows.intents.intent import COIN_DECIMALS
 from swapdesk.flows.notation import countdown, exact_amount, grouped_address
@@ -46,8 +47,7 @@ LONG_MARK = 26
 """Cells of the mark beside a digest."""
 
 
-@dataclass(frozen=True)
-class SignState:
+class SignState(Struct, frozen=True):
     """``short``: a screen of few rows; ``roomy``: one that has the rows for empty ones;
     ``headed``: one that has a row for the heading, or is read on below it."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -40,8 +41,7 @@ class Reading(GlyphState):
     REFUSED = (REFUSED, "status-trouble")
 
 
-@dataclass(frozen=True, slots=True)
-class IntentReading:
+class IntentReading(Struct, frozen=True):
     """``text``, its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
 
     reading: Reading = Reading.EMPTY

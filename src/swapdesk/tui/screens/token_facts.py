@@ -6,10 +6,11 @@ The table lays out the rows in view and only measures the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from swapdesk.flows.catalog.search import CanDo, TokenRow, Verdict
 from swapdesk.flows.notation import (
@@ -40,8 +41,7 @@ STACKED_BELOW = 60
 """Cells below which a label stands above its value."""
 
 
-@dataclass(frozen=True)
-class TokenNotes:
+class TokenNotes(Struct, frozen=True):
     """``figures`` go where the row has no room; ``facts`` are labels and values."""
 
     head: LineLike

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual import on
 from textual.message import Message
 from textual.widget import Widget
@@ -56,8 +58,7 @@ PANE = 74
 READ_AGAIN = "you: r reads it again"
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What a row is about. ``allowance`` None: an account on a chain; ``smart`` is the address of
     its smart account there, where that is meant, empty where it is not known. ``unread`` says why
     nothing of it could be read, None where it could."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.flows.notation import wrapped_address
@@ -22,8 +23,7 @@ LEAST = 8
 """Cells of a memo or an address in the narrowest card."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
+class Payment(Struct, frozen=True):
     """``amount`` is ``exact`` with its symbol, ``memo`` None if unused. ``note`` is a sentence
     where the service's own writing of the amount is another one. ``simulated``: a chain that the
     sandbox keeps in its ledger."""
@@ -38,8 +38,7 @@ class Payment:
     simulated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DepositState:
+class DepositState(Struct, frozen=True):
     """``head`` is the first sentence; ``right`` its right end (when created, or what was seen).
 
     ``payment`` is None unless the phase is waiting, so that a hidden address is nowhere in the

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
@@ -24,8 +25,7 @@ from swapdesk.tui.widgets.lines_view import LinesView
 MARGIN = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """One label and its value. ``address`` is drawn in groups and wrapped, never cut.
 
     ``was`` is the former value, shown after the word; ``note`` stands at the right edge;

@@ -8,10 +8,10 @@ line above a table that keeps only some of its rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -33,8 +33,7 @@ class CheckMark(GlyphState):
     UNKNOWN = (UNKNOWN, "muted")
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """``text`` in the verdict's colour, ``then`` (what to do) muted after it."""
 
     verdict: CheckMark
@@ -128,8 +127,7 @@ class LabelledField(Vertical):
         self._checks.show(checks)
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(Struct, frozen=True):
     """A known address that the typed one resembles; ``name`` as ``@bob``."""
 
     name: str

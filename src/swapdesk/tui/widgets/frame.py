@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
 from textual.strip import Strip
 
 from swapdesk.flows.notation import age
@@ -64,16 +64,14 @@ class Stream(Enum):
         return self.value[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Badge:
+class Badge(Struct, frozen=True):
     """``age`` is seconds since the last message or answer; None draws no number."""
 
     stream: Stream
     age: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetFigure:
+class BudgetFigure(Struct, frozen=True):
     """The calls that the keys of this screen spend, from the rate limit headers.
 
     Without ``limit`` (a service that sends none) only the own count ``used`` is shown.
@@ -86,8 +84,7 @@ class BudgetFigure:
     used: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FrameState:
+class FrameState(Struct, frozen=True):
     """All that stands in the frame; ``context`` is the muted text after the name."""
 
     name: str
@@ -210,8 +207,7 @@ class Weight(Enum):
         return self.value[2]
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeState:
+class NoticeState(Struct, frozen=True):
     """``text`` is one sentence; an empty one shows the frame rule of the world instead."""
 
     text: str = ""
@@ -269,8 +265,7 @@ LEAST = 7
 """Cells that what comes next leaves: the word for where the money is, and no part of a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoneyState:
+class MoneyState(Struct, frozen=True):
     """``where`` follows the word Funds, ``next_`` the word Next; both are sentences without them.
 
     ``where_short`` is the place alone and ``next_short`` the step in few words, used when both
@@ -427,8 +422,7 @@ MOST_NOTICES = 200
 MOST_CHARACTERS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class KeptNotice:
+class KeptNotice(Struct, frozen=True):
     """``at`` is the desk's time, None before the desk knows one; ``number`` counts from 1."""
 
     number: int

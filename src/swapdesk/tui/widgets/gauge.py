@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.flows.notation import EXPIRED, countdown
 from swapdesk.tui.glyphs import HEAVY, RULE, TROUBLE
@@ -15,8 +16,7 @@ MOST_CELLS = 48
 LEAST_CELLS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class GaugeState:
+class GaugeState(Struct, frozen=True):
     """``used`` of ``limit`` in one unit; ``reset`` is a text as ``41s``."""
 
     used: int
@@ -85,8 +85,7 @@ def gauge_line(state: GaugeState, width: int) -> Line:
 BOLD_BELOW = 60
 
 
-@dataclass(frozen=True, slots=True)
-class CountdownState:
+class CountdownState(Struct, frozen=True):
     """Seconds ``left`` of ``total``; ``bar`` cells of bar before the number, 0 for none."""
 
     left: float

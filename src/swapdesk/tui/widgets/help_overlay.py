@@ -6,10 +6,10 @@ Both are generated from the verbs of the screen and from the bindings of the foc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual import on
 from textual.binding import Binding, BindingType
@@ -29,16 +29,14 @@ GAP = 4
 TWO_FROM = 92
 
 
-@dataclass(frozen=True, slots=True)
-class HelpRow:
+class HelpRow(Struct, frozen=True):
     """A key and what it does."""
 
     key: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class HelpGroup:
+class HelpGroup(Struct, frozen=True):
     """``This screen``, ``Everywhere``, or the widget that has the focus."""
 
     title: str
@@ -151,8 +149,7 @@ def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[HelpRow]:
     return [HelpRow(" ".join(keys), ", ".join(said)) for keys, said in rows.values()]
 
 
-@dataclass(frozen=True, slots=True)
-class PaletteEntry:
+class PaletteEntry(Struct, frozen=True):
     """``key`` is handed back, ``text`` and ``help`` are searched, ``shown_key`` is drawn."""
 
     key: str

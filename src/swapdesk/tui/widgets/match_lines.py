@@ -7,8 +7,8 @@ number of a payment is counted from 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 from swapdesk.flows.signing.review_words import MatchRow, PaymentRow, folded
@@ -20,8 +20,7 @@ TIGHT_BELOW = 90
 """Cells below which everything but the address gives way."""
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Struct, frozen=True):
     """Cells of a row: its number, the gaps, the mark with its gaps, whose deposit it is."""
 
     number: int

@@ -6,9 +6,11 @@ Rows are grouped: needs you, open, not signed, over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.flows.notation import grouped_address, tracker_amount
 from swapdesk.flows.orders.order_fields import route_of
@@ -172,8 +174,7 @@ def pair_spans(tracked: TrackedOrder) -> Line:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Struct, frozen=True):
     """``No orders yet.`` and the key with its verb: ``n`` ``starts a swap``."""
 
     sentence: str
@@ -196,8 +197,7 @@ STEP, FILTERED_STEP = 100, 25
 an order says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """Which orders, in their sequence, and what stands beside their labels."""
 
     orders: Sequence[TrackedOrder]
@@ -211,8 +211,7 @@ class Shown:
     """Orders of the service that cannot be read."""
 
 
-@dataclass(slots=True)
-class Drawn:
+class Drawn(Struct):
     """What stands in the table for an order, and under which label.
 
     The order is the newest that is known; out of view its row is a sketch. ``summary`` is what

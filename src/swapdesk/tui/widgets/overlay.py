@@ -7,9 +7,9 @@ clipboard, a diagnosis; and one to type a phrase before something that cannot be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -165,8 +165,7 @@ def exact_lines(label: str, value: str, width: int) -> list[Line]:
     return [*rows, [], *wrapped([Span(how, "muted")], width)]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """``what`` will happen in sentences, the ``phrase`` to type, the verb of ``enter``.
 
     ``asked`` stands in for the phrase where it must not be shown, ``wrong`` is then said of

@@ -7,10 +7,10 @@ the drawing. Level L: the screen is clean, and a smaller code is easier to scan 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -51,8 +51,7 @@ def modules_of(text: str) -> Modules:
     return tuple(tuple(bool(dark) for dark in row) for row in code.matrix_iter(border=MARGIN))
 
 
-@dataclass(frozen=True, slots=True)
-class QrState:
+class QrState(Struct, frozen=True):
     """``text`` is what the code holds, empty for no code; exactly what a reader will read."""
 
     text: str = ""
@@ -150,8 +149,7 @@ AROUND = Size(4, 11)
 """Cells and rows of the screen that are neither card nor code."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodePanelState:
+class CodePanelState(Struct, frozen=True):
     """``text`` is what the code holds; ``caption`` stands above it, ``below`` under it."""
 
     text: str

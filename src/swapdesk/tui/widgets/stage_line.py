@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 from swapdesk.flows.notation import NOTHING, clock_time, short_clock
@@ -42,8 +42,7 @@ class StageMark(GlyphState):
     ENDED = (ENDED, "muted")
 
 
-@dataclass(frozen=True, slots=True)
-class StageState:
+class StageState(Struct, frozen=True):
     """``at`` is the current stage, from 0; ``of`` is 5 (standard) or 9 (private)."""
 
     at: int
@@ -103,8 +102,7 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
     return line
 
 
-@dataclass(frozen=True, slots=True)
-class TrackState:
+class TrackState(Struct, frozen=True):
     """``names`` has one name per stage; ``short_names`` are used below 96 cells."""
 
     stage: StageState

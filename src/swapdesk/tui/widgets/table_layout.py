@@ -7,9 +7,9 @@ lowest priority go, whole; a number is never cut.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual.geometry import Region
 
@@ -23,8 +23,7 @@ KEEP = 1_000
 LEAST_WORD = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """``width`` in cells without the ``gap`` before it; ``priority``: the lowest goes first.
 
     ``point`` columns align on the decimal point and grow to what their rows need. ``unit`` is
@@ -46,8 +45,7 @@ class Column:
 Cell = LineLike
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One selectable row. ``cells`` by column key; a missing one is empty.
 
     ``tail`` replaces all cells from column ``tail_from`` on (a reason over several columns).
@@ -62,40 +60,36 @@ class Row:
     selectable: bool = True
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Struct):
     """A label inside the table: ``Open ───── 5``; ``stale`` as in ``SectionLabel``."""
 
     key: str
     label: str
     fact: str = ""
     stale: str = ""
-    selectable: bool = field(default=False, init=False)
+    selectable: ClassVar[bool] = False
 
 
-@dataclass(slots=True)
-class Blank:
+class Blank(Struct):
     """An empty row between groups."""
 
     key: str
-    selectable: bool = field(default=False, init=False)
+    selectable: ClassVar[bool] = False
 
 
-@dataclass(slots=True)
-class Prose:
+class Prose(Struct):
     """A row of running text: the second line of a reason, a sentence in the table."""
 
     key: str
     text: LineLike
-    selectable: bool = field(default=False, init=False)
+    selectable: ClassVar[bool] = False
 
 
 Needs = tuple[tuple[str, int, int], ...]
 """Column, and the cells a row needs left of and from the point on."""
 
 
-@dataclass(slots=True)
-class Sketch:
+class Sketch(Struct):
     """A row that is not in view: its place and what its numbers need, without its cells.
 
     ``needs`` None: not measured; a table lays it out before it is seen.
@@ -103,14 +97,13 @@ class Sketch:
 
     key: str
     needs: Needs | None = None
-    selectable: bool = field(default=True, init=False)
+    selectable: ClassVar[bool] = True
 
 
 TableRow = Row | Section | Blank | Prose | Sketch
 
 
-@dataclass(slots=True)
-class Measure:
+class Measure(Struct):
     """Cells needed left of and from the point on, for one column."""
 
     left: int = 0

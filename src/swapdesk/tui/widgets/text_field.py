@@ -10,9 +10,10 @@ whoever shows the field hears that it is complete and takes it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual import events
 from textual.message import Message
@@ -27,8 +28,7 @@ from swapdesk.tui.widgets.lines_view import LinesView
 MARGIN = 2
 
 
-@dataclass(frozen=True, slots=True)
-class FieldState:
+class FieldState(Struct, frozen=True):
     """What a field draws. ``marked`` are positions in the value shown as wrong, ``hidden`` ones
     are drawn as dots."""
 
@@ -41,8 +41,8 @@ class FieldState:
     grouped: bool = False
     secret: bool = False
     tall: bool = False
-    marked: frozenset[int] = field(default_factory=frozenset)
-    hidden: frozenset[int] = field(default_factory=frozenset)
+    marked: frozenset[int] = frozenset()
+    hidden: frozenset[int] = frozenset()
 
 
 def field_lines(state: FieldState, width: int) -> list[Line]:
@@ -127,8 +127,7 @@ def _characters(state: FieldState, text: str, places: range) -> Line:
     return line
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A value and the position of the cursor in it, from 0 to its length."""
 
     value: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from swapdesk.wire.encoding.numbers import FarNumber
 
@@ -24,8 +25,7 @@ KEPT = 1_024
 _HEAVIEST = 16 * 1024
 
 
-@dataclass(frozen=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """``Annotated[Token, Shared()]``: equal raw objects of one ``id`` become the same model."""
 
     def __get_pydantic_core_schema__(

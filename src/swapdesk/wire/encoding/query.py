@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import (
     AliasChoices,
     BaseModel,
@@ -78,8 +78,7 @@ class FreeText(Identity):
     """Marker for what a person types to search: any script, no control character, bounded."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldProblem:
+class FieldProblem(Struct, frozen=True):
     """What is wrong with one parameter, and the text that was sent (None when missing)."""
 
     message: str
@@ -94,8 +93,7 @@ class QueryError(ValueError):
         self.fields = fields
 
 
-@dataclass(frozen=True, slots=True)
-class _Parameter:
+class _Parameter(Struct, frozen=True):
     names: tuple[str, ...]
     many: bool
     ascii_only: bool

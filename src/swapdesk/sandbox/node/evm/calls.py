@@ -9,7 +9,6 @@ changes can be read off. Overrides are geth's objects.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from eth.constants import CREATE_CONTRACT_ADDRESS
@@ -19,6 +18,7 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_hash.auto import keccak
 from eth_typing import Address
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.json_rpc import (
@@ -137,8 +137,7 @@ class CallTransaction:
         self.intrinsic_gas = _intrinsic(request)
 
 
-@dataclass(frozen=True)
-class ExecutionOutcome:
+class ExecutionOutcome(Struct, frozen=True):
     """What a call came to. ``error`` is None for success."""
 
     gas_used: int

@@ -9,7 +9,6 @@ reach is dropped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from eth.rlp.accounts import Account
 from eth.vm.forks.prague.blocks import PragueBlockHeader
 from eth_typing import BlockNumber
 from eth_utils.exceptions import ValidationError
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import ChainTerms
@@ -91,8 +91,7 @@ def _walk(keys: Mapping[bytes, bytes], root: bytes, kept: set[bytes]) -> list[by
     return leaves
 
 
-@dataclass(frozen=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """One executed transaction; ``gas_used`` is its own, the receipt's is cumulative."""
 
     candidate: Candidate
@@ -198,16 +197,14 @@ KEPT_ROOTS = 128
 """Blocks whose state can still be read; a reorganisation goes no deeper."""
 
 
-@dataclass(frozen=True)
-class Beat:
+class Beat(Struct, frozen=True):
     """When a block is made: sandbox time in whole seconds, and the slot of world time."""
 
     timestamp: int
     slot: int
 
 
-@dataclass(frozen=True)
-class MinedBatch:
+class MinedBatch(Struct, frozen=True):
     """What came of a batch. ``refused`` could not be executed and is dropped, with the reason;
     what is in neither list did not fit and stays in the pool."""
 

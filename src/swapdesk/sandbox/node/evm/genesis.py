@@ -8,15 +8,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from coincurve import PrivateKey
+from msgspec import Struct, field
 
 from swapdesk.chain.addresses.evm import keccak
 
 
-@dataclass(frozen=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """One account of block 0. ``balance`` is wei, ``code`` runtime code, ``storage`` words by
     slot; a contract begins with nonce 1 (EIP-161)."""
 
@@ -29,8 +28,7 @@ class Allocation:
         return 1 if self.code else 0
 
 
-@dataclass(frozen=True)
-class Genesis:
+class Genesis(Struct, frozen=True):
     """Everything block 0 is made from, by 20-byte address. ``mark`` (up to 32 bytes) goes into
     its extra data, so that two sandboxes never share a genesis hash."""
 
@@ -58,8 +56,7 @@ OPERATOR = "operator"
 """Runs what the world does on its own: contracts, pools, prices."""
 
 
-@dataclass(frozen=True, repr=False)
-class SandboxKey:
+class SandboxKey(Struct, frozen=True):
     """One account. ``address`` is 20 bytes; ``secret`` is never shown."""
 
     name: str

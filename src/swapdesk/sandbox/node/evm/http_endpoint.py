@@ -11,9 +11,9 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -26,8 +26,7 @@ from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.wire.encoding.codec import decode_json
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     text: str
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 
 class Code(IntEnum):
@@ -107,8 +108,7 @@ _CALL_FIELDS = (
 )
 
 
-@dataclass(frozen=True)
-class CallRequest:
+class CallRequest(Struct, frozen=True):
     """``to`` empty creates a contract. Fees are wei per gas, 0 for a call that pays nothing."""
 
     sender: bytes = bytes(20)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -21,6 +20,7 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_hash.auto import keccak
 from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
+from msgspec import Struct
 
 from swapdesk.sandbox.chain_rows import ChainTerms
 from swapdesk.sandbox.node.evm.json_rpc import Problem
@@ -35,8 +35,7 @@ _FIRST_OLD = 0xC0
 _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """``max_fee`` and ``max_tip`` are wei per gas (both the gas price before EIP-1559);
     ``cost`` is the most it can take from its sender. ``awaited``: somebody waits for its
     confirmations."""

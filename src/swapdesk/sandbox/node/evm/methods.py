@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk import __version__
 from swapdesk.sandbox.node.evm.http_endpoint import Written
@@ -61,8 +62,7 @@ def forged_receipt(
     )
 
 
-@dataclass(frozen=True)
-class ChosenBlock:
+class ChosenBlock(Struct, frozen=True):
     """``newest``: the head, or what comes after it (``pending``)."""
 
     header: BlockHeader
@@ -176,8 +176,7 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
     return places
 
 
-@dataclass(frozen=True)
-class _Method:
+class _Method(Struct, frozen=True):
     run: Callable[..., Awaitable[Any]]
     least: int
     most: int

@@ -9,7 +9,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
+from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.paths import make_directories
@@ -33,8 +33,7 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 TRANSFER_GAS = 21_000
 
 
-@dataclass(frozen=True)
-class Signed:
+class Signed(Struct, frozen=True):
     """A signed transaction. Who must not pay twice writes ``raw`` down before ``submit`` and
     sends the same bytes again after a crash."""
 

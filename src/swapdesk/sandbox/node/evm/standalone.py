@@ -11,9 +11,10 @@ import logging
 import os
 import signal
 import sys
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+
+from msgspec import Struct
 
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
@@ -34,8 +35,7 @@ from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
 OK, BAD_INPUT = 0, 2
 
 
-@dataclass(frozen=True)
-class NodeOptions:
+class NodeOptions(Struct, frozen=True):
     """``port`` 0 takes a free one."""
 
     data: Path

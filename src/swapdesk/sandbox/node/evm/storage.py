@@ -12,7 +12,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import rlp
 from eth.db.backends.memory import MemoryDB
 from eth.vm.forks.prague.blocks import PragueBlockHeader
+from msgspec import Struct
 
 from swapdesk.sandbox.node.evm.machine import BlockHeader
 from swapdesk.sandbox.node.evm.schema import read_chain_file
@@ -49,8 +49,7 @@ def unpacked(row: bytes) -> Iterator[tuple[bytes, bytes]]:
         at = end
 
 
-@dataclass(frozen=True)
-class LogRecord:
+class LogRecord(Struct, frozen=True):
     """One log for the index. ``topics`` are 32 bytes each, joined; ``document`` its JSON."""
 
     position: int
@@ -59,8 +58,7 @@ class LogRecord:
     document: str
 
 
-@dataclass(frozen=True)
-class TransactionRecord:
+class TransactionRecord(Struct, frozen=True):
     """One mined transaction with its answers for ``eth_getTransactionByHash`` and
     ``eth_getTransactionReceipt`` as JSON texts."""
 
@@ -73,8 +71,7 @@ class TransactionRecord:
     receipt: str
 
 
-@dataclass(frozen=True)
-class BlockRecord:
+class BlockRecord(Struct, frozen=True):
     """One sealed block. ``slot`` is the interval of world time it was made in, ``awaited`` how
     many more blocks shall follow it even if nothing is sent."""
 
@@ -90,8 +87,7 @@ class BlockRecord:
         return int(self.header.block_number)
 
 
-@dataclass(frozen=True)
-class ChainHead:
+class ChainHead(Struct, frozen=True):
     """What clients may know: the newest block that is durable."""
 
     header: BlockHeader
@@ -276,8 +272,7 @@ class TooManyLogs(Exception):
     """More logs match than one answer may hold."""
 
 
-@dataclass(frozen=True)
-class LogFilter:
+class LogFilter(Struct, frozen=True):
     """``topics``: per place the values that match, or None for any. ``last`` is included."""
 
     first: int

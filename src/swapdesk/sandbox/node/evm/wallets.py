@@ -14,9 +14,10 @@ import json
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
@@ -55,8 +56,7 @@ _PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e90
 CodeAt = Callable[[str], bytes]
 
 
-@dataclass(frozen=True)
-class InnerPayment:
+class InnerPayment(Struct, frozen=True):
     """``position`` tells payments of one transaction apart; ``units`` in wei."""
 
     position: int

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -148,8 +148,7 @@ def _held(mint: Pubkey, holder: Pubkey, units: int) -> TokenAccount:
     return TokenAccount(mint, holder, units, None, TokenAccountState.Initialized, None, 0)
 
 
-@dataclass(frozen=True)
-class TransactionRefusal:
+class TransactionRefusal(Struct, frozen=True):
     """Why a transaction is not even executed, by Solana's name of it."""
 
     error: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses import base58
 from swapdesk.sandbox.node.issued_world import reserves_of
@@ -34,8 +35,7 @@ NATIVE_MINT = "So11111111111111111111111111111111111111112"
 """Wrapped SOL: nobody makes it but the token program."""
 
 
-@dataclass(frozen=True)
-class FirstMint:
+class FirstMint(Struct, frozen=True):
     """A mint that stands on the chain from the beginning; ``held`` units are the maker's, and
     ``reserves`` those of the exchanges' wallets by name."""
 

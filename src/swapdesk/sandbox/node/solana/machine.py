@@ -11,9 +11,9 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from solders.account import Account
 from solders.clock import Clock
 from solders.litesvm import LiteSVM
@@ -28,8 +28,7 @@ from solders.transaction_metadata import (
 from swapdesk.sandbox.node.solana.terms import SKIPPED_SLOTS, SLOT_MS, WINDOW
 
 
-@dataclass(frozen=True)
-class Instant:
+class Instant(Struct, frozen=True):
     """One look at the chain's time: block height, slot, and seconds since 1970."""
 
     height: int
@@ -122,8 +121,7 @@ class Blockhashes:
 SLOTS_PER_EPOCH = 432_000
 
 
-@dataclass(frozen=True)
-class TransactionOutcome:
+class TransactionOutcome(Struct, frozen=True):
     """What a transaction did, or would do. ``error`` is Solana's JSON of it, None for success;
     ``before`` and ``after`` are the accounts of the message in its order."""
 

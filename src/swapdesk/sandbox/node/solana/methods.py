@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
@@ -68,8 +68,7 @@ from swapdesk.sandbox.node.solana.terms import (
 MOST_STATUSES = 256
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A transaction that may be executed."""
 
     transaction: VersionedTransaction

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from solders.account import Account
 from solders.hash import Hash
 from solders.instruction import Instruction
@@ -47,8 +47,7 @@ _TOKENS = 256
 """Positions of payments of tokens begin here; a transaction names fewer accounts."""
 
 
-@dataclass(frozen=True)
-class BlockhashWindow:
+class BlockhashWindow(Struct, frozen=True):
     """A blockhash, and the last height at which it is good."""
 
     blockhash: bytes

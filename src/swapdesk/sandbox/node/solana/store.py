@@ -6,8 +6,9 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
@@ -32,8 +33,7 @@ CREATE TABLE IF NOT EXISTS named (
 """
 
 
-@dataclass(frozen=True)
-class StoredAccount:
+class StoredAccount(Struct, frozen=True):
     """``account`` is serialized; a token account also says its program, holder and mint."""
 
     address: bytes
@@ -43,8 +43,7 @@ class StoredAccount:
     mint: bytes | None = None
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """One executed transaction. ``message`` is the hash of what was signed, ``meta`` JSON."""
 
     signature: bytes

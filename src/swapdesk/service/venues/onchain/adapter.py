@@ -8,10 +8,11 @@ asked again and again until the order has ended. Amounts are whole units of thei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from swapdesk.chain.rpc.evm_answers import EvmError
 from swapdesk.chain.rpc.solana import SolanaError
@@ -42,8 +43,7 @@ class DexRefused(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class DexQuestion:
+class DexQuestion(Struct, frozen=True):
     """What is to be priced: ``amount`` of ``token_in`` in units, and ``slippage`` in percent,
     None to let the venue choose. ``sender`` and ``receiver`` as far as they are known."""
 
@@ -55,8 +55,7 @@ class DexQuestion:
     receiver: str | None = None
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a venue promised with a quote, kept with it.
 
     ``path`` is contracts, the wrapped one for a native coin, none without pools; ``least`` is
@@ -97,8 +96,7 @@ class Plan:
         )
 
 
-@dataclass(frozen=True)
-class DexPrice:
+class DexPrice(Struct, frozen=True):
     """What a venue would pay now, and what it costs.
 
     ``gas`` is in gas units of the chain that is paid on, 0 where the wallet sends no transaction
@@ -120,8 +118,7 @@ class DexPrice:
     pays_sender_only: bool = False
 
 
-@dataclass(frozen=True)
-class Deal:
+class Deal(Struct, frozen=True):
     """A quote that is being executed. ``expires`` is the quote's end."""
 
     quote_id: str
@@ -136,24 +133,21 @@ class Deal:
         return int(self.expires.timestamp()) + SIGNATURE_SECONDS
 
 
-@dataclass(frozen=True)
-class ApprovalCall:
+class ApprovalCall(Struct, frozen=True):
     """A call of the token sold that lets the venue take it."""
 
     to: str
     data: bytes
 
 
-@dataclass(frozen=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """What is still missing before the venue may take the tokens."""
 
     approvals: Sequence[ApprovalCall] = ()
     signatures: Sequence[SignatureRequirement] = ()
 
 
-@dataclass(frozen=True)
-class SwapToPrepare:
+class SwapToPrepare(Struct, frozen=True):
     """What a create asks of a venue: ``signatures`` are those of its request, checked by the venue
     alone."""
 
@@ -164,8 +158,7 @@ class SwapToPrepare:
     now: datetime
 
 
-@dataclass(frozen=True)
-class PreparedSwap:
+class PreparedSwap(Struct, frozen=True):
     """What the wallet has to send: ``metadata`` for the order. ``settled_by_venue``: nothing,
     the venue acts once the order is confirmed. ``notes`` stay with the order."""
 
@@ -174,8 +167,7 @@ class PreparedSwap:
     notes: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class RouteExecution:
+class RouteExecution(Struct, frozen=True):
     """An order of a deal as far as it is known. ``hash`` is the confirmed transaction; with
     ``confirmed`` a venue that settles by itself may begin."""
 
@@ -189,8 +181,7 @@ class RouteExecution:
     now: datetime
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Where an order stands; ``notes`` are to be kept with it."""
 
     report: LegReport

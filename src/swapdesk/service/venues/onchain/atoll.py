@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
@@ -75,8 +75,7 @@ SLOT_SECONDS = Decimal("0.4")
 """About how long a block takes; blocks decide, and seconds only tell somebody when."""
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """``out`` units of the token bought; ``impact`` is the share that the size costs."""
 
     out: int
@@ -271,8 +270,7 @@ def _reason(error: Any) -> str:
     return "the programs refuse it"
 
 
-@dataclass(frozen=True)
-class Paid:
+class Paid(Struct, frozen=True):
     """``units`` of a mint of the token program, of SOL for None."""
 
     mint: str | None
@@ -280,8 +278,7 @@ class Paid:
     decimals: int
 
 
-@dataclass(frozen=True)
-class Half:
+class Half(Struct, frozen=True):
     """What both parties agree on. ``memo`` makes it another message than every other swap."""
 
     owner: str

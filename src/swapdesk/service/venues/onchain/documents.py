@@ -6,8 +6,9 @@ permit is found out from the token itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20
@@ -55,8 +56,7 @@ _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Domain:
+class Domain(Struct, frozen=True):
     """Where a signature is valid."""
 
     name: str
@@ -73,8 +73,7 @@ class Domain:
         }
 
 
-@dataclass(frozen=True)
-class DocumentSignature:
+class DocumentSignature(Struct, frozen=True):
     """Its three parts as contracts take them; ``v`` is 27 or 28."""
 
     v: int
@@ -99,8 +98,7 @@ def permit_document(
     return _document(domain, "Permit", _PERMIT, message)
 
 
-@dataclass(frozen=True)
-class IntentOrder:
+class IntentOrder(Struct, frozen=True):
     """An order of the settlement contract; all of it or nothing."""
 
     owner: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
@@ -57,8 +58,7 @@ class HotWallet:
             return await reader.client.send_raw(bytes(signed.raw_transaction))
 
 
-@dataclass(frozen=True)
-class Spender:
+class Spender(Struct, frozen=True):
     """The one contract of a venue that takes what its deals sell, the first token of their path.
     Every method raises EvmError."""
 
@@ -91,8 +91,7 @@ class Spender:
         return [wanted]
 
 
-@dataclass(frozen=True)
-class OwnTransaction:
+class OwnTransaction(Struct, frozen=True):
     """``receipt`` is None while it waits; ``deep`` counts blocks from its own, of ``needed``."""
 
     receipt: TransactionReceipt | None

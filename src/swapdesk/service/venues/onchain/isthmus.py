@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.venues import NONCE_USED, SETTLE, SETTLE_WITH_PERMIT2
@@ -56,8 +57,7 @@ from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 
-@dataclass(frozen=True)
-class SignedOrder:
+class SignedOrder(Struct, frozen=True):
     """What the solver hands in for an order. ``by_permit2``: the signature is that of a transfer
     by Permit2 whose witness the order is."""
 

@@ -6,11 +6,12 @@ Paths from one token to another along pools, and which of them pays most.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.rpc.evm import Call
@@ -42,8 +43,7 @@ MOST_HOPS = 3
 """As many pools as the routers' contracts go through."""
 
 
-@dataclass(frozen=True)
-class PricedPath:
+class PricedPath(Struct, frozen=True):
     """Tokens by contract, and what the pools between them pay in units of the last one."""
 
     tokens: tuple[str, ...]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method
@@ -25,8 +26,7 @@ SHARE = 10_000
 """Fees and slippage are parts of this."""
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(Struct, frozen=True):
     """One pool as a swap through it meets it; ``fee`` in parts of 10,000."""
 
     reserve_in: int
@@ -65,8 +65,7 @@ def less(units: int, percent: Decimal) -> int:
     return max(int(units * (1 - Fraction(percent) / 100)), 0)
 
 
-@dataclass(frozen=True)
-class ChainPlace:
+class ChainPlace(Struct, frozen=True):
     """A chain that is traded on. ``name`` is its short name, ``wrapped`` the contract of the
     wrapped native coin; after ``confirmations`` blocks a transaction counts as final."""
 
@@ -78,8 +77,7 @@ class ChainPlace:
     multicall: str = MULTICALL3
 
 
-@dataclass(frozen=True)
-class PoolPlace:
+class PoolPlace(Struct, frozen=True):
     """A constant-product pool; ``fee`` in parts of 10,000."""
 
     address: str
@@ -94,8 +92,7 @@ FRESH_SECONDS = 0.25
 _CALLS_AT_ONCE = 60
 
 
-@dataclass(frozen=True)
-class ChainView:
+class ChainView(Struct, frozen=True):
     """One block as quotes see it: reserves by pool address, and what gas costs."""
 
     height: int

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.smart_account import VALIDATE_USER_OP

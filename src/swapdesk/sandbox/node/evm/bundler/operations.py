@@ -12,10 +12,11 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm_answers import revert_words
@@ -120,8 +121,7 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
         raise fields(f"maxFeePerGas: at least {chain.next_base_fee:#x} is needed")
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """What came of a bundle that was tried. ``refused`` is the operation that the EntryPoint
     would not take; ``failing`` are places of operations whose calls would fail, with what they
     said."""
@@ -236,16 +236,14 @@ class OperationNonceTaken(Exception):
         self.existing = existing
 
 
-@dataclass(frozen=True)
-class OperationRow:
+class OperationRow(Struct, frozen=True):
     hash: bytes
     operation: UserOperation
     state: State
     reason: str
 
 
-@dataclass(frozen=True)
-class BundleRow:
+class BundleRow(Struct, frozen=True):
     id: int
     hash: bytes
     raw: bytes

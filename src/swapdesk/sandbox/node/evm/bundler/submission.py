@@ -12,8 +12,9 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT
@@ -58,8 +59,7 @@ from swapdesk.sandbox.node.evm.storage import LogFilter
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
 
 
-@dataclass(frozen=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """An operation in a block: its outcome, the receipt of its transaction, the logs of its own
     calls, and what they said when they failed."""
 
