@@ -2,7 +2,8 @@
 
 The toolkit's own wait looks at the processor every 20 ms, at least twice for each key, so most
 of a test was sleep. This one asks the event loop: nothing is ready, nothing falls due within a
-frame, and no thread of the process works. Keys, pauses and resizes of every pilot use it.
+frame, and no thread of the process works. What falls due soon, with nothing to do before it, does
+so at once: the time of the loop moves on to it. Keys, pauses and resizes of every pilot use it.
 
 A pause also sends every widget a message of its own and waits for each, which is a tenth of what
 a test costs. A widget that waits for its next message has handled all there were, so this is done
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from math import inf
 from typing import Any
 from weakref import WeakSet
 
@@ -43,11 +45,18 @@ _piloted: WeakSet[App[Any]] = WeakSet()
 
 
 def _is_due(loop: Any, ahead: float) -> bool:
-    """Whether the loop has something to run now or within ``ahead`` seconds."""
+    """Whether the loop has something to run now or within ``ahead`` seconds; the time of the loop
+    moves on to that, as nothing else is left to do before it."""
     if loop._ready:
         return True
-    until = loop.time() + ahead
-    return any(one.when() <= until and not one.cancelled() for one in loop._scheduled)
+    dues = [one.when() for one in loop._scheduled if not one.cancelled()]
+    wait = min(dues, default=inf) - loop.time()
+    if wait > ahead:
+        return False
+    if wait > 0:
+        moved = loop.time() + wait - time.monotonic()
+        loop.time = lambda: time.monotonic() + moved
+    return True
 
 
 async def at_rest(min_sleep: float = 0.0, max_sleep: float = 1.0, ahead: float = FRAME) -> None:
