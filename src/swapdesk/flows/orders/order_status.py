@@ -3,8 +3,7 @@
 The service's words (``situations``) are filled with the facts of the order and of what was
 confirmed, then with what this desk knows better: a withheld address, its own payment, a batch, a
 swap on chains, a deadline that passed. Lists, pages, sentences, exports, JSON, messages and the
-diagnosis only render an :class:`OrderStatus`. Text of the service is only ever a value, never a
-template.
+diagnosis only render an :class:`OrderStatus`. Text of the service is a value, never a template.
 """
 
 from __future__ import annotations
