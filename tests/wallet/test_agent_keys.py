@@ -17,7 +17,9 @@ from solders.keypair import Keypair
 
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ImportChoice, KeyOrigin, Kind, export_phrase
+from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.errors import Locked, ReadOnly, Refused, WrongPassphrase
+from swapdesk.wallet.protocol import Event, encode_frame
 from swapdesk.wallet.protocol import RefusalCode as Code
 from wallet.agents import PASSPHRASE, Start
 
@@ -327,6 +329,21 @@ async def test_keys_are_dropped_when_nothing_is_asked(start: Start) -> None:
     assert agent.accounts.unlocked == ()
     assert (await agent.read_accounts()).unlocked == ()
     assert made.address == agent.accounts.accounts[0].address
+
+
+async def test_an_answer_does_not_outlast_the_news_that_came_with_it(start: Start) -> None:
+    """Both are read from the pipe at once, which the desk is too busy to do one by one."""
+    agent = await start()
+    await agent.create(Kind.EVM, "", PASSPHRASE)
+    unlocked, process = to_json(agent.accounts), agent._agent
+    number, asked = process._last_id + 1, asyncio.create_task(agent.read_accounts())
+    await asyncio.sleep(0)
+    assert number in process._waiting
+    answer, news = {"id": number, "done": unlocked}, {"event": Event.LOCKED}
+    process._process.stdout.feed_data(bytes(encode_frame(answer) + encode_frame(news)))
+    await asked
+    assert unlocked["unlocked"]
+    assert agent.accounts.unlocked == ()
 
 
 async def test_locked_keys_sign_nothing(start: Start) -> None:

@@ -187,6 +187,8 @@ class AgentProcess:
                 size, head = frame_sizes(await stdout.readexactly(PREFIX_BYTES))
                 body = bytearray(await stdout.readexactly(size))
                 self._heard(decode_frame(body, head))
+                # Whoever asked takes the answer first: what it says was true before the next event.
+                await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, ConnectionError):
             words = None
         except Exception as error:  # noqa: BLE001 (unread, the rest of the pipe means nothing)
