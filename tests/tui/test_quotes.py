@@ -167,7 +167,7 @@ async def test_a_full_window_is_told_and_asked_again_by_itself_for_who_is_there(
         run.app.tick()
         await run.see("best")
         assert quotes_asked(market) == 2
-        assert "r refresh, 1 quote " in run.text
+        await run.see("r refresh, 1 quote ")
 
         market.network.after = limited
         await run.press("r")
