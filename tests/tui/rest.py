@@ -46,8 +46,10 @@ _piloted: WeakSet[App[Any]] = WeakSet()
 
 def _is_due(loop: Any, ahead: float) -> bool:
     """Whether the loop has something to run now or within ``ahead`` seconds; the time of the loop
-    moves on to that, as nothing else is left to do before it."""
-    if loop._ready:
+    moves on to that, as nothing else is left to do before it. A thread that was given work has
+    some to run, also where the machine does not let it."""
+    pool = loop._default_executor
+    if loop._ready or (pool is not None and pool._idle_semaphore._value < len(pool._threads)):
         return True
     dues = [one.when() for one in loop._scheduled if not one.cancelled()]
     wait = min(dues, default=inf) - loop.time()
