@@ -110,10 +110,11 @@ def all_scenes() -> list[Scene]:
 
 
 def tours(scenes: Sequence[Scene]) -> list[list[Scene]]:
-    """The scenes that one desk shows after each other, for every desk that is needed."""
+    """The scenes that one desk shows after each other, for every desk that is needed. The longest
+    come first, so that no worker is left alone with one at the end."""
     names = {one.name for one in scenes}
     firsts = [one for one in scenes if one.after is None or one.after.name not in names]
-    return [_tour(first, scenes) for first in firsts]
+    return sorted((_tour(first, scenes) for first in firsts), key=len, reverse=True)
 
 
 def _tour(first: Scene, scenes: Sequence[Scene]) -> list[Scene]:
