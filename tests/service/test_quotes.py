@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from datetime import timedelta
@@ -13,6 +14,7 @@ import pytest
 
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, quotes, refusal
+from service.quote_fields import check_fields
 from service.world import (
     AS_SECOND,
     BTC,
@@ -62,6 +64,25 @@ async def test_standard_and_private_rows(api: httpx.AsyncClient) -> None:
     assert standard[0].swap_name == "Venue aa"
     assert standard[0].amount_out == Decimal("9.959666666666666666")
     assert standard[0].duration == 10
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"fixed": "true"}, {"fixed": "true", "amountType": "receive"}]
+)
+async def test_a_row_has_the_fields_of_the_contract(
+    api: httpx.AsyncClient,
+    clock: ManualClock,
+    venue_list: list[PriceVenue],
+    more: dict[str, str],
+) -> None:
+    for venue in venue_list if more else ():
+        venue.traits = VenueTraits(fixed=True)
+        venue.rates_until = clock.now() + timedelta(seconds=300)
+    answer = await api.get("/quotes", params=asked(**more))
+    rows = json.loads(answer.text, parse_float=Decimal)["quotes"]
+    assert {row["type"] for row in rows} == {"standard", "private"}
+    assert any(row["fixed"] for row in rows) == bool(more)
+    check_fields(rows)
 
 
 async def test_numbers_have_no_padding(api: httpx.AsyncClient) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from service.dex.trading import BASE, Floor, Trader, told, trader
 from service.price_venue import PriceVenue
+from service.quote_fields import check_fields
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.quoting.routes import swap_cap
@@ -66,6 +67,14 @@ async def test_rows_of_the_venues_of_a_pair(floor: Floor) -> None:
     (row,) = await rows(floor, coin, usdc, amount="0.1")
     assert row["requiresApproval"] is False
     assert parse_rfc3339(row["validUntil"]) - floor.clock.now() <= timedelta(seconds=60)
+
+
+async def test_a_row_has_the_fields_of_the_contract(floor: Floor) -> None:
+    usdc, weth = pair(floor)
+    check_fields(await rows(floor, usdc, weth))
+    impact = await rows(floor, usdc, weth, amount="900000")
+    assert any(row["filtered"] for row in impact)
+    check_fields(impact)
 
 
 async def test_no_rows_where_nothing_is_traded(floor: Floor) -> None:
@@ -187,6 +196,7 @@ async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
     assert {row["type"] for row in lost} == {"standard", "private"}
     assert all(row["error"].startswith(f"{why}: this route takes ") for row in lost)
     assert not any("quoteId" in row for row in lost)
+    check_fields(found)
     if place == "over the cap":
         assert all(f"takes {plain(cap)} USDC or less" in row["error"] for row in lost)
     assert (alone.status_code, alone.json()["code"]) == (422, code)
