@@ -149,18 +149,25 @@ async def test_a_key_that_is_answered_late_is_waited_for_by_the_clock_of_the_des
 async def test_letters_of_a_word_on_the_empty_line_are_no_keys(
     market: Market, subtests: pytest.Subtests
 ) -> None:
-    lines = ("btc eth", "op usdc.base", "qnt btc", "trx btc", "near sol")
+    # A route takes these amounts: the screen says the same before and after the limits are known.
+    lines = {
+        "btc eth": "0.5",
+        "op usdc.base": "500",
+        "qnt btc": "50",
+        "trx btc": "900",
+        "near sol": "50",
+    }
     async with market.desk() as desk:
         await desk.ready()
         desk.app.keys.word_seconds = 60.0
-        for line, turns in product(lines, (0, 3, 40)):
+        for (line, amount), turns in product(lines.items(), (0, 3, 40)):
             with subtests.test(line=line, turns=turns):
                 await burst(desk, *line, turns=turns)
                 assert desk.screen(SwapScreen).line.value == line
                 await desk.see("Type the amount before it.")
-                await burst(desk, "enter", *"0.5")
-                assert desk.screen(SwapScreen).line.value == f"0.5 {line}"
-                await desk.see("Sell  0.5 ")
+                await burst(desk, "enter", *amount)
+                assert desk.screen(SwapScreen).line.value == f"{amount} {line}"
+                await desk.see(f"Sell  {amount} ")
             await start(desk)
 
 
