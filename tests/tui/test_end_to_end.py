@@ -89,13 +89,17 @@ class DeskWindow(TerminalWindow):
         self.press("o")
         self.until(lambda: "Completed" in self.row_of(order), f"{order} completed")
 
-    def open(self, order: str) -> None:
-        """From the tracker to its page; orders of other tests may stand above it."""
+    def mark(self, order: str) -> None:
+        """Its row of the tracker; orders of other tests may stand above it."""
         for _ in range(MOST_KEYS):
             if self.row_of(order).startswith("▌"):
                 break
             self.press("j")
             self.read_until_quiet()
+
+    def open(self, order: str) -> None:
+        """From the tracker to its page."""
+        self.mark(order)
         self.press(ENTER)
 
 
@@ -197,6 +201,7 @@ def test_a_killed_desk_comes_back_to_its_one_order(
     created = set(orders_of_the_service(sandbox.ready)) - before
     assert len(created) == 1
     assert created.pop().startswith(order)
+    again.mark(order)
     again.until(lambda: "f fund" in again.text, "the fund key")
     again.read_until_quiet(STILL)
     again.press("f")

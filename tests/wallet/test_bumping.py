@@ -270,3 +270,5 @@ async def test_the_order_that_ended_gets_no_higher_fee(owner: Owner) -> None:
     with pytest.raises(Refused) as refused:
         await client.sign(review)
     assert refused.value.code is Code.GATE
+    await client.abandon(poor.hash)
+    await owner.executed(first.hash)

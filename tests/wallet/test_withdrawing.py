@@ -23,7 +23,7 @@ from swapdesk.chain.smart_account import (
     encode_batch,
 )
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal
+from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
 from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.transactions.outcome import Outcome
@@ -31,13 +31,14 @@ from swapdesk.flows.transactions.transactor import UnderWay
 from swapdesk.flows.wallet.replacement import cancelling
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
+from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose, TakenOut, WithdrawalPromise
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import Signature, TransactionState
-from wallet.chains import served
+from wallet.chains import Chains, served
 from wallet.dying_agent import MOMENTS, dying_at
 from wallet.owner import contested
 from wallet.signing import CHAIN, ETH, USDC, trader
@@ -55,14 +56,27 @@ CASES = [
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner]:
-    directory = tmp_path_factory.mktemp("home")
-    settings = load_settings({}, Home.at(directory))
-    async with served(tmp_path_factory.mktemp("chains")) as world:
-        here, journal = over(world), journal_of(directory)
-        yield Owner(settings, await trader(world, settings.places.keys), here, journal)
-        journal.close()
-        await here.client.close()
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
+    async with served(tmp_path_factory.mktemp("chains")) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def owner(world: Chains, tmp_path: Path) -> AsyncIterator[Owner]:
+    """A new key, whose account does not stand yet."""
+    settings = load_settings({}, Home.at(tmp_path))
+    here, journal = over(world), journal_of(tmp_path)
+    yield Owner(settings, await trader(world, settings.places.keys), here, journal)
+    journal.close()
+    await here.client.close()
+
+
+async def stands(flow: Withdrawing, account: Account, owner: Owner) -> None:
+    """The first thing that is sent makes the smart account."""
+    step = await flow.propose(account, owner.link)
+    assert isinstance(step, Withdrawal)
+    assert step.proposal.action.purpose is Purpose.DEPLOY
+    assert (await flow.send(step)).done
 
 
 def nothing_held(step: object) -> bool:
@@ -142,12 +156,9 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(owner: Owner) -
     owner.left_by_bundle(mine)
     wallet = await owner.wallet()
     account, flow = await owner.account(wallet), owner.flow(wallet)
+    await stands(flow, account, owner)
     step = await flow.propose(account, owner.link)
     assert isinstance(step, Withdrawal)
-    if step.proposal.action.purpose is Purpose.DEPLOY:
-        assert (await flow.send(step)).done
-        step = await flow.propose(account, owner.link)
-        assert isinstance(step, Withdrawal)
     owner.journal.withdrawals.begin(
         step.proposal.action.intent_id, account.address, step.sender, CHAIN, step.taken
     )
@@ -203,9 +214,11 @@ async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
 async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(owner: Owner) -> None:
     mine = account_address(owner.trader.address)
     await owner.fill(mine, dollars=0)
-    owner.left_by_bundle(mine, BundleState.SIGNED)
+    owner.left_by_bundle(mine)
     wallet = await owner.wallet()
     account, flow = await owner.account(wallet), owner.flow(wallet)
+    await stands(flow, account, owner)
+    owner.left_by_bundle(mine, BundleState.SIGNED)
     needed = await flow.propose(account, owner.link)
     assert isinstance(needed, Outcome)
     assert needed.code == "NEEDED_BY_BUNDLE"
@@ -226,6 +239,7 @@ async def test_a_desk_that_lies_obtains_no_signature(owner: Owner) -> None:
     owner.left_by_bundle(mine)
     wallet = await owner.wallet()
     account, agent = await owner.account(wallet), await wallet.client()
+    await stands(owner.flow(wallet), account, owner)
     assert USDC.contract is not None
     coins, dollars = (
         InnerCall(account.address, COINS),
@@ -285,42 +299,36 @@ async def test_a_desk_that_lies_obtains_no_signature(owner: Owner) -> None:
 
 @pytest.mark.parametrize(("purpose", "moment"), CASES)
 async def test_a_killed_agent_takes_out_everything_once(
-    owner: Owner, tmp_path: Path, purpose: Purpose, moment: str
+    owner: Owner, purpose: Purpose, moment: str
 ) -> None:
-    """A new key, so that its account does not stand yet; the same command ends what was begun."""
-    settings = load_settings({}, Home.at(tmp_path))
-    someone = await trader(owner.trader.world, settings.places.keys)
-    journal = journal_of(tmp_path)
-    own = Owner(settings, someone, owner.here, journal)
-    mine = account_address(someone.address)
-    await own.fill(mine)
-    own.left_by_bundle(mine)
+    """The same command ends what was begun."""
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine)
+    owner.left_by_bundle(mine)
     if purpose is Purpose.WITHDRAW:
-        wallet = await own.wallet()
-        step = await own.flow(wallet).propose(await own.account(wallet), own.link)
-        assert isinstance(step, Withdrawal)
-        assert (await own.flow(wallet).send(step)).done
+        wallet = await owner.wallet()
+        await stands(owner.flow(wallet), await owner.account(wallet), owner)
         await wallet.close()
-    dying = await own.wallet(dying_at(moment))
+    dying = await owner.wallet(dying_at(moment))
     client = await dying.client()
-    step = await own.flow(dying).propose(await own.account(dying), own.link)
+    step = await owner.flow(dying).propose(await owner.account(dying), owner.link)
     assert isinstance(step, Withdrawal)
     assert step.proposal.action.purpose is purpose
     try:
-        said = await own.flow(dying).send(step)
+        said = await owner.flow(dying).send(step)
         assert said.open, said
         gone = await client.ended()
     except AgentGone as error:
         gone = error
     assert f"signal {int(signal.SIGKILL)}" in gone.words
     await dying.close()
-    again = await own.wallet()
-    account = await own.account(again)
+    again = await owner.wallet()
+    account = await owner.account(again)
     known = [one for one in await (await again.client()).transactions() if one.purpose is purpose]
     assert len(known) == (0 if moment == "_insert_given" else 1)
-    first = await own.flow(again).propose(account, own.link)
+    first = await owner.flow(again).propose(account, owner.link)
     assert isinstance(first, UnderWay if known else Withdrawal)
-    ended, _ = await taken_out(own.flow(again), account, own.link)
+    ended, _ = await taken_out(owner.flow(again), account, owner.link)
     assert ended.done, ended
     signed = await (await again.client()).transactions()
     assert [(one.purpose, one.state) for one in signed] == [
@@ -328,8 +336,7 @@ async def test_a_killed_agent_takes_out_everything_once(
         (Purpose.WITHDRAW, TransactionState.SUCCEEDED),
     ]
     assert all(one.hash in {each.hash for each in signed} for one in known)
-    assert (await own.here.coins(mine), await own.dollars(mine)) == (0, 0)
-    assert await own.dollars(someone.address) == 1_000 * 10**6 + DOLLARS
-    assert journal.withdrawals.open(someone.address, CHAIN) == []
-    journal.close()
+    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (0, 0)
+    assert await owner.dollars(owner.trader.address) == 1_000 * 10**6 + DOLLARS
+    assert owner.journal.withdrawals.open(owner.trader.address, CHAIN) == []
     await again.close()

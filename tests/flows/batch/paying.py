@@ -70,6 +70,7 @@ def write_batch(
     batch_id: str,
     rows: Rows,
     chain: str = CHAIN,
+    recipient: str = RECIPIENT,
 ) -> None:
     """A batch of one group in the journal, not left yet. ``find`` takes chain and symbol."""
     bought = find("ethereum", "ETH")
@@ -79,14 +80,14 @@ def write_batch(
                 "from": find(chain, symbol).id,
                 "to": bought.id,
                 "amount": Decimal(amount),
-                "addressTo": RECIPIENT,
+                "addressTo": recipient,
             }
         )
         for symbol, amount in rows
     ]
     body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
     cells = [
-        NewRow(number, number + 1, {"to": RECIPIENT, "amount": amount, "sell": symbol})
+        NewRow(number, number + 1, {"to": recipient, "amount": amount, "sell": symbol})
         for number, (symbol, amount) in enumerate(rows, start=1)
     ]
     paid = "solana" if chain == "solana" else "bundle"
