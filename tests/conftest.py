@@ -65,6 +65,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--full", action="store_true", help="run the long tests, and fuzz at full size"
     )
+    parser.addoption(
+        "--reversed", action="store_true", help="run the last test first: none leans on another"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,6 +92,8 @@ def _is_worker(config: pytest.Config) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--reversed"):
+        items.reverse()
     if config.getoption("--full"):
         return
     # Left out and not skipped: a test that is skipped is still set up and reported.
