@@ -93,9 +93,10 @@ class DeskWindow(TerminalWindow):
         """Its row of the tracker; orders of other tests may stand above it."""
         for _ in range(MOST_KEYS):
             if self.row_of(order).startswith("▌"):
-                break
+                return
             self.press("j")
             self.read_until_quiet()
+        raise AssertionError(f"{order} is not reached:\n{self.text}")
 
     def open(self, order: str) -> None:
         """From the tracker to its page."""
