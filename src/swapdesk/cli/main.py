@@ -46,6 +46,8 @@ COMMANDS: dict[str, str] = {
     "tokens": "swapdesk.cli.catalog_commands:tokens",
     "chains": "swapdesk.cli.catalog_commands:chains",
     "orders": "swapdesk.cli.orders_commands:orders",
+    "why": "swapdesk.cli.support_commands:why",
+    "inspect": "swapdesk.cli.support_commands:inspect",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
     "serve": "swapdesk.cli.serve_command:serve",

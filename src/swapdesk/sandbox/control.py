@@ -22,7 +22,13 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerMethod, L
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFault, AnswerFaults, StreamFault
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody, GiftBody, TransferBody
+from swapdesk.sandbox.control_bodies import (
+    ClockBody,
+    DepositBody,
+    FaultBody,
+    GiftBody,
+    TransferBody,
+)
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFault, ActiveFaults, FaultKind
 from swapdesk.sandbox.http_server import refusal

@@ -319,7 +319,7 @@ def _reported(
     passed, due, late_by = _times(order, now, display)
     deadline = order.expires if row.until_deadline else None
     left = deadline - now if deadline is not None else None
-    facts = _facts(order, intent, said, now, left)
+    facts = order_words(order, intent, said, now, left)
     money, by = (row.money or "").format_map(facts), (row.by or "").format_map(facts)
     notes = _notes(order, intent, said, facts)
     if late_by is not None:
@@ -485,7 +485,7 @@ def _stage(order: Order, display: str | None, *, private: bool) -> int:
     return 6 if private and in_second_leg(order) else 2
 
 
-def _facts(
+def order_words(
     order: Order, intent: Intent | None, said: Situation, now: datetime, left: timedelta | None
 ) -> dict[str, str]:
     """What fills the words of a situation, by the name of the place."""

@@ -78,9 +78,9 @@ def _has_key(text: str) -> bool:
     for token in _TOKEN.findall(text):
         if any(kind.is_secret(token) for kind in ADDRESS_KINDS.values()):
             return True
-        if len(token) in (87, 88) and set(token) <= set(BITCOIN_ALPHABET):
-            if _is_key_pair(base58.decode(token)):
-                return True
+        encoded = len(token) in (87, 88) and set(token) <= set(BITCOIN_ALPHABET)
+        if encoded and _is_key_pair(base58.decode(token)):
+            return True
     return any(_is_key_pair(_octets(found)) for found in _BYTES.findall(text))
 
 
@@ -97,5 +97,6 @@ def _is_key_pair(octets: bytes) -> bool:
     # Imported on use: nothing else in the desk needs it.
     from Crypto.PublicKey import ECC
 
-    public = ECC.construct(curve="Ed25519", seed=octets[:32]).public_key()
+    pair = ECC.construct(curve="Ed25519", seed=octets[:32])  # type: ignore[arg-type]
+    public = pair.public_key()
     return bool(public.export_key(format="raw") == octets[32:])

@@ -86,8 +86,8 @@ UNREADABLE = (
     " a link, or an amount with its symbol."
 )
 MAY_BE_KEY = (
-    "Sixty-four digits can also be a private key. If that is one, do not look it up: its owner moves"
-    " the money to a new wallet."
+    "Sixty-four digits can also be a private key. If that is one, do not look it up: its owner"
+    " moves the money to a new wallet."
 )
 TOO_LONG = "This text is longer than 1 MiB. Paste the part with the id, the address or the hash."
 

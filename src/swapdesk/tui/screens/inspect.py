@@ -1,0 +1,379 @@
+"""Find any order by whatever names it, see why it is where it is, and copy what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.message import Message
+from textual.widget import Widget
+
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.support.order_search import OrderSearch
+from swapdesk.flows.support.pasted_text import PastedText, read_pasted
+from swapdesk.flows.support.support_case import SupportCase, case_of
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.inspect import (
+    Back,
+    CaseHistory,
+    CopyEscalation,
+    CopyReply,
+    Inspect,
+    LookUp,
+)
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.inspect_facts import (
+    COLUMNS,
+    answer_lines,
+    found_rows,
+    order_lines,
+    read_as,
+    reading_lines,
+    searched_lines,
+)
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.text_field import TextField
+
+PLACEHOLDER = "Paste an order id, an address, a hash, a memo, a link, or the whole message."
+SHOWN = 200
+"""Characters of what was pasted that stand in the field."""
+
+
+class PasteField(TextField):
+    """Takes a paste of any size whole: what is in it is read, not kept."""
+
+    @dataclass
+    class Pasted(Message):
+        text: str
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Pasted(event.text))
+
+
+class CaseView(LinesView):
+    """One column of the answer."""
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._rows: Any = None
+
+    def show(self, rows: Any) -> None:
+        """``rows`` makes the lines for a width."""
+        self._rows = rows
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return self._rows(width) if self._rows is not None else []
+
+
+class Answer(VerticalScroll, can_focus=True):
+    """Order and diagnosis side by side; scrolled by the keys of a list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "scroll_down", "down", show=False),
+        Binding("up,k", "scroll_up", "up", show=False),
+        Binding("pagedown,ctrl+d", "page_down", "further down", show=False),
+        Binding("pageup,ctrl+u", "page_up", "further up", show=False),
+    ]
+
+
+class InspectScreen(Page):
+    """``service_id``: an order to begin with, else the field is empty."""
+
+    NAME = "Inspect"
+    SPENDS = "read"
+    VERBS = (LookUp, CopyReply, CopyEscalation, CaseHistory, Inspect, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "PasteField"
+    DEFAULT_CSS = """
+    InspectScreen #searched { margin: 1 0 0 0; }
+    InspectScreen #found { height: 1fr; margin: 1 0 0 0; }
+    InspectScreen Answer { height: 1fr; margin: 1 0 0 0; scrollbar-size: 0 0; }
+    InspectScreen Answer Horizontal { height: auto; }
+    InspectScreen #order { width: 44; }
+    InspectScreen #answer { width: 1fr; background: $surface; }
+    InspectScreen.-narrow Answer Horizontal, InspectScreen.-small Answer Horizontal {
+        layout: vertical;
+    }
+    InspectScreen.-narrow #order, InspectScreen.-small #order { width: 100%; }
+    InspectScreen.-short #searched, InspectScreen.-short #found, InspectScreen.-short Answer {
+        margin: 0;
+    }
+    """
+
+    def __init__(self, session: Session, service_id: str | None = None) -> None:
+        super().__init__(session, context="read only")
+        self._begin_with = service_id
+        self._pasted: PastedText | None = None
+        self._search: OrderSearch | None = None
+        self._asking = False
+        self._cases: dict[str, SupportCase] = {}
+        self._opened: str | None = None
+        self._field = PasteField(placeholder=PLACEHOLDER, tall=False)
+        self._readings, self._searched = CaseView(id="readings"), CaseView(id="searched")
+        self._table = LineTable(COLUMNS, id="found")
+        self._order, self._answer = CaseView(id="order"), CaseView(id="answer")
+        self._body = Answer(Horizontal(self._order, self._answer))
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._field
+        yield self._readings
+        yield self._searched
+        yield self._table
+        yield self._body
+
+    def on_mount(self) -> None:
+        self._show()
+        if self._begin_with is not None:
+            self._field.set_value(self._begin_with)
+
+    def session_changed(self) -> None:
+        if self._begin_with is not None and self.link is not None:
+            begin, self._begin_with = self._begin_with, None
+            self._read(begin)
+            self.do_look_up()
+        self._show()
+
+    def on_tick(self) -> None:
+        self._show()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        self._show()
+
+    def work_failed(self, group: str) -> None:
+        self._asking = False
+        self._show()
+
+    # what was pasted
+
+    @on(PasteField.Pasted)
+    def _was_pasted(self, event: PasteField.Pasted) -> None:
+        self._read(event.text)
+        shown = " ".join(event.text.split())[:SHOWN]
+        visible = "".join(char for char in shown if char.isprintable())
+        if self._pasted is not None and self._pasted.secret:
+            visible = ""
+        with self.prevent(TextField.Changed):
+            self._field.set_value(visible)
+
+    @on(TextField.Changed)
+    def _typed(self, event: TextField.Changed) -> None:
+        self._read(event.value)
+        if self._pasted is not None and self._pasted.secret:
+            with self.prevent(TextField.Changed):
+                self._field.set_value("")
+
+    @on(TextField.Submitted)
+    def _submitted(self) -> None:
+        self.do_look_up()
+
+    def _read(self, text: str) -> None:
+        secret = self.session.settings.secret.value
+        catalog = self.catalog
+        self._pasted = read_pasted(
+            text,
+            is_symbol=lambda word: catalog is not None and bool(catalog.rows_of_symbol(word)),
+            own_secrets=(secret.reveal(),) if secret is not None else (),
+        )
+        self._search, self._cases, self._opened = None, {}, None
+        self._show()
+
+    # searching
+
+    def do_look_up(self) -> None:
+        if self._pasted is None or not self._pasted.readings or self.link is None:
+            return
+        if self._search is None:
+            self._search = OrderSearch(self.desk, self._pasted)
+            self._search.look_here()
+            self._took_in()
+            return
+        if self._table.has_focus and self._table.cursor_key is not None and self._opened is None:
+            self._opened = self._table.cursor_key
+            self._body.focus()
+            self._show()
+        elif self._search.next_cost is not None and not self._asking:
+            self._asking = True
+            self.run_worker(self._go_on(self._search), group="inspect", exclusive=True,
+                            exit_on_error=False)  # fmt: skip
+            self._show()
+        elif self._case is not None:
+            from swapdesk.tui.screens.order import OrderScreen
+
+            service_id = self._case.tracked.service_id
+            self.app.push_screen(OrderScreen(self.session, service_id))
+
+    @on(LineTable.Chosen, "#found")
+    def _row_chosen(self) -> None:
+        self.do_look_up()
+
+    @dataclass
+    class Searched(Message):
+        """A place answered; ``over`` when nothing more is asked."""
+
+        search: OrderSearch
+        over: bool
+
+    async def _go_on(self, search: OrderSearch) -> None:
+        async for _ in search.go_on():
+            self.post_message(self.Searched(search, over=False))
+        self.post_message(self.Searched(search, over=True))
+
+    @on(Searched)
+    def _was_searched(self, event: Searched) -> None:
+        if event.search is not self._search:
+            return
+        if event.over:
+            self._asking = False
+        self._took_in()
+
+    def _took_in(self) -> None:
+        """The focus goes to what was found, so that letters are keys again."""
+        self._show()
+        (self._table if len(self._cases) > 1 and self._opened is None else self._body).focus()
+        self.refresh_frame()
+
+    # drawing
+
+    @property
+    def _case(self) -> SupportCase | None:
+        """The order that is answered for."""
+        if self._opened is not None:
+            return self._cases.get(self._opened)
+        return next(iter(self._cases.values())) if len(self._cases) == 1 else None
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        pasted, search = self._pasted, self._search
+        self._field.hint = read_as(pasted) if pasted is not None else ""
+        self._field.redraw()
+        self._take_cases()
+        case, now = self._case, self.now()
+        many = len(self._cases) > 1 and self._opened is None
+        problem = pasted.problem if pasted is not None and self._field_used else ""
+        verdict = search.verdict if search is not None else ""
+        self._readings.show(lambda width: self._reading_rows(problem, case is None, width))
+        self._searched.show(
+            lambda width: [
+                *(searched_lines(search.searched, width) if search is not None else []),
+                *(wrapped([Span(verdict)], width) if verdict else []),
+            ]
+        )
+        self._searched.display = search is not None
+        self._table.display, self._body.display = many, case is not None
+        if many and search is not None:
+            self._table.set_rows(found_rows(search, self._cases, now))
+        if case is not None:
+            self._order.show(lambda width: order_lines(case, now, width))
+            self._answer.show(lambda width: answer_lines(case, width))
+        self._say_money(case)
+        self.refresh_keys()
+
+    @property
+    def _field_used(self) -> bool:
+        return bool(self._field.value) or (self._pasted is not None and self._pasted.secret)
+
+    def _reading_rows(self, problem: str, open_: bool, width: int) -> list[Line]:
+        if problem:
+            role = "status-trouble" if self._pasted and self._pasted.secret else "muted"
+            return wrapped([Span(problem, role)], width)
+        if self._pasted is None or not open_:
+            return []
+        return reading_lines(self._pasted, width)
+
+    def _take_cases(self) -> None:
+        """The cases of what was found, as they stand now."""
+        search = self._search
+        if search is None:
+            return
+        found: dict[str, SupportCase] = {}
+        for service_id in search.found:
+            try:
+                case = case_of(self.desk, service_id, search.payment_of(service_id))
+            except JournalUnavailable:
+                case = None
+            if case is not None:
+                found[service_id] = case
+        self._cases = found
+
+    def _say_money(self, case: SupportCase | None) -> None:
+        if case is None:
+            looking = "you: enter looks for it" if self._pasted else "you: paste what you have"
+            self.set_money("not known before an order is found.", looking)
+            return
+        status = case.status
+        acts = case.diagnosis.acts.rstrip(".")
+        self.set_money(
+            status.money,
+            acts,
+            where_short=status.place,
+            next_short=acts.split(" with order", maxsplit=1)[0],
+        )
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        typing, case, search = self._field.has_focus, self._case, self._search
+        if verb is Inspect:
+            return HIDDEN if typing else CommandState(verb="look for another")
+        if verb is LookUp:
+            return self._look_up_standing()
+        if verb in (CopyReply, CopyEscalation, CaseHistory):
+            return READY if case is not None and not typing else HIDDEN
+        if verb is Back and self._opened is not None and search is not None:
+            return CommandState(verb="to the list")
+        return READY
+
+    def _look_up_standing(self) -> CommandState:
+        if self._pasted is None or not self._pasted.readings:
+            return HIDDEN
+        if self._search is None:
+            return READY if self.link is not None else CommandState(locked="connecting")
+        if self._asking:
+            return CommandState(locked="asking")
+        if len(self._cases) > 1 and self._opened is None:
+            return CommandState(verb="open")
+        cost = self._search.next_cost
+        if cost is not None:
+            return CommandState(verb="ask", cost=cost.said)
+        return CommandState(verb="order") if self._case is not None else HIDDEN
+
+    def do_inspect(self) -> None:
+        """Another one: the field, empty."""
+        self._field.set_value("")
+        self._pasted = self._search = self._opened = None
+        self._cases = {}
+        self._field.focus()
+        self._show()
+
+    def do_copy_reply(self) -> None:
+        if self._case is not None:
+            self.controls.copy_value("reply", self._case.reply)
+
+    def do_copy_escalation(self) -> None:
+        if self._case is not None:
+            self.controls.copy_value("text for the service", self._case.escalation)
+
+    def do_case_history(self) -> None:
+        from swapdesk.tui.screens.order_history import OrderHistoryScreen
+
+        if self._case is not None:
+            screen = OrderHistoryScreen(self.session, self._case.tracked.service_id)
+            self.app.push_screen(screen)
+
+    def do_back(self) -> None:
+        if self._opened is not None and len(self._cases) > 1:
+            self._opened = None
+            self._took_in()
+        else:
+            self.post_message(self.Go(everywhere.Back))

@@ -1,0 +1,179 @@
+"""What the inspect page shows of a search, an order, its diagnosis and the reply. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from swapdesk.flows.notation import clock_time, elapsed, grouped_address, short_address
+from swapdesk.flows.orders.order_fields import route_of, short_id
+from swapdesk.flows.orders.order_history import updates_of
+from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
+from swapdesk.flows.support.pasted_text import PastedText
+from swapdesk.flows.support.support_case import SupportCase
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
+from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
+from swapdesk.tui.widgets.lines_view import section_line
+from swapdesk.tui.widgets.order_table import SIGNS, pair_spans, sign_span, stage_of
+from swapdesk.tui.widgets.stage_line import stage_spans
+from swapdesk.tui.widgets.table_layout import Column, Row
+
+LABEL = 10
+FACT_LABEL = 9
+MOST_UPDATES = 6
+_MARKS: dict[Answer, tuple[str, str]] = {
+    Answer.FOUND: (VALID, "status-done"),
+    Answer.NOTHING: (DOT, "muted"),
+    Answer.FAILED: (TROUBLE, "status-trouble"),
+    Answer.NOT_ASKED: (REFUSED, "muted"),
+}
+
+COLUMNS = (
+    Column("order", "Order", 8),
+    Column("state", "State", 18),
+    Column("pair", "Pair", 24, grow=1),
+    Column("by", "Found by", 18, priority=1, role="muted"),
+    Column("created", "Created", 8, priority=2, role="muted"),
+)
+
+
+def read_as(pasted: PastedText) -> str:
+    """What the text was taken for: ``a Tron address``, ``an order id, or 2 other things``."""
+    if not pasted.readings:
+        return ""
+    first, *others = pasted.readings
+    if not others:
+        return first.called
+    return f"{first.called}, and {len(others)} more" if len(others) > 1 else first.called
+
+
+def reading_lines(pasted: PastedText, width: int) -> list[Line]:
+    """Every reading where there are several, and what is to be known of them."""
+    rows: list[Line] = []
+    if len(pasted.readings) > 1:
+        for at, reading in enumerate(pasted.readings):
+            label = "Read as" if not at else ""
+            shown = [Span(label.ljust(LABEL), "muted"), Span(reading.called, "muted"), Span("  ")]
+            rows.append(cut([*shown, Span(reading.value)], width))
+    if pasted.cut:
+        rows.append([Span(" " * LABEL), Span("The end of the text was not read.", "muted")])
+    if pasted.warning:
+        rows += _labelled("", pasted.warning, "status-waiting", width)
+    return rows
+
+
+def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
+    """One row a place: what it is, and what it answered."""
+    rows: list[Line] = []
+    for at, one in enumerate(searched):
+        glyph, role = _MARKS[one.answer]
+        label = "Searched" if not at else ""
+        head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
+        place = Span(one.place.ljust(25), "foreground" if one.answer is Answer.FOUND else "muted")
+        rows.append(cut([*head, place, Span(one.said, "muted")], width))
+    return rows
+
+
+def found_rows(search: OrderSearch, cases: Mapping[str, SupportCase], now: datetime) -> list[Row]:
+    """The orders that were found, one row each."""
+    rows = []
+    for service_id, case in cases.items():
+        sign = sign_span(case.status)
+        created = case.tracked.order.created
+        rows.append(
+            Row(
+                service_id,
+                {
+                    "order": short_id(service_id),
+                    "state": Span(case.status.word, sign.role),
+                    "pair": pair_spans(case.tracked),
+                    "by": search.found.get(service_id, ""),
+                    "created": clock_time(created) if created is not None else "",
+                },
+            )
+        )
+    return rows
+
+
+def order_lines(case: SupportCase, now: datetime, width: int) -> list[Line]:
+    """The order: what it exchanges, how far it is, what was seen of it, where it pays."""
+    tracked, status = case.tracked, case.status
+    order = tracked.order
+    sign = sign_span(status)
+    rows: list[Line] = [
+        section_line(f"Order {short_id(order.service_id)}", route_of(order), width),
+        cut(pair_spans(tracked), width),
+        cut(
+            [
+                *stage_spans(stage_of(status)),
+                Span("  "),
+                sign,
+                Span(" "),
+                Span(status.word, sign.role, bold=True),
+            ],
+            width,
+        ),
+        [],
+    ]
+    updates = list(reversed(updates_of(case.seen)))
+    for one in updates[-MOST_UPDATES:]:
+        glyph, role = SIGNS[one.level]
+        at = Span(f"{clock_time(one.at)}  ", "muted")
+        state = one.state.replace("_", " ").lower()
+        rows.append(cut([Span(f"{glyph} ", role), at, Span(state)], width))
+    if len(updates) > MOST_UPDATES:
+        rows.append([Span(f"  {len(updates) - MOST_UPDATES} earlier ones: h", "muted")])
+    rows.append([])
+    receiver = order.receiver_address
+    rows += _labelled(
+        "Pays", grouped_address(receiver) if receiver else "not told", "foreground", width
+    )
+    if order.receiver_tag:
+        rows += _labelled("Memo", order.receiver_tag, "foreground", width)
+    refund = order.refund_address
+    rows += _labelled(
+        "Refund", short_address(refund) if refund else "none recorded", "foreground", width
+    )
+    rows += _labelled("Request", case.request_id or "not made at this desk", "foreground", width)
+    if status.elapsed is not None:
+        due = status.expected.total_seconds() if status.expected is not None else None
+        time = elapsed(status.elapsed.total_seconds(), due)
+        over = "" if status.late_by is None else f", {elapsed(status.late_by.total_seconds()).text}"
+        rows.append([])
+        said: Line = [Span("Time".ljust(FACT_LABEL), "muted"), Span(time.text)]
+        if over:
+            said.append(Span(f"{over} over", "status-trouble"))
+        rows.append(cut(said, width))
+    if tracked.archived(now):
+        old = "older than 48 h: the service no longer answers for it"
+        rows += _labelled("Known", old, "status-waiting", width)
+    return rows
+
+
+def answer_lines(case: SupportCase, width: int) -> list[Line]:
+    """Diagnosis, reply, and what both rest on."""
+    found = case.diagnosis
+    head = [Span("Diagnosis", "foreground", bold=True)]
+    fact = [Span(f"rule {found.rule}, {found.certainty}", "muted")]
+    rows: list[Line] = [spread(head, fact, width), []]
+    for label, text in (
+        ("Cause", found.cause),
+        ("Money", found.money),
+        ("Acts", found.acts),
+        ("By", found.by),
+    ):
+        rows += _labelled(label, text, "foreground", width)
+    rows += [[], section_line("Reply, ready to copy", "", width)]
+    for paragraph in case.reply.splitlines():
+        rows += wrapped([Span(paragraph)], width) if paragraph else [[]]
+    rows += [[], section_line("From", "", width)]
+    for text in found.facts:
+        rows += wrapped([Span(text, "muted")], width, indent=2)
+    return rows
+
+
+def _labelled(label: str, text: str, role: str, width: int) -> list[Line]:
+    parts = wrapped([Span(text, role)], max(8, width - FACT_LABEL))
+    heads = [Span(label.ljust(FACT_LABEL), "muted")]
+    heads += [Span(" " * FACT_LABEL)] * (len(parts) - 1)
+    return [[head, *part] for head, part in zip(heads, parts, strict=True)]
