@@ -51,6 +51,8 @@ class ChainTransaction(Struct, frozen=True):
     confirmations: int | None
     at: datetime | None = None
     failed: bool = False
+    underpriced: bool = False
+    """It waits, and offers less than what a block costs now."""
 
 
 class NodeReader:
@@ -79,7 +81,12 @@ class NodeReader:
             receipt = await self._ask(http, "eth_getTransactionReceipt", transaction_hash)
             payments = _coin(found)
             if receipt is None:
-                return ChainTransaction(self.chain, transaction_hash, payments, None)
+                head = await self._ask(http, "eth_getBlockByNumber", "latest", False)
+                offered = int(found.get("maxFeePerGas") or found["gasPrice"], 16)
+                below = offered < int(head.get("baseFeePerGas") or "0x0", 16)
+                return ChainTransaction(
+                    self.chain, transaction_hash, payments, None, underpriced=below
+                )
             height = await self._ask(http, "eth_blockNumber")
             block = await self._ask(http, "eth_getBlockByNumber", receipt["blockNumber"], False)
         failed = int(receipt["status"], 16) == 0

@@ -86,8 +86,16 @@ _PASS_ON = "pass it to the service with order {order}{request}"
 _AT_ADDRESS = "{paid} at the deposit address on {chain}."
 
 CHAIN_RULES: dict[PaymentMatch, ChainRule] = {
+    PaymentMatch.MISSING: ChainRule(
+        "{chain} does not know the payment that was sent: it was dropped, or another transaction"
+        " took its place",
+        "in the wallet that sent it, unless another transaction took it.",
+        Owner.CUSTOMER,
+        "look at the wallet's transactions; nothing was paid by this one",
+        Certainty.LIKELY,
+    ),
     PaymentMatch.FAILED: ChainRule(
-        "The payment was executed on {chain} and failed; nothing reached the deposit address",
+        "The payment was executed on {chain} and failed; nothing was paid by it",
         "in the wallet that sent it, but for the network fee.",
         Owner.CUSTOMER,
         "look at the wallet; the order is unpaid",
@@ -127,6 +135,12 @@ CHAIN_RULES: dict[PaymentMatch, ChainRule] = {
         _PASS_ON,
         Certainty.LIKELY,
         "no deadline is known",
+    ),
+    PaymentMatch.UNDERPRICED: ChainRule(
+        "The payment waits, and its network fee is below what a block of {chain} costs now",
+        "in the wallet that sent it, until the payment is in a block.",
+        Owner.CUSTOMER,
+        "raise the fee of the same transaction, or wait; not pay a second time",
     ),
     PaymentMatch.UNCONFIRMED: ChainRule(
         "The payment of {paid} is not in a block of {chain} yet",
@@ -184,7 +198,11 @@ def diagnose(
     request = f", request {request_id}" if request_id else ""
     found = _of_situation(tracked, status, request)
     match = match_payment(order, payment) if payment is not None else None
-    if payment is not None and match is not None and not deposit_arrived(order):
+    untold = match is not None and not deposit_arrived(order)
+    # That a swap on a chain was executed is told by its situation.
+    if untold and order.is_dex and match is PaymentMatch.AS_ASKED:
+        untold = False
+    if payment is not None and match is not None and untold:
         rule = CHAIN_RULES[match]
         words = {
             "paid": payment.what,
@@ -230,7 +248,7 @@ def diagnose(
         rule=found.rule,
         certainty=found.certainty,
         cause=cause,
-        money=_for_support(found.money),
+        money=f"{found.money[:1].upper()}{found.money[1:]}",
         owner=found.owner,
         acts=f"{found.actor or found.owner}: {found.act}.",
         by=f"{found.by[:1].upper()}{found.by[1:]}.",
@@ -283,7 +301,7 @@ def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _
         status.situation.code.replace(" ", "-"),
         status.certainty,
         cause,
-        status.money,
+        money_for_support(status.money),
         owner,
         act,
         status.by,
@@ -291,10 +309,9 @@ def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _
     )
 
 
-def _for_support(money: str) -> str:
-    """The wallet is not that of whoever reads this."""
-    theirs = money.replace("your wallet", "the customer's wallet")
-    return f"{theirs[:1].upper()}{theirs[1:]}"
+def money_for_support(money: str) -> str:
+    """A sentence about money, for whoever helps: the wallet is the customer's."""
+    return money.replace("your wallet", "the customer's wallet")
 
 
 def _owner(status: OrderStatus) -> Owner:

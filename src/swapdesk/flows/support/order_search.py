@@ -21,10 +21,10 @@ from msgspec import Struct
 from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.orders.order_fields import symbols
+from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import logged_call
-from swapdesk.flows.support.paid_on_chain import PaidOnChain, paid_by, read_transfer
+from swapdesk.flows.support.paid_on_chain import PaidOnChain, not_on_chain, paid_by, read_transfer
 from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading
 from swapdesk.wallet.accounts import Kind
 
@@ -97,10 +97,14 @@ class OrderSearch:
         return self._desk.link.tracker.recall(service_id)
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """The transaction in the text that paid this order's deposit address."""
+        """What the chain shows of the deposit of this order: a payment to its address, or what
+        became of the transaction that this desk sent for it."""
         tracked = self.order(service_id)
         address = tracked.order.deposit_address if tracked is not None else None
-        return next((paid for paid in self.payments if address and _same(paid.to, address)), None)
+        to = (paid for paid in self.payments if address and _same(paid.to, address))
+        sent = {one.hash for one in self._desk.journal.transactions.of(service_id)}
+        by = (paid for paid in self.payments if paid.hash in sent)
+        return next(to, None) or next(by, None)
 
     # what costs nothing
 
@@ -190,7 +194,7 @@ class OrderSearch:
             self._say(Place.LISTS, Answer.NOT_ASKED, "a partner id alone may not read lists")
         else:
             left.append(Place.LISTS)
-        if self.pasted.of(ReadAs.TRANSACTION):
+        if self._transactions():
             if self._nodes():
                 left.append(Place.CHAINS)
             else:
@@ -326,9 +330,26 @@ class OrderSearch:
             if paid.to:
                 self._take(sorted(index.named(paid.to)), "deposit address that was paid")
 
+    def _transactions(self) -> list[Reading]:
+        """What chains can be asked for: the hashes in the text, and what this desk sent for the
+        one order that was found."""
+        readings = self.pasted.of(ReadAs.TRANSACTION)
+        if readings or len(self._found) != 1:
+            return readings
+        tracked = self.order(next(iter(self._found)))
+        token = tracked.order.in_token if tracked is not None else None
+        if tracked is None or token is None or deposit_arrived(tracked.order):
+            return []
+        sent = self._desk.journal.transactions.of(tracked.service_id)
+        return [
+            Reading(ReadAs.TRANSACTION, one.hash, "", (), (token.chain_data.kind,))
+            for one in sent[-1:]
+            if one.own
+        ]
+
     def _nodes(self) -> list[NodeReader | None]:
         """Whom to ask for the transactions; None stands for the ledger of a sandbox."""
-        readings = self.pasted.of(ReadAs.TRANSACTION)
+        readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
         found: list[NodeReader | None] = []
         for link in self._desk.chain_links():
@@ -340,7 +361,7 @@ class OrderSearch:
         return found
 
     async def _ask_chains(self) -> None:
-        readings = self.pasted.of(ReadAs.TRANSACTION)
+        readings = self._transactions()
         asked = [
             self._ask_node(reader, text)
             for reader in self._nodes()
@@ -353,6 +374,8 @@ class OrderSearch:
             if isinstance(answer, ChainTransaction):
                 self.payments += paid_by(answer, self._desk.catalog)
         self._match_payments()
+        if not self.payments and not failures:
+            self._note_missing(readings)
         if self.payments:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
             self._say(Place.CHAINS, Answer.FOUND, f"{self.payments[0].said}{more}")
@@ -362,6 +385,16 @@ class OrderSearch:
         else:
             said = f"no transaction of this hash, {len(answers)} asked"
             self._say(Place.CHAINS, Answer.NOTHING, said)
+
+    def _note_missing(self, readings: list[Reading]) -> None:
+        """What this desk sent and no chain knows."""
+        for service_id in self._found:
+            tracked = self.order(service_id)
+            token = tracked.order.in_token if tracked is not None else None
+            sent = {one.hash for one in self._desk.journal.transactions.of(service_id) if one.own}
+            if token is not None and any(reading.value in sent for reading in readings):
+                hash_ = next(reading.value for reading in readings if reading.value in sent)
+                self.payments.append(not_on_chain(hash_, token.chain, self._desk.catalog))
 
     async def _ask_node(
         self, reader: NodeReader | None, text: str

@@ -41,8 +41,12 @@ class PaidOnChain(Struct, frozen=True):
     """None while it waits for a block."""
     at: datetime | None
     """Time of its block, where the chain tells one."""
-    failed: bool
+    failed: bool = False
     """It was executed in vain and moved nothing."""
+    underpriced: bool = False
+    """It waits, and offers less than what a block costs now."""
+    missing: bool = False
+    """This desk sent it, and its chain does not know it."""
 
     @property
     def what(self) -> str:
@@ -56,6 +60,8 @@ class PaidOnChain(Struct, frozen=True):
         """``12,000 USDT on Tron, 19 confirmations``."""
         if self.failed:
             return f"a transaction on {self.chain_name} that failed"
+        if self.missing:
+            return f"no such transaction on {self.chain_name}"
         waits = "not in a block yet"
         depth = waits if self.confirmations is None else f"{self.confirmations:,} confirmations"
         return f"{self.what} on {self.chain_name}, {depth}"
@@ -64,11 +70,13 @@ class PaidOnChain(Struct, frozen=True):
 class PaymentMatch(StrEnum):
     """How a payment to the deposit address stands to the order, the worst first."""
 
+    MISSING = "missing"
     FAILED = "failed"
     WRONG_CHAIN = "wrong chain"
     WRONG_TOKEN = "wrong token"
     NO_MEMO = "memo missing"
     WRONG_MEMO = "another memo"
+    UNDERPRICED = "underpriced"
     UNCONFIRMED = "not in a block"
     LATE = "late"
     TOO_LITTLE = "too little"
@@ -79,8 +87,12 @@ class PaymentMatch(StrEnum):
 def match_payment(order: Order, paid: PaidOnChain) -> PaymentMatch:
     """How ``paid`` stands to what ``order`` asked for (contract 8.10 to 8.12)."""
     asked = order.in_token
+    if paid.missing:
+        return PaymentMatch.MISSING
     if paid.failed:
         return PaymentMatch.FAILED
+    if order.is_dex:
+        return _waiting(paid) or PaymentMatch.AS_ASKED
     if asked is not None and asked.chain != paid.chain:
         return PaymentMatch.WRONG_CHAIN
     if asked is not None and paid.token_id != asked.id:
@@ -89,13 +101,37 @@ def match_payment(order: Order, paid: PaidOnChain) -> PaymentMatch:
         return PaymentMatch.NO_MEMO
     if order.deposit_tag and paid.memo != order.deposit_tag:
         return PaymentMatch.WRONG_MEMO
-    if paid.confirmations is None:
-        return PaymentMatch.UNCONFIRMED
+    if (waits := _waiting(paid)) is not None:
+        return waits
     if paid.at is not None and order.expires is not None and paid.at > order.expires:
         return PaymentMatch.LATE
     if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
         return PaymentMatch.AS_ASKED
     return PaymentMatch.TOO_LITTLE if paid.amount < order.in_amount else PaymentMatch.TOO_MUCH
+
+
+def _waiting(paid: PaidOnChain) -> PaymentMatch | None:
+    if paid.confirmations is not None:
+        return None
+    return PaymentMatch.UNDERPRICED if paid.underpriced else PaymentMatch.UNCONFIRMED
+
+
+def not_on_chain(transaction: str, chain: str, catalog: Catalog) -> PaidOnChain:
+    """A transaction that was sent and that its chain does not know."""
+    known = catalog.chain(chain)
+    return PaidOnChain(
+        hash=transaction,
+        chain=chain,
+        chain_name=known.name if known is not None else chain,
+        to="",
+        token_id=None,
+        symbol="",
+        amount=None,
+        memo=None,
+        confirmations=None,
+        at=None,
+        missing=True,
+    )
 
 
 def paid_by(found: ChainTransaction, catalog: Catalog) -> list[PaidOnChain]:
@@ -119,6 +155,7 @@ def _paid(found: ChainTransaction, payment: Payment, catalog: Catalog) -> PaidOn
         confirmations=found.confirmations,
         at=found.at,
         failed=found.failed,
+        underpriced=found.underpriced,
     )
 
 

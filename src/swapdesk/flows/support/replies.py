@@ -243,9 +243,14 @@ REPLIES: dict[Situation, str] = {
 """What is written in each situation. A new situation without a text fails its test."""
 
 CHAIN_REPLIES: dict[PaymentMatch, str] = {
+    PaymentMatch.MISSING: (
+        "{chain} does not know the transaction of your payment: it was dropped, or another one took"
+        " its place. Please look at your wallet's transactions and tell us what you see before you"
+        " pay anything."
+    ),
     PaymentMatch.FAILED: (
-        "Your transaction was executed on {chain} and failed. Nothing reached the address; your"
-        " money is in the wallet that sent it, but for the network fee."
+        "Your transaction was executed on {chain} and failed. Nothing was paid by it; your money is"
+        " in the wallet that sent it, but for the network fee."
     ),
     PaymentMatch.WRONG_CHAIN: (
         "Your {sent} arrived at the address, but on {chain}, and the order asked for {asked}. The"
@@ -262,6 +267,10 @@ CHAIN_REPLIES: dict[PaymentMatch, str] = {
     PaymentMatch.WRONG_MEMO: (
         "Your {sent} arrived at the address with another memo than your order names, so the"
         " exchange cannot tell that it is yours. " + _PASSED_ON + " " + _NOT_AGAIN
+    ),
+    PaymentMatch.UNDERPRICED: (
+        "Your payment waits because its network fee is below what {chain} asks for now. Your wallet"
+        " can raise the fee of the same transaction. Please do not pay a second time."
     ),
     PaymentMatch.UNCONFIRMED: (
         "Your payment of {sent} is on its way: {chain} has not taken it into a block yet. Please do"

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.support.diagnosis import money_for_support
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
 from swapdesk.flows.support.support_case import SupportCase, case_of
@@ -42,7 +43,12 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.text_field import TextField
 
-PLACEHOLDER = "Paste an order id, an address, a hash, a memo, a link, or the whole message."
+WHAT = (
+    "Paste whatever names the order: its id or the beginning of it, an address, a transaction hash,"
+    " a memo, a request id, a link, an amount with its symbol, or the whole message. Looking here"
+    " costs nothing; what costs something is asked before."
+)
+NARROW = 100
 SHOWN = 200
 """Characters of what was pasted that stand in the field."""
 
@@ -95,7 +101,7 @@ class InspectScreen(Page):
     VERBS = (LookUp, CopyReply, CopyEscalation, CaseHistory, Inspect, Back)
     AUTO_FOCUS: ClassVar[str | None] = "PasteField"
     DEFAULT_CSS = """
-    InspectScreen #searched { margin: 1 0 0 0; }
+    InspectScreen #readings, InspectScreen #searched { margin: 1 0 0 0; }
     InspectScreen #found { height: 1fr; margin: 1 0 0 0; }
     InspectScreen Answer { height: 1fr; margin: 1 0 0 0; scrollbar-size: 0 0; }
     InspectScreen Answer Horizontal { height: auto; }
@@ -105,9 +111,8 @@ class InspectScreen(Page):
         layout: vertical;
     }
     InspectScreen.-narrow #order, InspectScreen.-small #order { width: 100%; }
-    InspectScreen.-short #searched, InspectScreen.-short #found, InspectScreen.-short Answer {
-        margin: 0;
-    }
+    InspectScreen.-short #readings, InspectScreen.-short #searched, InspectScreen.-short #found,
+    InspectScreen.-short Answer { margin: 0; }
     """
 
     def __init__(self, session: Session, service_id: str | None = None) -> None:
@@ -118,7 +123,7 @@ class InspectScreen(Page):
         self._asking = False
         self._cases: dict[str, SupportCase] = {}
         self._opened: str | None = None
-        self._field = PasteField(placeholder=PLACEHOLDER, tall=False)
+        self._field = PasteField()
         self._readings, self._searched = CaseView(id="readings"), CaseView(id="searched")
         self._table = LineTable(COLUMNS, id="found")
         self._order, self._answer = CaseView(id="order"), CaseView(id="answer")
@@ -269,12 +274,14 @@ class InspectScreen(Page):
                 *(wrapped([Span(verdict)], width) if verdict else []),
             ]
         )
+        self._readings.display = case is None
         self._searched.display = search is not None
         self._table.display, self._body.display = many, case is not None
         if many and search is not None:
             self._table.set_rows(found_rows(search, self._cases, now))
         if case is not None:
-            self._order.show(lambda width: order_lines(case, now, width))
+            brief = self.app.size.width < NARROW
+            self._order.show(lambda width: order_lines(case, now, width, brief=brief))
             self._answer.show(lambda width: answer_lines(case, width))
         self._say_money(case)
         self.refresh_keys()
@@ -287,6 +294,8 @@ class InspectScreen(Page):
         if problem:
             role = "status-trouble" if self._pasted and self._pasted.secret else "muted"
             return wrapped([Span(problem, role)], width)
+        if not self._field_used:
+            return wrapped([Span(WHAT, "muted")], width)
         if self._pasted is None or not open_:
             return []
         return reading_lines(self._pasted, width)
@@ -308,15 +317,19 @@ class InspectScreen(Page):
 
     def _say_money(self, case: SupportCase | None) -> None:
         if case is None:
-            looking = "you: enter looks for it" if self._pasted else "you: paste what you have"
-            self.set_money("not known before an order is found.", looking)
+            asks = "you: enter looks for it" if self._pasted else "you: paste what you have"
+            if self._search is not None and self._search.verdict:
+                asks = "you: ask the customer for the order id or the transaction hash"
+            self.set_money(
+                "not known before an order is found.", asks, next_short="you: ask the customer"
+            )
             return
         status = case.status
         acts = case.diagnosis.acts.rstrip(".")
         self.set_money(
-            status.money,
+            money_for_support(status.money),
             acts,
-            where_short=status.place,
+            where_short=money_for_support(status.place),
             next_short=acts.split(" with order", maxsplit=1)[0],
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from swapdesk.flows.notation import clock_time, elapsed, grouped_address, short_address
+from swapdesk.flows.notation import NOTHING, clock_time, grouped_address, short_address
 from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_history import updates_of
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
@@ -58,7 +58,9 @@ def reading_lines(pasted: PastedText, width: int) -> list[Line]:
     if pasted.cut:
         rows.append([Span(" " * LABEL), Span("The end of the text was not read.", "muted")])
     if pasted.warning:
-        rows += _labelled("", pasted.warning, "status-waiting", width)
+        indent = [Span(" " * LABEL)]
+        warned = wrapped([Span(pasted.warning, "status-waiting")], max(8, width - LABEL))
+        rows += [[*indent, *line] for line in warned]
     return rows
 
 
@@ -95,8 +97,9 @@ def found_rows(search: OrderSearch, cases: Mapping[str, SupportCase], now: datet
     return rows
 
 
-def order_lines(case: SupportCase, now: datetime, width: int) -> list[Line]:
-    """The order: what it exchanges, how far it is, what was seen of it, where it pays."""
+def order_lines(case: SupportCase, now: datetime, width: int, *, brief: bool) -> list[Line]:
+    """The order: what it exchanges and how far it is; where there is room also what was seen of
+    it and where it pays."""
     tracked, status = case.tracked, case.status
     order = tracked.order
     sign = sign_span(status)
@@ -115,6 +118,8 @@ def order_lines(case: SupportCase, now: datetime, width: int) -> list[Line]:
         ),
         [],
     ]
+    if brief:
+        return rows
     updates = list(reversed(updates_of(case.seen)))
     for one in updates[-MOST_UPDATES:]:
         glyph, role = SIGNS[one.level]
@@ -135,15 +140,9 @@ def order_lines(case: SupportCase, now: datetime, width: int) -> list[Line]:
         "Refund", short_address(refund) if refund else "none recorded", "foreground", width
     )
     rows += _labelled("Request", case.request_id or "not made at this desk", "foreground", width)
-    if status.elapsed is not None:
-        due = status.expected.total_seconds() if status.expected is not None else None
-        time = elapsed(status.elapsed.total_seconds(), due)
-        over = "" if status.late_by is None else f", {elapsed(status.late_by.total_seconds()).text}"
-        rows.append([])
-        said: Line = [Span("Time".ljust(FACT_LABEL), "muted"), Span(time.text)]
-        if over:
-            said.append(Span(f"{over} over", "status-trouble"))
-        rows.append(cut(said, width))
+    if status.time.text != NOTHING:
+        role = "status-trouble" if status.time.late else "foreground"
+        rows += [[], *_labelled("Time", status.time.text, role, width)]
     if tracked.archived(now):
         old = "older than 48 h: the service no longer answers for it"
         rows += _labelled("Known", old, "status-waiting", width)
