@@ -213,7 +213,7 @@ class InspectScreen(Page):
                             exit_on_error=False)  # fmt: skip
             self._show()
         elif self._case is not None:
-            self.controls.open_order(self._case.tracked.service_id)
+            self.controls.navigation.open_order(self._case.tracked.service_id)
 
     @on(LineTable.Chosen, "#found")
     def _row_chosen(self) -> None:
