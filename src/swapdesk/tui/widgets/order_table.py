@@ -146,8 +146,13 @@ def sign_span(summary: OrderStatus) -> Span:
 
 def stage_of(summary: OrderStatus) -> StageState:
     """The stage line of an order."""
-    mark = StageMark.ENDED if summary.not_signed else _MARKS[summary.level]
+    mark = StageMark.ENDED if summary.not_signed else stage_mark(summary.level)
     return StageState(summary.stage, len(summary.stages), mark)
+
+
+def stage_mark(level: str) -> StageMark:
+    """How the stage of an order at this level is marked."""
+    return _MARKS.get(level, StageMark.WAITING)
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
