@@ -127,6 +127,12 @@ REPLIES: dict[Situation, str] = {
         "{Holder} returned the money. It is on its way back; the exchange service has not told us"
         " the transaction yet. " + _NOT_AGAIN
     ),
+    Situation.LEG_FAILED_UNPAID: (
+        "The exchange failed before a payment was seen, and your order is being closed. "
+        + _NOT_AGAIN
+        + " If you sent nothing, your money is in your wallet. "
+        + _ASK_HASH
+    ),
     Situation.LEG_EXPIRED: (
         "No payment was seen in time, and your order is being closed. " + _NOT_AGAIN + " If you"
         " sent nothing, your money is in your wallet. " + _ASK_HASH
@@ -273,8 +279,27 @@ CHAIN_REPLIES: dict[PaymentMatch, str] = {
         " can raise the fee of the same transaction. Please do not pay a second time."
     ),
     PaymentMatch.UNCONFIRMED: (
-        "Your payment of {sent} is on its way: {chain} has not taken it into a block yet. Please do"
-        " not pay again. " + _WATCH
+        "Your payment of {sent} is on its way: {chain} has not confirmed it yet. Please do not pay"
+        " again. " + _WATCH
+    ),
+    PaymentMatch.CLOSED_BEFORE: (
+        "Your payment of {sent} is not confirmed by {chain} yet, and your order is closed. If your"
+        " wallet can cancel it, please cancel it. " + _NOT_AGAIN
+    ),
+    PaymentMatch.LATE_STUCK: (
+        "Your {sent} arrived after the time to pay had run out. It is at the address of your"
+        " order, which names no address for a refund. "
+        + _WHERE_BACK
+        + " "
+        + _PASSED_ON
+        + " "
+        + _NOT_AGAIN
+    ),
+    PaymentMatch.CLOSED_WITHOUT: (
+        "Your {sent} arrived at the address of your order, and the order was closed without it. "
+        + _PASSED_ON
+        + " "
+        + _NOT_AGAIN
     ),
     PaymentMatch.LATE: (
         "Your {sent} arrived after the time to pay had run out. It is at the address of your order."
