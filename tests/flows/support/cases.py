@@ -34,7 +34,7 @@ REQUEST = "6f1d22c9-0b6e-4c5e-9d53-7c2f6b1f0a11"
 _PLACES = (
     ("either", "if nothing was sent, else with the service"),
     ("wallet, if unsent", r"^In the customer's wallet, if|^In the wallet that sent it, unless"),
-    ("wallet", r"^In the (customer's )?wallet"),
+    ("wallet", r"^In (the customer's|the|your) wallet"),
     ("smart account", "smart account"),
     ("back", r"came back|[Oo]n its way back"),
     ("recipient", "arrived at"),
@@ -279,7 +279,7 @@ else (``WITHHELD_FOREIGN``) says nothing to support; there is no case of it."""
 
 def on_chain(match: PaymentMatch, owner: Owner, place: str, **facts: Any) -> Case:
     changes = {"order": WITH_COIN, "paid": paid(), **facts}
-    return Case(f"chain-{match.replace(' ', '-')}", owner, place, **changes)
+    return Case(f"payment-{match.replace(' ', '-')}", owner, place, **changes)
 
 
 PAYMENTS = (

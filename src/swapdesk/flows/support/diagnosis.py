@@ -56,7 +56,7 @@ class Diagnosis(Struct, frozen=True):
     """Sentences with their points; ``rule`` names what decided."""
 
     rule: str
-    """``held``, ``chain-wrong-token``, ``late``."""
+    """``held``, ``payment-wrong-token``, ``late``."""
     certainty: Certainty
     cause: str
     money: str
@@ -67,7 +67,7 @@ class Diagnosis(Struct, frozen=True):
     facts: tuple[str, ...]
     """What it was concluded from: each with its value, its source and its time."""
     match: PaymentMatch | None = None
-    """How the payment that the chain shows stands to the order."""
+    """How the payment that the chain shows stands to the order, where that decided."""
 
 
 class ChainRule(Struct, frozen=True):
@@ -234,7 +234,7 @@ def diagnose(
             "request": request,
         }
         found = _Found(
-            f"chain-{match.value.replace(' ', '-')}",
+            f"payment-{match.value.replace(' ', '-')}",
             rule.certainty,
             rule.cause.format_map(words),
             rule.money.format_map(words),
@@ -275,7 +275,7 @@ def diagnose(
         acts=f"{found.actor or found.owner}: {found.act}.",
         by=f"{found.by[:1].upper()}{found.by[1:]}.",
         facts=_facts(tracked, status, made, payment, known, now),
-        match=match,
+        match=match if untold else None,
     )
 
 
@@ -323,7 +323,8 @@ def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _
         status.situation.code.replace(" ", "-"),
         status.certainty,
         cause,
-        for_support(_unless_sent(status)),
+        # A batch is paid from this desk.
+        status.money if tracked.in_batch else for_support(_unless_sent(status)),
         owner,
         act,
         status.by,

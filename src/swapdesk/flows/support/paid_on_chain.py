@@ -57,6 +57,11 @@ class PaidOnChain(Struct, frozen=True):
         return f"{exact_amount(self.amount)} {self.symbol}"
 
     @property
+    def words(self) -> str:
+        """The same to a customer, behind "your"."""
+        return "payment of another token" if self.amount is None else self.what
+
+    @property
     def said(self) -> str:
         """``12,000 USDT on Tron, 19 confirmations``."""
         if self.failed:
