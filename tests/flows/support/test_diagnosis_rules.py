@@ -143,3 +143,9 @@ def test_facts_name_field_and_time() -> None:
     old = replace(held, now=NOW + timedelta(hours=49)).diagnosis().facts
     assert any("48 hours" in fact for fact in old)
     assert any("20 Nov" in fact for fact in old)
+
+
+def test_money_that_reached_the_second_exchange_is_not_with_the_first() -> None:
+    middle = next(case for case in SITUATIONS if case.rule == "at-middle").diagnosis()
+    assert middle.money == "With the second exchange."
+    assert middle.acts.startswith("the second exchange:")

@@ -24,7 +24,7 @@ from swapdesk.flows.support.pasted_secret import secret_in
 LONGEST = 1 << 20
 """Characters that are read; what is longer is refused."""
 MOST_WORDS = 2_000
-"""Words of a long text that are looked at."""
+"""Words of a long text, and parts of its links, that are looked at."""
 MOST_READINGS = 12
 WORD_LIMIT = 256
 
@@ -103,17 +103,19 @@ _MEMO = re.compile(r"[!-~]{1,64}")
 _DIGITS = re.compile(r"[0-9]{1,20}")
 _BETWEEN = re.compile(r"[\s<>()\[\]{}\"'`,;|*\\]+")
 _PARTS = re.compile(r"[/?#&=:]+")
+# No pattern that is searched has a repetition without an end: every character costs the same.
 _NAMED_MEMO = re.compile(
-    r"\b(?:memo|(?:destination[\s_-]*)?tag|payment[\s_-]*id|comment)\b[\s:#=]*(?:is\s+)?"
-    r"([0-9]{1,20}|[A-Za-z0-9]{4,64}(?=\b.*?[0-9]))",
+    r"\b(?:memo|(?:destination[\s_-]{0,3})?tag|payment[\s_-]{0,3}id|comment)\b[\s:#=]{0,8}"
+    r"(?:is\s{1,3})?((?=[A-Za-z]{0,63}[0-9])[A-Za-z0-9]{1,64})\b",
     re.IGNORECASE,
 )
 _NAMED_ID = re.compile(
-    r"\b(?:order|exchange|swap|group|batch|quote|reference|ref|id|nr|no)\b[\s.:#=]*(?:is\s+|id\s*)?"
-    r"[:#=]?\s*((?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{6,64})\b",
+    r"\b(?:order|exchange|swap|group|batch|quote|reference|ref|id|nr|no)\b[\s.:#=]{0,8}"
+    r"(?:is\s{1,3}|id\s{0,3})?[:#=]?\s{0,3}"
+    r"((?=[A-Za-z_-]{0,63}[0-9])[A-Za-z0-9_-]{6,64})\b",
     re.IGNORECASE,
 )
-_NUMBER = r"\d{1,3}(?:[ ,.'’\u00a0]\d{3})+(?:[.,]\d{1,18})?|\d{1,18}(?:[.,]\d{1,18})?"
+_NUMBER = r"\d{1,3}(?:[ ,.'’\u00a0]\d{3}){1,6}(?:[.,]\d{1,18})?|\d{1,18}(?:[.,]\d{1,18})?"
 _AMOUNT = re.compile(
     rf"(?<![\w.,])(?:(?P<number>{_NUMBER})\s?(?P<symbol>[A-Za-z][A-Za-z0-9.]{{1,9}})"
     rf"|(?P<before>[A-Z][A-Z0-9]{{1,9}})\s?(?P<after>{_NUMBER}))(?![\w])"
@@ -128,9 +130,12 @@ def read_pasted(
     ``own_secrets`` are those of this desk. Never raises."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
-    if (secret := secret_in(text, own_secrets)) is not None:
-        return PastedText(problem=secret, secret=True)
-    shown = _visible(text).strip()
+    visible = _visible(text)
+    # A character that is not drawn hides a key from one of the two and not from the other.
+    for reading in (text,) if visible is text else (text, visible):
+        if (secret := secret_in(reading, own_secrets)) is not None:
+            return PastedText(problem=secret, secret=True)
+    shown = visible.strip()
     if not shown:
         return PastedText(problem=NOTHING)
     words = [word for word in _BETWEEN.split(shown) if word]
@@ -138,15 +143,15 @@ def read_pasted(
     if len(words) == 1 and "://" not in shown:
         for reading in _of_one_word(words[0].strip(".,:!?") or words[0]):
             found.setdefault((reading.kind, reading.value), reading)
-    for word in words[:MOST_WORDS]:
-        for part in _parts(word):
-            for reading in _of_strong_word(part):
-                found.setdefault((reading.kind, reading.value), reading)
+    parts = [part for word in words[:MOST_WORDS] for part in _parts(word)]
+    for part in parts[:MOST_WORDS]:
+        for reading in _of_strong_word(part):
+            found.setdefault((reading.kind, reading.value), reading)
     for reading in (*_named(shown), *_amounts(shown, is_symbol)):
         found.setdefault((reading.kind, reading.value), reading)
     order = list(ReadAs)
     readings = sorted(found.values(), key=lambda reading: order.index(reading.kind))
-    cut = len(words) > MOST_WORDS or len(readings) > MOST_READINGS
+    cut = max(len(words), len(parts)) > MOST_WORDS or len(readings) > MOST_READINGS
     if not readings:
         return PastedText(problem=UNREADABLE)
     return PastedText(tuple(readings[:MOST_READINGS]), cut=cut)
