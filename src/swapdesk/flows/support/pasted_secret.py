@@ -31,6 +31,7 @@ SHORTEST_OWN = 8
 PHRASE_WORDS = 12
 _MISTYPED = 1
 _WORD = re.compile(r"[a-z]+")
+_TAG = re.compile(r"<[^<>]{0,200}>")
 MOST_PAIRS = 100
 """Pairs of keys that are looked into: each costs a millisecond, and of so many nobody asks for
 one."""
@@ -62,7 +63,14 @@ def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
 
 
 def _has_phrase(lowered: str) -> bool:
-    known = [word in _words() for word in _WORD.findall(lowered)]
+    """Also one between tags, of which each is a word more; or in what looks like a tag."""
+    texts = (lowered, _TAG.sub(" ", lowered)) if "<" in lowered else (lowered,)
+    return any(_in_a_row(_WORD.findall(text)) for text in texts)
+
+
+def _in_a_row(words: list[str]) -> bool:
+    listed = _words()
+    known = [word in listed for word in words]
     within = sum(known[:PHRASE_WORDS])
     if len(known) < PHRASE_WORDS:
         return False
