@@ -110,12 +110,12 @@ _PARTS = re.compile(r"[/?#&=:]+")
 # No pattern that is searched has a repetition without an end: every character costs the same.
 _NAMED_MEMO = re.compile(
     r"\b(?:memo|(?:destination[\s_-]{0,3})?tag|payment[\s_-]{0,3}id|comment)\b[\s:#='\"*]{0,8}"
-    r"(?:is\s{1,3})?((?=[A-Za-z]{0,63}[0-9])[A-Za-z0-9]{1,64})\b",
+    r"(?:(?:is|was)[\s:]{1,3})?((?=[A-Za-z]{0,63}[0-9])[A-Za-z0-9]{1,64})\b",
     re.IGNORECASE,
 )
 _NAMED_ID = re.compile(
     r"\b(?:order|exchange|swap|group|batch|quote|reference|ref|id|nr|no)\b[\s.:#='\"*]{0,8}"
-    r"(?:(?:id|number|no|nr)\b[\s.:#='\"*]{0,8})?(?:is[\s:]{1,3})?#?"
+    r"(?:(?:id|number|no|nr)\b[\s.:#='\"*]{0,8})?(?:(?:is|was)[\s:]{1,3})?#?"
     r"((?=[A-Za-z_-]{0,63}[0-9])[A-Za-z0-9_-]{6,64})\b",
     re.IGNORECASE,
 )
@@ -303,7 +303,7 @@ def _amounts(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
         for amount in _numbers(number):
             yield Reading(
                 ReadAs.AMOUNT,
-                f"{amount} {symbol.upper()}",
+                f"{amount:f} {symbol.upper()}",
                 f"{exact_amount(amount)} {symbol.upper()}",
                 amount=amount,
                 symbol=symbol.upper(),
