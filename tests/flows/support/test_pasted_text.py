@@ -50,6 +50,10 @@ def read(text: str) -> PastedText:
     return read_pasted(text, is_symbol=lambda word: word.upper() in SYMBOLS)
 
 
+HIDDEN = ("Cf", "Cs", "Co", "Cn")
+"""Categories of characters that are not drawn."""
+
+
 def kinds(text: str) -> list[tuple[str, str]]:
     return [(one.kind.value, one.value) for one in read(text).readings]
 
@@ -71,11 +75,11 @@ def kinds(text: str) -> list[tuple[str, str]]:
         ("0.5 BTC", [("amount", "0.5 BTC")]),
         ("0.5btc", [("amount", "0.5 BTC"), ("memo", "0.5btc")]),
         ("BTC 0.5", [("amount", "0.5 BTC")]),
-        ("1 000 000 usdt", [("amount", "1000000 USDT")]),
-        ("1'234.50 USDT", [("amount", "1234.50 USDT")]),
-        ("12.000,50 USDT", [("amount", "12000.50 USDT")]),
-        ("12,000.50 USDT", [("amount", "12000.50 USDT")]),
-        ("1.234.567 USDT", [("amount", "1234567 USDT")]),
+        ("1 000 000 usdt", [("amount", "1,000,000 USDT")]),
+        ("1'234.50 USDT", [("amount", "1,234.50 USDT")]),
+        ("12.000,50 USDT", [("amount", "12,000.50 USDT")]),
+        ("12,000.50 USDT", [("amount", "12,000.50 USDT")]),
+        ("1.234.567 USDT", [("amount", "1,234,567 USDT")]),
         ("0.000000000000000001 ETH", [("amount", "0.000000000000000001 ETH")]),
         ("5 APPLES", []),
         ("it was $500", []),
@@ -100,8 +104,8 @@ def test_texts_are_read(text: str, wanted: list[tuple[str, str]]) -> None:
 
 def test_one_word_can_be_two_things_and_is_kept_as_both() -> None:
     """A comma before three digits, a number that begins an id, a hash that is an address."""
-    assert kinds("1,234 USDT") == [("amount", "1234 USDT"), ("amount", "1.234 USDT")]
-    assert kinds("1.234 USDT") == [("amount", "1.234 USDT"), ("amount", "1234 USDT")]
+    assert kinds("1,234 USDT") == [("amount", "1,234 USDT"), ("amount", "1.234 USDT")]
+    assert kinds("1.234 USDT") == [("amount", "1.234 USDT"), ("amount", "1,234 USDT")]
     said = [reading.called for reading in read("774411").readings]
     assert said == ["an order id, or the beginning of one", "a memo or tag"]
     both = read(HASH)
@@ -255,7 +259,7 @@ def clean(found: PastedText) -> None:
 def test_any_text_is_read_without_an_error_and_said_from_what_is_in_it(text: str) -> None:
     found = read(text)
     clean(found)
-    drawn = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cs", "Co"))
+    drawn = "".join(char for char in text if unicodedata.category(char) not in HIDDEN)
     for one in found.readings:
         if one.kind is not ReadAs.AMOUNT:
             assert any(spelled.lower() in drawn.lower() for spelled in one.texts), one

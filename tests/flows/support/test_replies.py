@@ -56,7 +56,8 @@ OF_THE_TRADE = (
 PROMISES = (
     "guarantee", "promise", "certainly", "definitely", "soon", "shortly", "will arrive",
     "will be paid", "will be refunded", "will get", "will receive", "you get your money",
-    "no problem", "don't worry", "do not worry", "sorry", "hours", "minutes", "tomorrow", "today",
+    "please", "no problem",
+    "don't worry", "do not worry", "sorry", "hours", "minutes", "tomorrow", "today",
 )  # fmt: skip
 SEND_AGAIN = (
     "send again", "pay again", "send it again", "pay it again", "send once more", "resend", "retry",
@@ -101,7 +102,9 @@ def test_a_reply_speaks_plainly_and_promises_nothing(case: Case) -> None:
     # Of a second payment only that it is not to be made.
     for words in (*SEND_AGAIN, "pay twice", "second time"):
         for found in re.finditer(words, body):
-            assert re.search(r"(?:not|before you) (?:\w+ ){0,3}$", body[: found.start()]), body
+            assert re.search(r"(?:not|before you|nothing) (?:\w+ ){0,3}$", body[: found.start()]), (
+                body
+            )
     assert not has("key", body)
     assert not has("phrase", body)
     assert "{" not in body
@@ -130,14 +133,16 @@ def test_money_that_is_not_in_the_wallet_is_not_asked_for_once_more(case: Case) 
     asks = has("pay exactly", body) or has("you can sign it", body)
     assert asks is (case.rule in ("waiting", "not-signed-yet")), body
     if not asks and place_of(case.diagnosis().money) in ("to the service", "service"):
-        assert re.search("do not (pay|send|need to do)", body), body
+        assert re.search("[Dd]o not (pay|send|need to do)", body), body
 
 
 def test_who_is_to_act_is_told_so() -> None:
     for case in CASES:
         body, found = body_of(case), case.diagnosis()
         if found.owner is Owner.CUSTOMER:
-            assert re.search("[Pp]lease|[Yy]ou can|is in (your wallet|the wallet)", body), body
+            assert re.search(
+                "[Dd]o not|[Yy]ou can|[Ll]ook at|is in (your wallet|the wallet)", body
+            ), body
         elif found.owner is Owner.SUPPORT:
             assert re.search("We pass this on|send us|We keep an eye", body), body
         elif found.owner is Owner.NOBODY:
@@ -162,9 +167,9 @@ def test_a_refund_is_told_with_its_transaction_and_to_whom() -> None:
 )
 def test_only_who_left_no_refund_address_is_asked_for_one(stuck: dict[str, object]) -> None:
     asked = Case("", Owner.SUPPORT, "", stuck)
-    assert "tell us the address" in body_of(asked)
+    assert "ell us the address" in body_of(asked)
     known = Case("", Owner.SUPPORT, "", {**stuck, "refund_address": REFUND})
-    assert "tell us the address" not in body_of(known)
+    assert "ell us the address" not in body_of(known)
     assert "no address" not in body_of(known)
 
 
@@ -188,7 +193,7 @@ def test_an_order_that_is_not_private_is_not_asked_to_be_paid() -> None:
     one = Case("not-private", Owner.SUPPORT, "", {"anonymous": False}, route="private")
     assert one.diagnosis().rule == "not-private"
     body = body_of(one)
-    assert "Please do not pay this order" in body
+    assert "Do not pay this order" in body
     assert not has("pay exactly", body)
 
 

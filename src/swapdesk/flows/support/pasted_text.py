@@ -47,9 +47,9 @@ class Reading(Struct, frozen=True):
 
     kind: ReadAs
     value: str
-    """As it is looked for: ``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12000``."""
+    """As it is looked for: ``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12,000 USDT``."""
     called: str
-    """A noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``12,000 USDT``."""
+    """A noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``an amount``."""
     spellings: tuple[str, ...] = ()
     """Other spellings of the same address."""
     chains: tuple[str, ...] = ()
@@ -303,8 +303,8 @@ def _amounts(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
         for amount in _numbers(number):
             yield Reading(
                 ReadAs.AMOUNT,
-                f"{amount:f} {symbol.upper()}",
                 f"{exact_amount(amount)} {symbol.upper()}",
+                "an amount",
                 amount=amount,
                 symbol=symbol.upper(),
             )

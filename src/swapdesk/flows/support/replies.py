@@ -22,25 +22,21 @@ from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import LegStatus
 
-NO_SECRETS = (
-    "We never ask for a private key or a recovery phrase. Please do not give them to anybody."
-)
-_NOT_AGAIN = "Please do not send anything to this order any more."
-_ASK_HASH = "If you have paid, please send us the transaction hash."
+NO_SECRETS = "We never ask for a private key or a recovery phrase. Do not give them to anybody."
+_NOT_AGAIN = "Do not send anything to this order any more."
+_ASK_HASH = "If you have paid, send us the transaction hash."
 _PASSED_ON = "We pass this on to the exchange service and write to you when we know more."
 _WATCH = "You do not need to do anything. We keep an eye on it."
-_WHERE_BACK = "Please tell us the address of yours that a refund should go to."
+_WHERE_BACK = "Tell us the address of yours that a refund should go to."
 _DONE = "Nothing is left to do."
 
-_EXCHANGING = (
-    "{Yours} arrived and is being exchanged by {holder}. " + _WATCH + " Please do not pay twice."
-)
+_EXCHANGING = "{Yours} arrived and is being exchanged by {holder}. " + _WATCH + " Do not pay twice."
 _BATCH = (
-    "Your order over {paid} belongs to a payment of ours that covers several orders at once. Please"
-    " do not pay it yourself."
+    "Your order over {paid} belongs to a payment of ours that covers several orders at once."
+    " Do not pay it yourself."
 )
 _HIDDEN = (
-    "Please do not pay this order: we are comparing what the exchange service made of it with what"
+    "Do not pay this order: we are comparing what the exchange service made of it with what"
     " was asked for. If you sent nothing, {yours} is in your wallet. We write to you when that is"
     " settled."
 )
@@ -74,7 +70,7 @@ REPLIES: dict[Situation, str] = {
     Situation.PAID_BY_BATCH: _BATCH + " The payment is at the address of the order. " + _WATCH,
     Situation.CHAIN_DEADLINE_OVER: (
         "The time for your swap ran out before its transaction was seen. If it was not executed,"
-        " {yours} is in your wallet. Please do not sign it any more. " + _ASK_HASH
+        " {yours} is in your wallet. Do not sign it any more. " + _ASK_HASH
     ),
     Situation.BATCH_DEADLINE_OVER: (
         _BATCH + " The time for that ran out, and the money is with us. " + _PASSED_ON
@@ -85,22 +81,22 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.WITH_BATCH: _BATCH + " The money is with us until then. " + _WATCH,
     Situation.WITHHELD_FOREIGN: (
-        "We are waiting for the payment of {paid} for your order{until}. Please pay only to the"
+        "We are waiting for the payment of {paid} for your order{until}. Pay only to the"
         " address that you were given when you made the order, and only once. " + _ASK_HASH
     ),
     Situation.WITHHELD_UNREPEATED: (
-        "Your order over {paid} was just made and its address is being checked. Please wait for it"
+        "Your order over {paid} was just made and its address is being checked. Wait for it"
         " and pay nothing yet; the money is in your wallet."
     ),
     Situation.WITHHELD_LOWER: (
-        "The rate fell before your order was paid: it would pay out {got}. Please do not pay it"
+        "The rate fell before your order was paid: it would pay out {got}. Do not pay it"
         " unless you agree to that; without a payment it closes by itself, and {yours} stays in"
         " your wallet."
     ),
     Situation.WITHHELD: _HIDDEN,
     Situation.PAID_BY_DESK: (
         "Your payment of {paid} was sent and is on its way to the exchange service, which has not"
-        " noted it yet. Please do not pay again. " + _WATCH
+        " noted it yet. Do not pay again. " + _WATCH
     ),
     Situation.PAID_LESS: (
         "Your order is complete: {got} arrived at {receiver}. That is less than was confirmed; the"
@@ -108,11 +104,11 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.NOT_SAID: (
         "We do not know the state of your order over {paid} yet and are asking the exchange"
-        " service. Please do not pay it now. " + _ASK_HASH
+        " service. Do not pay it now. " + _ASK_HASH
     ),
     Situation.HELD: (
         "{Yours} arrived. {Holder} is checking the payment and holds the money meanwhile. We"
-        " are not told what the check asks for. " + _PASSED_ON + " Please do not pay again."
+        " are not told what the check asks for. " + _PASSED_ON + " Do not pay again."
     ),
     Situation.FLAGGED: (
         "Your order over {paid} needs a person to look at it. We are not told why. The money is"
@@ -142,20 +138,18 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.CHAIN_AWAITED: (
         "The transaction of your swap has not been seen on the chain yet. Until it is executed,"
-        " {yours} is in your wallet. Please do not sign it a second time. " + _ASK_HASH
+        " {yours} is in your wallet. Do not sign it a second time. " + _ASK_HASH
     ),
     Situation.DEPOSIT_AHEAD: (
-        "Your payment of {paid} was seen and is being confirmed. "
-        + _WATCH
-        + " Please do not pay again."
+        "Your payment of {paid} was seen and is being confirmed. " + _WATCH + " Do not pay again."
     ),
     Situation.SETTING_UP: (
-        "Your order over {paid} is being set up and has no address yet. Please pay nothing before"
+        "Your order over {paid} is being set up and has no address yet. Pay nothing before"
         " you are given one; the money is in your wallet."
     ),
     Situation.WAITING: (
         "We are waiting for your payment of {paid}{until}. If you have not paid, pay exactly this"
-        " amount once, to the address of your order. If you have paid, please do not pay again;"
+        " amount once, to the address of your order. If you have paid, do not pay again;"
         " send us the transaction hash."
     ),
     Situation.CHAIN_SEEN: "Your swap of {paid} was seen on the chain and is being confirmed. "
@@ -163,7 +157,7 @@ REPLIES: dict[Situation, str] = {
     Situation.DEPOSIT_SEEN: (
         "Your payment of {paid} was seen and is being confirmed by the network. "
         + _WATCH
-        + " Please do not pay again."
+        + " Do not pay again."
     ),
     Situation.EXCHANGING: _EXCHANGING,
     Situation.TO_MIDDLE: _EXCHANGING,
@@ -173,7 +167,7 @@ REPLIES: dict[Situation, str] = {
     Situation.PAYING_OUT: ("The exchange is done and {got} is on its way to {receiver}. " + _WATCH),
     Situation.UNKNOWN_STATE: (
         "Your order over {paid} is in a state that we do not know and are asking the exchange"
-        " service about. Please do not pay now. " + _ASK_HASH
+        " service about. Do not pay now. " + _ASK_HASH
     ),
     Situation.COMPLETED_FLAGGED: (
         "{got} arrived at {receiver}. The exchange service marked your order to be looked at all"
@@ -254,8 +248,8 @@ REPLIES: dict[Situation, str] = {
 CHAIN_REPLIES: dict[PaymentMatch, str] = {
     PaymentMatch.MISSING: (
         "{chain} does not know the transaction of your payment of {paid}: it was dropped, or"
-        " another one took its place. Unless another one took it, {yours} is in your wallet. Please"
-        " look at your wallet's transactions and tell us what you see before you pay anything."
+        " another one took its place. Unless another one took it, {yours} is in your wallet."
+        " Look at your wallet's transactions and tell us what you see before you pay anything."
     ),
     PaymentMatch.FAILED: (
         "Your transaction was executed on {chain} and failed. Nothing was paid by it; {yours} is in"
@@ -280,15 +274,15 @@ CHAIN_REPLIES: dict[PaymentMatch, str] = {
     PaymentMatch.UNDERPRICED: (
         "Your payment of {paid} waits because its network fee is below what {chain} asks for now."
         " Until then the money is in your wallet, which can raise the fee of the same transaction."
-        " Please do not pay a second time."
+        " Do not pay a second time."
     ),
     PaymentMatch.UNCONFIRMED: (
-        "Your payment of {sent} is on its way: {chain} has not confirmed it yet. Please do not pay"
+        "Your payment of {sent} is on its way: {chain} has not confirmed it yet. Do not pay"
         " again. " + _WATCH
     ),
     PaymentMatch.CLOSED_BEFORE: (
         "Your payment of {sent} is not confirmed by {chain} yet, and your order is closed. Until it"
-        " is confirmed, the money is in your wallet. If your wallet can cancel the payment, please"
+        " is confirmed, the money is in your wallet. If your wallet can cancel the payment,"
         " cancel it. " + _NOT_AGAIN
     ),
     PaymentMatch.LATE_STUCK: (
@@ -320,7 +314,7 @@ CHAIN_REPLIES: dict[PaymentMatch, str] = {
     ),
     PaymentMatch.AS_ASKED: (
         "Your {sent} arrived at the address of your order. The exchange service has not noted it"
-        " yet. Please do not pay again. " + _WATCH
+        " yet. Do not pay again. " + _WATCH
     ),
 }
 
@@ -416,7 +410,7 @@ def escalation(
         f"Refund {order.refund_hash}" if order.refund_hash else "",
         f"Finding ({diagnosis.rule}, {diagnosis.certainty}): {diagnosis.cause}",
         f"Money: {diagnosis.money}",
-        "Please say what the order waits for, who has to act, and until when.",
+        "Asked: what the order waits for, who has to act, and until when.",
         f"Written {iso(now)}",
     ]
     return "\n".join(line for line in lines if line)

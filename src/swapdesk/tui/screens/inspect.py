@@ -139,7 +139,8 @@ class InspectScreen(Page):
     def on_mount(self) -> None:
         self._show()
         if self._begin_with is not None:
-            self._field.set_value(self._begin_with)
+            with self.prevent(TextField.Changed):
+                self._field.set_value(self._begin_with)
 
     def session_changed(self) -> None:
         if self._begin_with is not None and self.link is not None:
@@ -212,10 +213,7 @@ class InspectScreen(Page):
                             exit_on_error=False)  # fmt: skip
             self._show()
         elif self._case is not None:
-            from swapdesk.tui.screens.order import OrderScreen
-
-            service_id = self._case.tracked.service_id
-            self.app.push_screen(OrderScreen(self.session, service_id))
+            self.controls.open_order(self._case.tracked.service_id)
 
     @on(LineTable.Chosen, "#found")
     def _row_chosen(self) -> None:
@@ -245,7 +243,9 @@ class InspectScreen(Page):
         """The focus goes to what was found, so that letters are keys again."""
         self._show()
         (self._table if len(self._cases) > 1 and self._opened is None else self._body).focus()
-        self.refresh_frame()
+
+    def on_descendant_focus(self) -> None:
+        self.refresh_keys()
 
     # drawing
 
@@ -316,6 +316,13 @@ class InspectScreen(Page):
         self._cases = found
 
     def _say_money(self, case: SupportCase | None) -> None:
+        if case is None and self._cases:
+            self.set_money(
+                f"{len(self._cases)} orders; each says where.",
+                "you: open the one that is meant",
+                next_short="you: open one",
+            )
+            return
         if case is None:
             asks = "you: enter looks for it" if self._pasted else "you: paste what you have"
             if self._search is not None and self._search.verdict:
