@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.support.diagnosis import money_for_support
+from swapdesk.flows.support.diagnosis import for_support
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
 from swapdesk.flows.support.support_case import SupportCase, case_of
@@ -334,9 +334,9 @@ class InspectScreen(Page):
         status = case.status
         acts = case.diagnosis.acts.rstrip(".")
         self.set_money(
-            money_for_support(status.money),
+            for_support(status.money),
             acts,
-            where_short=money_for_support(status.place),
+            where_short=for_support(status.place),
             next_short=acts.split(" with order", maxsplit=1)[0],
         )
 
