@@ -286,7 +286,7 @@ async def test_what_is_shown_is_exported(market: Market) -> None:
                 await run.press("escape")
 
 
-async def test_the_history_of_an_order(market: Market, golden: Golden) -> None:
+async def test_the_history_of_an_order(market: Market) -> None:
     known = private(market.clock)
     prepare(market, [known])
     async with market.desk() as run:
@@ -294,9 +294,13 @@ async def test_the_history_of_an_order(market: Market, golden: Golden) -> None:
         await run.press("h")
         await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the history")
         await run.see("SECOND_EXCHANGE_IN_PROGRESS")
-        golden("order-history", run.body)
+        # Above the update stands the request that was made since.
+        await run.press("right_square_bracket")
+        await run.see(f"{len(known.states)} of {len(known.states)}")
         await run.press("y")
         assert "told by the stream: SECOND_EXCHANGE_IN_PROGRESS" in run.app.clipboard
+        await run.press("left_square_bracket")
+        await run.see(f"{len(known.states) - 1} of {len(known.states)}")
         await run.press("escape")
         assert isinstance(run.app.screen, OrderScreen)
 

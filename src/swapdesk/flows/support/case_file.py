@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import io
 import platform
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,8 +26,10 @@ from msgspec.structs import replace
 from swapdesk import __version__
 from swapdesk.flows.notation import copied_amount, exact_amount, tracker_amount
 from swapdesk.flows.notation.hidden_amounts import DOTS, without_amounts
-from swapdesk.flows.support.case_sheet import CaseFacts, CaseRecord, record_of
+from swapdesk.flows.support.case_sheet import CaseRecord, record_of
 from swapdesk.flows.support.pasted_secret import secret_in
+from swapdesk.flows.support.support_case import CaseFacts
+from swapdesk.paths import write_private
 from swapdesk.wire.encoding.codec import CodecError, refuse_deep
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.encoding.text import safe_text
@@ -64,6 +68,10 @@ class CaseFile(Struct, frozen=True, rename="camel"):
 
 class CaseFileRefused(ValueError):
     """The file cannot be read; the text is a sentence."""
+
+
+class NotWritten(Exception):
+    """The file was not written; the text is a sentence."""
 
 
 # What is masked
@@ -213,6 +221,31 @@ def packed(file: CaseFile) -> bytes:
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr(member, text)
     return out.getvalue()
+
+
+def file_name(order_id: str) -> str:
+    """``swapdesk-case-w2Bn8L.zip``."""
+    return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}.zip"
+
+
+def write_case_file(file: CaseFile, path: Path) -> Path:
+    """Readable by its owner alone; a file that is there is never replaced. Raises NotWritten."""
+    try:
+        write_private(path, packed(file))
+    except FileExistsError:
+        raise NotWritten(f"{path} is there already; it was not replaced.") from None
+    except OSError as error:
+        raise NotWritten(f"{path} cannot be written: {error.strerror}.") from None
+    return path
+
+
+def read_case_file(path: Path) -> CaseFile:
+    """Raises CaseFileRefused."""
+    try:
+        with path.open("rb") as file:
+            return unpacked(file.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise CaseFileRefused(f"It cannot be read: {error.strerror}.") from None
 
 
 def contents(file: CaseFile) -> list[tuple[str, str]]:

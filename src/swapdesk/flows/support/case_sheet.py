@@ -2,7 +2,7 @@
 
 A sheet is one order at one moment. A record is the sheet of now, one of each moment at which
 something new was heard, and the requests between them. Pages and files render the same record, so
-that a file shows what the desk showed. Pure, but for :func:`facts_of`.
+that a file shows what the desk showed. Pure.
 """
 
 from __future__ import annotations
@@ -12,23 +12,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from swapdesk.client.exchange_log import Exchange
-from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time
 from swapdesk.flows.orders.order_fields import route_of
-from swapdesk.flows.orders.order_history import Seen, Update, updates_of
+from swapdesk.flows.orders.order_history import Update, updates_of
 from swapdesk.flows.orders.order_sentence import pair_parts
-from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.request_lines import logged_call
-from swapdesk.flows.support.diagnosis import DeskFacts, money_for_support
-from swapdesk.flows.support.paid_on_chain import PaidOnChain
-from swapdesk.flows.support.support_case import SupportCase, desk_facts, support_case
+from swapdesk.flows.support.diagnosis import for_support
+from swapdesk.flows.support.support_case import CaseFacts, support_case
 
 if TYPE_CHECKING:
-    from swapdesk.flows.desk import Desk
+    pass
 
 MOST_STEPS = 6
 
@@ -44,6 +39,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
     """One order at one moment. Sentences have their points; nothing is left to be concluded."""
 
     order_id: str
+    created: datetime | None
     route: str
     pair: tuple[tuple[str, bool], ...]
     """``0.5 BTC → 14.524108 ETH`` in parts; whether a part is an amount."""
@@ -73,7 +69,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
     cause: str
     money: str
     place: str
-    """Where the money is, in few words: ``held at Juniper.``"""
+    """The same as it follows the word Funds: ``0.5 BTC, held at Juniper.``"""
     owner: str
     acts: str
     by: str
@@ -120,77 +116,6 @@ class CaseRecord(Struct, frozen=True, rename="camel"):
     calls: tuple[CaseCall, ...]
 
 
-class CaseFacts(Struct, frozen=True):
-    """All that is known of one order; see :func:`~swapdesk.flows.support.diagnosis.diagnose`."""
-
-    at: datetime
-    tracked: TrackedOrder
-    made: tuple[OrderTransaction, ...] = ()
-    seen: tuple[Seen, ...] = ()
-    request_id: str | None = None
-    payment: PaidOnChain | None = None
-    known: DeskFacts = DeskFacts()
-    calls: tuple[Exchange, ...] = ()
-
-    def case(self) -> SupportCase:
-        return support_case(
-            self.tracked,
-            self.at,
-            made=self.made,
-            seen=self.seen,
-            request_id=self.request_id,
-            payment=self.payment,
-            known=self.known,
-        )
-
-    def then(self, number: int) -> CaseFacts:
-        """As they stood when the update ``number`` was received; what else the desk knew then is
-        not kept."""
-        at, source, order = self.seen[number]
-        tokens = {
-            "in_token": self.tracked.order.in_token,
-            "out_token": self.tracked.order.out_token,
-        }
-        tracked = replace(
-            self.tracked,
-            order=order.model_copy(update=tokens),
-            seen_at=at,
-            source=source,
-            ended=ended(display_of(order)),
-            batch_payment=None,
-            swap_payment=None,
-            own_payment=None,
-            away=None,
-        )
-        return CaseFacts(at, tracked, (), self.seen[: number + 1], self.request_id)
-
-
-def facts_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) -> CaseFacts | None:
-    """What this desk knows of an order of its journal. Raises JournalUnavailable."""
-    tracked = desk.link.tracker.recall(service_id)
-    if tracked is None:
-        return None
-    journal = desk.journal
-    request_id = journal.create_requests.of(service_id)
-    names = {service_id, *filter(None, (tracked.order.multi_id, request_id))}
-    return CaseFacts(
-        desk.clock.now(),
-        tracked,
-        tuple(journal.transactions.of(service_id)),
-        tuple(journal.orders.events(service_id)),
-        request_id,
-        payment,
-        desk_facts(desk, tracked),
-        tuple(call for call in desk.exchange_log if _concerns(call, names)),
-    )
-
-
-def _concerns(call: Exchange, names: set[str]) -> bool:
-    if call.request_id in names:
-        return True
-    return any(name in call.target or name.encode() in call.request_body for name in names)
-
-
 def record_of(facts: CaseFacts) -> CaseRecord:
     updates = list(reversed(updates_of(facts.seen)))
     moments = tuple(
@@ -227,7 +152,7 @@ def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseS
     """``updates``, oldest first, where they are known."""
     if updates is None:
         updates = list(reversed(updates_of(facts.seen)))
-    case, order = facts.case(), facts.tracked.order
+    case, order = support_case(facts), facts.tracked.order
     status, found = case.status, case.diagnosis
     steps = tuple(
         CaseStep(clock_time(one.at), one.level, one.state.replace("_", " ").lower())
@@ -235,6 +160,7 @@ def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseS
     )
     return CaseSheet(
         order_id=order.service_id,
+        created=order.created,
         route=route_of(order),
         pair=pair_parts(facts.tracked),
         word=status.word,
@@ -248,7 +174,7 @@ def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseS
         receiver=order.receiver_address,
         memo=order.receiver_tag,
         refund=order.refund_address,
-        request_id=case.request_id,
+        request_id=facts.request_id,
         time=status.time.text if status.time.text != NOTHING else "",
         late=status.time.late,
         archived=facts.tracked.archived(facts.at),
@@ -256,7 +182,7 @@ def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseS
         certainty=found.certainty,
         cause=found.cause,
         money=found.money,
-        place=money_for_support(status.place) if found.match is None else found.money,
+        place=for_support(status.money) if found.match is None else found.money,
         owner=found.owner,
         acts=found.acts,
         by=found.by,

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
-from swapdesk.flows.notation import NOTHING, clock_time, grouped_address, short_address
-from swapdesk.flows.orders.order_fields import route_of, short_id
-from swapdesk.flows.orders.order_history import updates_of
+from swapdesk.flows.notation import clock_time
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.support.case_sheet import CaseSheet
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
 from swapdesk.flows.support.pasted_text import PastedText
-from swapdesk.flows.support.support_case import SupportCase
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
-from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
-from swapdesk.tui.widgets.lines_view import section_line
-from swapdesk.tui.widgets.order_table import SIGNS, pair_spans, sign_span, stage_of
-from swapdesk.tui.widgets.stage_line import stage_spans
+from swapdesk.tui.spans import Line, Span, cut, wrapped
+from swapdesk.tui.widgets.case_body import UNKNOWN_SIGN, pair_line
+from swapdesk.tui.widgets.order_table import SIGNS
 from swapdesk.tui.widgets.table_layout import Column, Row
 
 LABEL = 10
@@ -76,21 +73,20 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
     return rows
 
 
-def found_rows(search: OrderSearch, cases: Mapping[str, SupportCase], now: datetime) -> list[Row]:
+def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
     """The orders that were found, one row each."""
     rows = []
-    for service_id, case in cases.items():
-        sign = sign_span(case.status)
-        created = case.tracked.order.created
+    for service_id, sheet in sheets.items():
+        _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
         rows.append(
             Row(
                 service_id,
                 {
                     "order": short_id(service_id),
-                    "state": Span(case.status.word, sign.role),
-                    "pair": pair_spans(case.tracked),
+                    "state": Span(sheet.word, role),
+                    "pair": pair_line(sheet),
                     "by": search.found.get(service_id, ""),
-                    "created": clock_time(created) if created is not None else "",
+                    "created": clock_time(sheet.created) if sheet.created is not None else "",
                 },
             )
         )

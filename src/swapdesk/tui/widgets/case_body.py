@@ -15,10 +15,12 @@ from swapdesk.flows.notation import (
     date,
     duration,
     grouped_address,
+    iso,
     short_address,
 )
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_sheet import CaseCall, CaseMoment, CaseRecord, CaseSheet
+from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import DOT
 from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
@@ -40,10 +42,9 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     stages = max(1, min(sheet.stages, 20))
     stage = StageState(max(0, min(sheet.stage, stages - 1)), stages, mark)
     state = [Span("  "), Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
-    pair = [Span(text, "foreground" if amount else "muted", amount) for text, amount in sheet.pair]
     rows: list[Line] = [
         section_line(f"Order {short_id(sheet.order_id)}", sheet.route, width),
-        cut(pair, width),
+        cut(pair_line(sheet), width),
         cut([*stage_spans(stage), *state], width),
         [],
     ]
@@ -71,6 +72,10 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     return rows
 
 
+def pair_line(sheet: CaseSheet) -> Line:
+    return [Span(text, bold=True) if amount else Span(text, "muted") for text, amount in sheet.pair]
+
+
 def answer_lines(sheet: CaseSheet, width: int) -> list[Line]:
     """Diagnosis, reply, and what both rest on."""
     head = [Span("Diagnosis", "foreground", bold=True)]
@@ -86,6 +91,17 @@ def answer_lines(sheet: CaseSheet, width: int) -> list[Line]:
     for text in sheet.facts:
         rows += wrapped([Span(text, "muted")], width, indent=2)
     return rows
+
+
+def say_money(screen: DeskScreen, sheet: CaseSheet) -> None:
+    """Where the money of the case is and who acts, on the money line."""
+    acts = sheet.acts.rstrip(".")
+    screen.set_money(
+        sheet.place,
+        acts,
+        where_short=sheet.place,
+        next_short=acts.split(" with order", maxsplit=1)[0],
+    )
 
 
 def labelled(label: str, text: str, width: int, role: str = "") -> list[Line]:
@@ -182,9 +198,8 @@ class TimeLine(Vertical):
 
     def show_moment(self) -> None:
         """The order as it stood, for the row under the cursor."""
-        if self._record is not None:
-            moment = self.moment
-            self.body.show(moment.sheet if moment is not None else self._record.sheet)
+        if self.sheet is not None:
+            self.body.show(self.sheet)
 
     @property
     def moment(self) -> CaseMoment | None:
@@ -197,6 +212,32 @@ class TimeLine(Vertical):
             return record.moments[int(number)]
         at = record.calls[int(number)].at
         return next((one for one in reversed(record.moments) if one.at <= at), None)
+
+    @property
+    def sheet(self) -> CaseSheet | None:
+        """The order as it is shown."""
+        moment = self.moment
+        if moment is not None:
+            return moment.sheet
+        return self._record.sheet if self._record is not None else None
+
+    @property
+    def standing(self) -> str:
+        """``at 13:24:02, 2 of 5``; empty without an update."""
+        moment, record = self.moment, self._record
+        if moment is None or record is None:
+            return ""
+        number = record.moments.index(moment) + 1
+        return f"at {clock_time(moment.at)}, {number} of {len(record.moments)}"
+
+    @property
+    def said(self) -> str:
+        """The update that is shown, as a line to be copied."""
+        moment = self.moment
+        if moment is None:
+            return ""
+        changed = ", ".join(moment.changed)
+        return f"{iso(moment.at)} {moment.source}: {moment.state}; {changed}"
 
     def step(self, by: int) -> None:
         """To the update before (-1) or after (1) the one that is shown."""
@@ -219,7 +260,7 @@ def timeline_rows(record: CaseRecord) -> list[TableRow]:
             rows.append(Section(f"day {key}", of))
             day = of
         if isinstance(one, CaseCall):
-            rows.append(_call_row(key, one))
+            rows += _call_rows(key, one)
             continue
         if later is not None and later - one.at >= QUIET:
             said = f"  nothing new for {duration((later - one.at).total_seconds())}"
@@ -254,15 +295,17 @@ def _moment_rows(key: str, moment: CaseMoment) -> Iterator[TableRow]:
         yield Prose(f"{key} {at}", [Span("  "), Span(said, "muted")])
 
 
-def _call_row(key: str, call: CaseCall) -> Row:
-    said = " ".join(filter(None, (call.status, call.code, f"in {call.ms} ms", call.request_id)))
-    return Row(
+def _call_rows(key: str, call: CaseCall) -> Iterator[TableRow]:
+    yield Row(
         key,
         {
             "mark": Span(DOT, "status-trouble" if call.failed else "muted"),
             "at": Span(clock_time(call.at), "muted"),
-            "source": Span(f"{call.method} request", "muted"),
-            "state": Span(f"{call.path}  {said}", "muted"),
+            "source": Span(f"{call.method} {call.status}", "muted"),
+            "state": Span(call.path, "muted"),
             "written": "",
         },
     )
+    said = ", ".join(filter(None, (call.code, call.request_id and f"request {call.request_id}")))
+    if said:
+        yield Prose(f"{key} id", [Span("  "), Span(said, "muted")])
