@@ -103,6 +103,12 @@ class Settings(Struct, frozen=True):
         """``[keys]``: keys by command, not yet checked against the commands."""
         return self.config.keys if self.config is not None else {}
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must stand in nothing that is written."""
+        held = (self.secret.value, self.control_token.value)
+        return tuple(secret.reveal() for secret in held if secret is not None)
+
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
         """A problem of one entry of ``[keys]``, with its line."""
         if self.config is None:

@@ -63,11 +63,10 @@ async def _read_again(session: CommandSession, service_id: str) -> None:
 
 
 def _read(session: CommandSession, text: str) -> PastedText:
-    secret = session.settings.secret.value
     pasted = read_pasted(
         text,
         is_symbol=lambda word: bool(session.desk.catalog.rows_of_symbol(word)),
-        own_secrets=(secret.reveal(),) if secret is not None else (),
+        own_secrets=session.settings.secrets,
     )
     if pasted.secret:
         raise CommandError(

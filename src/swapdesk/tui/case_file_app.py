@@ -15,7 +15,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from swapdesk.clock import ManualClock
-from swapdesk.flows.notation import iso
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_file import CaseFile
 from swapdesk.tui.base_screen import DeskScreen
@@ -48,7 +47,7 @@ class FilePage(DeskScreen, bare=True):
 
     def frame(self, standing: str = "") -> FrameState:
         order = short_id(self.file.record.sheet.order_id)
-        context = standing or f"written {iso(self.file.written)}"
+        context = standing or f"written {self.file.written:%Y-%m-%d %H:%M} UTC"
         return FrameState(self.NAME, World.FILE, f"{order}  {context}")
 
     def verb_standing(self, verb: type[Command]) -> CommandState:

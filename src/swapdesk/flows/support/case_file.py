@@ -30,6 +30,7 @@ from swapdesk.flows.support.case_sheet import CaseRecord, record_of
 from swapdesk.flows.support.pasted_secret import secret_in
 from swapdesk.flows.support.support_case import CaseFacts
 from swapdesk.paths import write_private
+from swapdesk.settings import Settings
 from swapdesk.wire.encoding.codec import CodecError, refuse_deep
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.encoding.text import safe_text
@@ -262,19 +263,20 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
     ]
 
 
-def program_facts(skew: float | None, settings: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
     """Versions, clock and settings. Of the settings only those that say nothing of a person, a
     machine or a secret."""
     told = {
         "swapdesk": __version__,
         "python": platform.python_version(),
         "system": platform.system(),
+        "service": "live" if settings.live else "sandbox",
         "clock": "not compared" if skew is None else f"{skew:+.1f} s behind the service's",
     }
-    return told | {name: value for name, value, _ in settings if name in _SETTINGS}
+    return told | {name: value for name, value, _ in settings.rows() if name in _SETTINGS}
 
 
-_SETTINGS = frozenset({"profile", "theme", "glyphs", "notify", "output_tolerance", "read_only"})
+_SETTINGS = frozenset({"theme", "glyphs", "notify", "output_tolerance", "read_only"})
 
 
 def _order_document(order: Order, shown: frozenset[Shown]) -> dict[str, Any]:

@@ -68,12 +68,11 @@ class BundleScreen(Page):
 
     def _make(self) -> None:
         settings, link = self.session.settings, self.link
-        secret, token = settings.secret.value, settings.control_token.value
         self._file = case_file(
             self._facts,
             self._shown,
-            program=program_facts(link.api.skew() if link else None, settings.rows()),
-            secrets=tuple(one.reveal() for one in (secret, token) if one is not None),
+            program=program_facts(link.api.skew() if link else None, settings),
+            secrets=settings.secrets,
         )
         self._table.set_rows(
             Row(

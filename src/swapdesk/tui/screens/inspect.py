@@ -154,12 +154,11 @@ class InspectScreen(Page):
         self.do_look_up()
 
     def _read(self, text: str) -> None:
-        secret = self.session.settings.secret.value
         catalog = self.catalog
         self._pasted = read_pasted(
             text,
             is_symbol=lambda word: catalog is not None and bool(catalog.rows_of_symbol(word)),
-            own_secrets=(secret.reveal(),) if secret is not None else (),
+            own_secrets=self.session.settings.secrets,
         )
         self._search, self._sheets, self._opened = None, {}, None
         self._show()

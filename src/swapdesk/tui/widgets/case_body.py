@@ -57,7 +57,10 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     if sheet.earlier:
         rows.append([Span(f"  {sheet.earlier} earlier ones: h", "muted")])
     rows.append([])
-    pays = grouped_address(sheet.receiver) if sheet.receiver else "not told"
+    # In a file it may be a name that stands for the address.
+    pays = sheet.receiver or "not told"
+    if sheet.receiver is not None and sheet.receiver.isalnum():
+        pays = grouped_address(sheet.receiver)
     refund = short_address(sheet.refund) if sheet.refund else "none recorded"
     rows += labelled("Pays", pays, width)
     if sheet.memo:
