@@ -114,7 +114,9 @@ class Masks:
 
     def of(self, kind: Shown, text: str) -> str:
         if kind in self.shown:
-            return text
+            # Sixty-four digits are a hash or a key; as a memo or a name they are no hash.
+            free = kind in (Shown.MEMOS, Shown.NAMES)
+            return SECRET if free and secret_in(f"private key: {text}") else text
         # EVM addresses and hashes are written in either case.
         same = text.lower() if text.startswith(("0x", "0X")) else text
         count = sum(known is kind for known, _ in self._names) + 1
