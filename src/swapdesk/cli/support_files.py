@@ -102,7 +102,18 @@ def open_file(call: CliContext, file: Path) -> int:
     if output.json:
         import msgspec
 
-        output.document(msgspec.to_builtins(case))
+        from swapdesk.flows.notation import iso
+
+        output.document(
+            {
+                "schema": case.schema,
+                "written": iso(case.written),
+                "masked": list(case.masked),
+                "program": dict(case.program),
+                "record": msgspec.to_builtins(case.record),
+                "order": dict(case.order),
+            }
+        )
     elif output.to_person and output.form == "table":
         from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
         from swapdesk.tui.case_file_app import CaseFileApp
