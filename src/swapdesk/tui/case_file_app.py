@@ -76,7 +76,6 @@ class FileCasePage(FilePage):
         self._show()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show()
 
     def _show(self) -> None:

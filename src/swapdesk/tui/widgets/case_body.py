@@ -133,6 +133,9 @@ class CaseBody(VerticalScroll, can_focus=True):
     """Order and answer side by side, one below the other where it is narrow; scrolled by the keys
     of a list."""
 
+    SCOPED_CSS = False
+    """The size of the screen decides, which is a class of the screen."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_down", "down", show=False),
         Binding("up,k", "scroll_up", "up", show=False),
