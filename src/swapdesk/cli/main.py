@@ -54,6 +54,7 @@ COMMANDS: dict[str, str] = {
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
+    "doctor": "swapdesk.cli.doctor_command:doctor",
 }
 """Name of a command: its module and attribute."""
 
