@@ -234,8 +234,8 @@ def check_disk(settings: Settings, least: int = LEAST_FREE) -> Finding:
     return wrong("disk", said, mend)
 
 
-def line_of_profile(settings: Settings, key: str) -> str:
+def line_of_profile(settings: Settings, *key: str) -> str:
     """Opens the configuration at a key of the profile, or at its table."""
     document = settings.config or TomlDocument(settings.home.config_file)
-    path = ("profiles", settings.profile.value, key)
+    path = ("profiles", settings.profile.value, *key)
     return edit(settings.home.config_file, document.line_of(*path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -177,8 +177,7 @@ async def _nodes(
     """Whether the node of each chain answers, and is one of that chain."""
     if ready is not None:
         links: Sequence[ChainLink] = sandbox_connection(ready).chains
-        return await _asked(links, f"kill {int(ready['pid'])}")
-    mend = line_of_profile(settings, "rpc")
+        return await _asked(links, lambda _: f"kill {int(ready['pid'])}")
     if not settings.rpc.value:
         return [ok("nodes", "No node is configured, so nothing is signed here.")]
     try:
@@ -186,13 +185,20 @@ async def _nodes(
     except (ClientError, TimeoutError) as error:
         return [unchecked("nodes", f"The service did not list its chains ({error}).")]
     links, problems = live_links(settings, chains)
-    return [*(wrong("nodes", one, mend) for one in problems), *await _asked(links, mend)]
+    linked = {link.name.lower() for link in links}
+    others = [name for name in settings.rpc.value if name.lower() not in linked]
+
+    def mend(chain: str) -> str:
+        return line_of_profile(settings, "rpc", chain)
+
+    unused = [wrong("nodes", said, mend(name)) for name, said in zip(others, problems, strict=True)]
+    return [*unused, *await _asked(links, mend)]
 
 
-async def _asked(links: Iterable[ChainLink], mend: str) -> list[Finding]:
-    told = await asyncio.gather(*map(_node_problem, links))
-    found = [wrong("nodes", said, mend) for said in told if said is not None]
-    well = ", ".join(link.name for link, said in zip(links, told, strict=True) if said is None)
+async def _asked(links: Sequence[ChainLink], mend: Callable[[str], str]) -> list[Finding]:
+    told = list(zip(links, await asyncio.gather(*map(_node_problem, links)), strict=True))
+    found = [wrong("nodes", said, mend(link.name)) for link, said in told if said is not None]
+    well = ", ".join(link.name for link, said in told if said is None)
     return [*found, *([ok("nodes", f"Nodes answer for {well}.")] if well else [])]
 
 
