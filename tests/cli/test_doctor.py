@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -11,7 +13,6 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import msgspec
@@ -28,6 +29,7 @@ from swapdesk.flows.doctor.home_checks import check_disk
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
+from tui.terminal_window import TerminalWindow
 
 Build = Callable[[Path], None]
 
@@ -555,6 +557,18 @@ def test_a_broken_profile_is_named_and_mended(case: Broken, live_desk: Desk) -> 
     check_and_mend(case, live_desk.home, {**LIVE, **case.env})
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("name", ["config.toml", "secret", "."])
+def test_what_belongs_to_another_user(name: str, live_desk: Desk) -> None:
+    os.chown(live_desk.home / name, 4321, -1)
+    command = f"chown {'-R ' if name == '.' else ''}0 .*"
+    check = {"config.toml": "config", "secret": "secret", ".": "home"}[name]
+    case = Broken(name, mode(name, 0o700), check, "belongs to another user", command)
+    found = [one for one in wrong(doctor(live_desk.home, LIVE)) if one["check"] == check]
+    assert re.fullmatch(command, found[0]["mend"])
+    assert wrong(doctor(live_desk.home, mended(live_desk.home, LIVE, case, found[0]["mend"]))) == []
+
+
 def test_a_service_that_fails_is_waited_for(live_desk: Desk) -> None:
     live_desk.sandbox.fault("http_500", operation="health")
     (found,) = wrong(doctor(live_desk.home, LIVE))
@@ -588,3 +602,163 @@ def test_whole_homes(clean: Sandbox, live_desk: Desk, tmp_path: Path) -> None:
     assert wrong(live) == []
     assert "Nodes answer for base." in live.stdout
     assert wrong(doctor(tmp_path / "new", {})) == []
+
+
+# The machine
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    file("logs/sandbox.log", b"x")(tmp_path)
+    file("profiles/sandbox/catalog.db-wal", b"x")(tmp_path)
+    settings = load_settings({}, Home.at(tmp_path))
+    assert check_disk(settings).state is State.OK
+    found = check_disk(settings, least=1 << 70)
+    assert re.match(r"Only \d+ MiB are free at ", found.said)
+    mended(tmp_path, {}, HOMES[0], found.mend)
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["profiles", "sandbox"]
+
+
+_BARE = """
+import sys
+for name in {missing!r}:
+    sys.modules[name] = None
+from swapdesk.cli.main import run
+sys.exit(run(["doctor", "--json"]))
+"""
+
+
+def test_missing_packages_are_named_and_keep_nothing_else_from_being_looked_at(
+    tmp_path: Path,
+) -> None:
+    missing = (
+        "textual",
+        "httpx",
+        "sniffio",
+        "pydantic",
+        "websockets",
+        "segno",
+        "Crypto",
+        "uvicorn",
+    )
+    damaged_journal(tmp_path)
+    ended = subprocess.run(
+        [sys.executable, "-c", _BARE.format(missing=missing)],
+        env=environment(tmp_path),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    said = Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+    python, extras, broken = wrong(said)
+    assert python["said"].endswith(
+        "lacks textual, httpx, sniffio, pydantic, websockets, segno, Crypto."
+    )
+    assert python["mend"].endswith("-m pip install swapdesk")
+    assert extras["said"] == "The sandbox needs uvicorn."
+    assert extras["mend"].endswith("-m pip install 'swapdesk[sandbox]'")
+    assert broken["check"] == "journal"
+    left = {one["check"] for one in said.document["findings"] if one["state"] == "unchecked"}
+    assert left == {"terminal", "service"}
+
+
+TERMINALS = [
+    ((50, 10), "xterm-256color", "", "The window has 50 x 10 cells", "printf '\\033[8;24;80t'"),
+    ((0, 0), "xterm-256color", "", "The window has 0 x 0 cells", "stty columns 80 rows 24"),
+    ((80, 24), "dumb", "", "TERM is dumb", "export TERM=xterm-256color"),
+    # The terminal says that its cursor is in the third column behind one glyph.
+    ((80, 24), "xterm-256color", "\x1b[1;3R", "a glyph 2 cells wide", "export LC_ALL=C"),
+]
+
+
+DOCUMENT = re.compile(rb'\{"ok".*?\}\]\}')
+
+
+@pytest.mark.parametrize(("size", "term", "answer", "said", "mend"), TERMINALS)
+def test_a_terminal(
+    size: tuple[int, int], term: str, answer: str, said: str, mend: str, tmp_path: Path
+) -> None:
+    again = f"{sys.executable} -m swapdesk doctor --json"
+    window = TerminalWindow(
+        ["bash", "-c", f"{again}; {mend}; {again}"], environment(tmp_path, TERM=term), *size
+    )
+    try:
+        window.press(answer)
+        window.until(lambda: len(DOCUMENT.findall(window.written)) == 2, "both of them")
+    finally:
+        window.close()
+    first, second = map(json.loads, DOCUMENT.findall(window.written))
+    (found,) = [one for one in first["findings"] if one["state"] == "wrong"]
+    assert said in found["said"]
+    assert found["mend"] == mend
+    # A window that only this test holds is not made larger.
+    assert second["ok"] is ("printf" not in mend)
+
+
+HOSTILE = "x\x1b[2J\n$(touch gone)`touch gone`'\"; touch gone"
+
+
+def test_texts_of_files_reach_neither_the_terminal_nor_a_shell(tmp_path: Path) -> None:
+    quoted = json.dumps(HOSTILE).replace("\x1b", "\\u001b")
+    config(
+        f'[profiles.main]\nurl = "{closed_port()}"\nkey = "k"\nsecret_file = {quoted}\n'
+        f"{quoted} = 1\n[profiles.main.rpc]\n{quoted} = {quoted}\n"
+    )(tmp_path)
+    file("profiles/main/address_book.toml", f"[{quoted}]\naddress = {quoted}\n".encode())(tmp_path)
+    file(f"profiles/main/keys/{HOSTILE.replace('/', '')}", b"", 0o644)(tmp_path)
+    shown = run_here("doctor", home=tmp_path, env=LIVE)
+    assert "\x1b" not in shown.stdout
+    assert {line.split()[0] for line in shown.stdout.splitlines()} <= {
+        "ok",
+        "wrong",
+        "unchecked",
+        "$",
+    }
+    case = Broken("", config(""), "", "", "", edit="b", typed="secret\n")
+    for found in wrong(doctor(tmp_path, LIVE)):
+        mended(tmp_path, LIVE, case, found["mend"])
+    assert not (tmp_path / "gone").exists()
+    assert (tmp_path / HOSTILE).read_text() == "secret\n"
+    assert {one["check"] for one in wrong(doctor(tmp_path, LIVE))} == {
+        "config",
+        "address book",
+        "service",
+    }
+
+
+# The journal is read without a trace
+
+
+_WRITER = """
+import sys, time
+from pathlib import Path
+from swapdesk.clock import SystemClock
+from swapdesk.flows.journal.journal_file import JournalFile
+file = JournalFile.open(Path(sys.argv[1]))
+with file.write() as db:
+    db.execute("PRAGMA user_version = 99")
+print("written", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_journal_in_use_is_read_with_its_log_and_left_as_it_is(tmp_path: Path) -> None:
+    """While its desk runs, after that was killed, and where the file was copied with its log."""
+    home, copy = tmp_path / "home", tmp_path / "copy"
+    path = home / JOURNAL
+    path.parent.mkdir(parents=True)
+    writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE)
+    try:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"written\n"
+        assert "its version 99" in wrong(doctor(home, {}))[0]["said"]
+    finally:
+        writer.kill()
+        writer.communicate()
+    assert "its version 99" in wrong(doctor(home, {}))[0]["said"]
+    (copy / JOURNAL).parent.mkdir(parents=True)
+    for name in ("journal.db", "journal.db-wal"):
+        shutil.copy2(path.with_name(name), (copy / JOURNAL).with_name(name))
+    assert "its version 99" in wrong(doctor(copy, {}))[0]["said"]
+    # Without its log the file says nothing of that version.
+    (copy / JOURNAL).with_name("journal.db-wal").unlink()
+    assert wrong(doctor(copy, {})) == []

@@ -54,7 +54,8 @@ def check_home(home: Home) -> Iterator[Finding]:
             whole = False
             yield found
     if whole:
-        yield ok("home", f"{home.data} belongs to this user.")
+        is_there = "belongs to this user" if home.data.exists() else "is made at the first start"
+        yield ok("home", f"{home.data} {is_there}.")
 
 
 def _home_problem(root: Path, status: os.stat_result) -> Finding | None:
