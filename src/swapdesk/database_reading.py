@@ -6,12 +6,10 @@ to them, also where it only reads.
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 
 @contextmanager
@@ -25,6 +23,9 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         with _connection(path, "mode=ro&readonly_shm=1") as connection:
             yield connection
     elif log.exists() and log.stat().st_size:
+        import shutil
+        from tempfile import TemporaryDirectory
+
         # A log without its index was copied here: nobody writes, and reading makes an index.
         with TemporaryDirectory() as place:
             for one in (path, log):
