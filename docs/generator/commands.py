@@ -63,7 +63,9 @@ def _command(name: str, command: click.Command) -> str:
 
 
 def usage(name: str, command: click.Command) -> str:
-    return " ".join([name, *command.collect_usage_pieces(click.Context(command))])
+    # A command keeps the help option of the first context that asks for it.
+    context = click.Context(command, **swapdesk.context_settings)
+    return " ".join([name, *command.collect_usage_pieces(context)])
 
 
 def own_options(command: click.Command) -> list[click.Option]:

@@ -38,6 +38,7 @@ UNLISTED = "0x" + "ee" * 20
 NOT_ASKING = {
     "serve": "it is the service",
     "node": "it is the chains",
+    "completion": "it prints what a shell runs",
 }
 """Commands that hear no answer of a service."""
 
