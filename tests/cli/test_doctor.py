@@ -120,7 +120,7 @@ JOURNAL = f"{PROFILE}/journal.db"
 
 
 def journal(home: Path) -> Path:
-    (home / PROFILE).mkdir(parents=True, mode=0o700)
+    (home / PROFILE).mkdir(parents=True, mode=0o700, exist_ok=True)
     path = home / JOURNAL
     Journal.open(path, SystemClock()).close()
     return path
@@ -309,21 +309,21 @@ HOMES = [
         damaged_journal,
         "journal",
         "journal.db is damaged",
-        r"mkdir -p -m 700 .*/journal-set-aside && mv .*/journal\.db\* .*/journal-set-aside/",
+        r"mkdir -m 700 .*/journal-set-aside && mv .*/journal\.db\* .*/journal-set-aside/",
     ),
     Broken(
         "a journal that is no database",
         file(JOURNAL, b"orders: none\n" * 100),
         "journal",
         "file is not a database",
-        r"mkdir -p -m 700 .*/journal-set-aside && mv .*",
+        r"mkdir -m 700 .*/journal-set-aside && mv .*",
     ),
     Broken(
         "a journal of another program",
         foreign_journal,
         "journal",
         "is not as any swapdesk writes it",
-        r"mkdir -p -m 700 .*/journal-set-aside && mv .*",
+        r"mkdir -m 700 .*/journal-set-aside && mv .*",
     ),
     Broken(
         "a journal of a newer version",
@@ -391,6 +391,14 @@ def test_a_broken_home_is_named_and_mended(case: Broken, tmp_path: Path) -> None
     check_and_mend(case, home, dict(case.env))
 
 
+def test_what_was_set_aside_before_stays(tmp_path: Path) -> None:
+    for times in (1, 2):
+        damaged_journal(tmp_path)
+        (found,) = wrong(doctor(tmp_path, {}))
+        mended(tmp_path, {}, HOMES[0], found["mend"])
+        assert len(list(tmp_path.glob("profiles/sandbox/journal-set-aside*/journal.db"))) == times
+
+
 def check_and_mend(case: Broken, home: Path, env: dict[str, str]) -> None:
     (found,) = wrong(doctor(home, env))
     assert found["check"] == case.check
@@ -455,6 +463,22 @@ HOMES_OF_SERVICE = [
         "secret",
         "secret cannot be read: No such file",
         SECRET,
+    ),
+    Broken(
+        "a secret in a directory that is a file",
+        change("secret_file = .*", 'secret_file = "config.toml/secret"'),
+        "secret",
+        "config.toml/secret cannot be looked at: Not a directory",
+        r"chmod -R u\+rwX .*",
+        mendable=False,
+    ),
+    Broken(
+        "a name that no file has",
+        change("secret_file = .*", r'secret_file = "a\\u0000b"'),
+        "config",
+        "secret_file holds a character that no file name has",
+        AT_LINE % 4,
+        edit='s/".*"/"secret"/',
     ),
     Broken("an empty secret", file("secret"), "secret", "secret is empty", SECRET),
     Broken("a secret that is no text", file("secret", b"\xff"), "secret", "is no text", SECRET),

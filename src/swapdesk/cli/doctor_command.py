@@ -16,7 +16,7 @@ import click
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.flows.doctor.finding import Finding, State, edit, unchecked, wrong
+from swapdesk.flows.doctor.finding import Finding, State, edit, out_of_sight, unchecked, wrong
 
 if TYPE_CHECKING:
     from swapdesk.cli.output import Output
@@ -53,20 +53,21 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
     found = [
         *check_packages(sandbox=not settings.live, signs=signs),
         check_locale(os.environ, settings.glyphs.value),
-        *_with_imports("terminal", lambda: check_terminal(os.environ)),
-        *home_checks.check_home(home),
-        *_with_imports("config", lambda: _config(settings)),
+        *_looked("terminal", lambda: check_terminal(os.environ)),
+        *_looked("disk", lambda: [home_checks.check_disk(settings)]),
+        *_looked("home", lambda: home_checks.check_home(home)),
+        *_looked("config", lambda: _config(settings)),
     ]
     if misnamed is not None:
-        return [*found, misnamed, home_checks.check_disk(settings)]
-    found += [
-        *home_checks.check_secret(settings),
-        *home_checks.check_private_files(settings),
-        *_with_imports("address book", lambda: home_checks.check_address_book(settings)),
-        home_checks.check_journal(settings.places.journal),
-        home_checks.check_disk(settings),
+        return [*found, misnamed]
+    return [
+        *found,
+        *_looked("secret", lambda: home_checks.check_secret(settings)),
+        *_looked("keys", lambda: home_checks.check_private_files(settings)),
+        *_looked("address book", lambda: home_checks.check_address_book(settings)),
+        *_looked("journal", lambda: [home_checks.check_journal(settings.places.journal)]),
+        *_looked("service", lambda: _asked(settings, clock)),
     ]
-    return [*found, *_with_imports("service", lambda: _asked(settings, clock))]
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
@@ -86,11 +87,15 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
 
 
 def _config(settings: Settings) -> Iterable[Finding]:
-    from swapdesk.flows.doctor.home_checks import check_config
+    from swapdesk.flows.doctor.home_checks import check_config, secret_file
     from swapdesk.tui.palette_files import read_palettes
 
     problems = [
-        *(one for one in wrong_in_config(settings) if one.key != "secret_file"),
+        *(
+            one
+            for one in wrong_in_config(settings)
+            if one.key != "secret_file" or secret_file(settings) is None
+        ),
         *read_palettes(settings.home.themes).problems,
     ]
     return check_config(settings.home, problems)
@@ -117,12 +122,14 @@ def _sandbox(home: Home) -> tuple[ReadyLine | None, bool]:
     return read_run_file(home.sandbox), find_running(home.sandbox) is not None
 
 
-def _with_imports(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What ``look`` finds; that it cannot be looked at where a package is missing."""
+def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """What ``look`` finds, or why it cannot: a package is missing, or a file out of sight."""
     try:
         return list(look())
     except ImportError as error:
         return [unchecked(check, f"This cannot be looked at without {error.name}.")]
+    except OSError as error:
+        return [out_of_sight(check, error)]
 
 
 def report(output: Output, findings: list[Finding]) -> None:

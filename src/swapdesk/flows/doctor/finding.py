@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 from string import ascii_letters, digits
 
@@ -78,10 +79,20 @@ def edit_problem(problem: ConfigProblem) -> str:
     return edit(problem.file, problem.line)
 
 
-def set_aside(file: Path) -> str:
-    """Moves a file, and what SQLite keeps beside it, into a directory of its own."""
-    place = file.with_name(f"{file.stem}-set-aside")
-    return f"mkdir -p -m 700 {shell_word(place)} && mv {shell_word(file)}* {shell_word(place)}/"
+def set_aside(path: Path) -> str:
+    """Gives something another name, under which nothing is yet."""
+    return f"mv {shell_word(path)} {shell_word(_unused(path, '.set-aside'))}"
+
+
+def set_database_aside(file: Path) -> str:
+    """Moves a file, and what SQLite keeps beside it, into a new directory."""
+    place = shell_word(_unused(file.with_suffix(""), "-set-aside"))
+    return f"mkdir -m 700 {place} && mv {shell_word(file)}* {place}/"
+
+
+def _unused(path: Path, end: str) -> Path:
+    names = (f"{path.name}{end}{'' if at == 1 else f'-{at}'}" for at in count(1))
+    return next(one for name in names if not os.path.lexists(one := path.with_name(name)))
 
 
 def install(extra: str = "") -> str:
@@ -104,18 +115,23 @@ def shared(check: str, path: Path, *, directory: bool = False) -> Finding | None
         return None
     except UnsafePlace as error:
         return wrong(check, f"{error}.", _made_private(path, status, directory=directory))
-    except OSError as error:
-        mend = f"chmod u+rwx {shell_word(path.parent)}"
-        return wrong(check, f"{path} cannot be looked at: {error.strerror}.", mend)
     return None
 
 
+def out_of_sight(check: str, error: OSError) -> Finding:
+    """Something in a directory that this user may not look into, or may not be read itself."""
+    path = Path(str(error.filename or "."))
+    place = path if os.path.lexists(path) else path.parent
+    said = f"{path} cannot be looked at: {error.strerror or error}."
+    return wrong(check, said, f"chmod -R u+rwX {shell_word(place)}")
+
+
 def _made_private(path: Path, status: os.stat_result, *, directory: bool) -> str:
-    name, fresh = shell_word(path), shell_word(path.with_name(f"{path.name}.new"))
+    name, fresh = shell_word(path), shell_word(_unused(path, ".new"))
     if stat.S_ISLNK(status.st_mode) and not directory and path.is_file():
         return f"cp -L {name} {fresh} && chmod 600 {fresh} && mv {fresh} {name}"
     if stat.S_ISREG(status.st_mode) is directory or stat.S_ISLNK(status.st_mode):
-        return f"mv {name} {shell_word(path.with_name(f'{path.name}.set-aside'))}"
+        return set_aside(path)
     if status.st_uid != os.getuid():
         return as_root(f"chown {os.getuid()} {name}")
     return f"chmod {'700' if directory else '600'} {name}"

@@ -18,6 +18,7 @@ from swapdesk.flows.doctor.finding import (
     ok,
     problems_as_findings,
     set_aside,
+    set_database_aside,
     shared,
     shell_word,
     wrong,
@@ -44,11 +45,6 @@ def check_home(home: Home) -> Iterator[Finding]:
             status = root.stat()
         except FileNotFoundError:
             continue  # The first start makes it.
-        except OSError as error:
-            whole = False
-            mend = f"chmod u+rwx {shell_word(root.parent)}"
-            yield wrong("home", f"{root} cannot be looked at: {error.strerror}.", mend)
-            continue
         found = _home_problem(root, status)
         if found is not None:
             whole = False
@@ -61,8 +57,7 @@ def check_home(home: Home) -> Iterator[Finding]:
 def _home_problem(root: Path, status: os.stat_result) -> Finding | None:
     name = shell_word(root)
     if not stat.S_ISDIR(status.st_mode):
-        mend = f"mv {name} {shell_word(root.with_name(f'{root.name}.set-aside'))}"
-        return wrong("home", f"{root} is no directory.", mend)
+        return wrong("home", f"{root} is no directory.", set_aside(root))
     if status.st_uid != os.getuid():
         mend = as_root(f"chown -R {os.getuid()} {name}")
         return wrong("home", f"{root} belongs to another user.", mend)
@@ -93,8 +88,7 @@ def _config_file_problem(file: Path) -> Finding | None:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            mend = f"mv {name} {shell_word(file.with_name(f'{file.name}.set-aside'))}"
-            return wrong("config", f"{file} is no file.", mend)
+            return wrong("config", f"{file} is no file.", set_aside(file))
         refuse_foreign(file, status)
         file.open("rb").close()
     except UnsafePlace as error:
@@ -103,8 +97,6 @@ def _config_file_problem(file: Path) -> Finding | None:
         return wrong("config", f"{file} {error}.", mend)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        return wrong("config", f"{file} cannot be read: {error.strerror}.", f"chmod 600 {name}")
     return None
 
 
@@ -113,7 +105,8 @@ def secret_file(settings: Settings) -> Path | None:
     if settings.secret.origin is Origin.ENVIRONMENT or settings.config is None:
         return None
     row = settings.config.profiles.get(settings.profile.value, {})
-    if not settings.live or "secret_file" not in row:
+    # What is no name of a file is wrong in the configuration.
+    if not settings.live or "\0" in row.get("secret_file", "\0"):
         return None
     return settings.home.config / os.path.expanduser(str(row["secret_file"]))
 
@@ -191,8 +184,8 @@ def check_journal(path: Path) -> Finding:
         return ok("journal", f"{path.name} is made at the first start.")
     except JournalRefused as error:
         newer = error.code == "JOURNAL_NEWER"
-        return wrong("journal", f"{error}.", install() if newer else set_aside(path))
-    except (OSError, sqlite3.OperationalError) as error:
+        return wrong("journal", f"{error}.", install() if newer else set_database_aside(path))
+    except sqlite3.OperationalError as error:
         return wrong("journal", f"{path} cannot be read: {error}.", f"chmod 600 {shell_word(path)}")
     except sqlite3.DatabaseError as error:
         return _damaged(path, str(error))
@@ -217,7 +210,7 @@ def _damaged(path: Path, why: str) -> Finding:
         f"{path} is damaged ({' '.join(why.split())[:100]}): set aside it stays as it is, and the"
         " orders of the last 48 hours are found again."
     )
-    return wrong("journal", said, set_aside(path))
+    return wrong("journal", said, set_database_aside(path))
 
 
 def check_disk(settings: Settings, least: int = LEAST_FREE) -> Finding:

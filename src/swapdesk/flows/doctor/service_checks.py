@@ -103,7 +103,7 @@ def _credentials(
     except (NotConfigured, CredentialsError) as error:
         if settings.url.value is None:
             return Credentials(), []
-        if settings.secret.value is None and secret_file(settings) is not None:
+        if any(problem.key == "secret_file" for problem in settings.problems):
             return Credentials(), [unchecked("credentials", "The secret cannot be read.")]
         said = f"{str(error)[:1].upper()}{str(error)[1:]}."
         return Credentials(), [wrong("credentials", said, _mend_credentials(settings))]
