@@ -294,6 +294,8 @@ class _Reading:
             wrong = f"{file} cannot be read: {error.strerror or error}"
         except UnicodeDecodeError:
             wrong = f"{file} is no text"
+        except ValueError:
+            wrong = "holds a character that no file name has"
         if not text:
             self._problem("secret_file", wrong or f"{file} is empty")
             return absent

@@ -40,6 +40,7 @@ NOT_ASKING = {
     "node": "it is the chains",
     "support open": "it reads a file",
     "support diff": "it reads two files",
+    "completion": "it prints what a shell runs",
 }
 """Commands that hear no answer of a service."""
 

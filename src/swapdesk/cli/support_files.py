@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
@@ -26,7 +27,7 @@ def support() -> None:
 
 
 @support.command()
-@click.argument("order")
+@click.argument("order", shell_complete=completion.open_orders)
 @click.option("--out", type=FILE, help="The file; by default one named after the order, here.")
 @click.option(
     "--with",
