@@ -5,8 +5,9 @@ Deposit addresses never stand here: whether one may be paid is said on the depos
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
@@ -46,6 +47,17 @@ class LoggedCall(Struct, frozen=True):
         return all(
             self.failed if word == "failed" else word in text for word in words.lower().split()
         )
+
+
+def concerns(exchange: Exchange, names: Collection[str]) -> bool:
+    """Whether a request names one of these: by its id, in its path, or as a value."""
+    told = {exchange.request_id, *_BETWEEN.split(exchange.target)}
+    if not told.isdisjoint(names):
+        return True
+    return any(f'"{name}"'.encode() in exchange.request_body for name in names)
+
+
+_BETWEEN = re.compile("[/?&=]")
 
 
 def logged_call(exchange: Exchange) -> LoggedCall:
