@@ -115,14 +115,19 @@ class CommandTable(click.Group):
 )
 @click.pass_context
 def swapdesk(
-    context: click.Context, theme: str | None, profile: str | None, as_json: bool, plain: bool
+    context: click.Context,
+    theme: str | None,
+    profile: str | None,
+    as_json: bool,
+    plain: bool,
+    read_only: bool,
 ) -> int | None:
     """A swap desk in a terminal, with a complete local sandbox.
 
     Without a command it opens the desk. The profile is the sandbox unless one is chosen.
     """
     call = CliContext(Output(Form.TABLE), theme=theme)
-    narrow(call, profile, as_json, plain)
+    narrow(call, profile, as_json, plain, read_only)
     context.obj = call
     if context.invoked_subcommand is not None:
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)

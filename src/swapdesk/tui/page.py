@@ -52,6 +52,10 @@ class Page(DeskScreen):
         return cast("DeskControls", self.app)
 
     @property
+    def reads_only(self) -> bool:
+        return self.session.settings.reads_only
+
+    @property
     def desk(self) -> Desk:
         return self.session.desk
 
@@ -163,7 +167,7 @@ class Page(DeskScreen):
             link.connection.partner,
             badge if not link.connection.read_only else None,
             budget_of(link, self.SPENDS),
-            link.connection.read_only,
+            session.settings.reads_only,
         )
 
     def _nothing_open(self) -> bool:

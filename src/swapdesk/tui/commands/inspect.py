@@ -45,6 +45,7 @@ class WriteBundle(Command):
 class TryAgain(Command):
     """Write what came back into the line of a new swap; nothing is asked or sent."""
 
+    WRITES = True
     KEY = "A"
     VERB = "try again with what is left"
     FOOTER = False
