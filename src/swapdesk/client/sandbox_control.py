@@ -121,44 +121,60 @@ class SandboxControl:
     async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
         """What the exchanges know of the legs of an order, which the service does not tell.
         Raises ClientError."""
-        answer = await self._read("GET", "legs", "legs", query={"serviceId": service_id})
+        answer = await self._read("GET", "legs", query={"serviceId": service_id})
         return tuple(map(_leg, answer["legs"]))
 
     async def wallets(self, chain: str) -> tuple[str, ...]:
         """What the exchanges pay from on a chain. Raises ClientError."""
-        answer = await self._read("GET", "wallets", "wallets", query={"chain": chain})
+        answer = await self._read("GET", "wallets", query={"chain": chain})
         return tuple(map(str, answer["wallets"]))
 
     async def speed(self, speed: Decimal | None = None) -> Decimal:
         """How fast the world runs, or shall run from now on. Raises ClientError."""
         if speed is None:
-            answer = await self._read("GET", "state", "state")
+            answer = await self._read("GET", "state")
         else:
-            answer = await self._read("POST", "clock", "clock", {"speed": speed})
+            answer = await self._read("POST", "clock", {"speed": speed})
         return Decimal(str(answer["speed"]))
 
     async def fault(self, fault: str, **selector: str) -> None:
         """Put a fault in the way of an order. Raises ClientError."""
-        await self._read("POST", "faults", "faults", {"fault": fault, **selector})
+        await self._read("POST", "faults", {"fault": fault, **selector})
+
+    async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
+        """A payment on a chain that the sandbox keeps as a ledger: ``chain``, ``token`` (an id),
+        ``to``, ``tag``, ``units`` and ``confirmations``. Raises ClientError."""
+        answer = await self._read("POST", "transfers", {"hash": transaction_hash})
+        found = answer.get("transfer")
+        return found if isinstance(found, dict) else None
 
     async def _read(
         self,
         method: str,
         path: str,
-        name: str,
         body: dict[str, Any] | None = None,
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """An answer that moves no money, so that it may be asked for again."""
-        content = None if body is None else encode_json(body)
+        """An answer of a call that moves no money."""
+        if self._client.is_closed:
+            raise Unreachable("the connection to the sandbox was closed")
         try:
-            response = await self._client.request(method, path, content=content, params=query)
+            response = await self._client.request(
+                method,
+                path,
+                params=query,
+                content=encode_json(body) if body is not None else None,
+                headers={"content-type": "application/json"},
+            )
+        except _NOT_SENT as error:
+            raise Unreachable(f"the sandbox cannot be reached: {type(error).__name__}") from error
         except (httpx.HTTPError, OSError, RuntimeError) as error:
-            raise Unreachable(f"the sandbox did not answer: {type(error).__name__}") from error
+            raise NoAnswer(f"the sandbox did not answer: {type(error).__name__}") from error
         answer = _object(response)
-        if response.status_code != 200 or answer is None:
-            raise _failure(name, response, answer or {})
-        return answer
+        if response.status_code == 200 and answer is not None:
+            return answer
+        failure = _failure(path, response, answer or {})
+        raise failure.reason if isinstance(failure, OutcomeUnknown) else failure
 
     async def _post(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """An answer that names a transaction."""

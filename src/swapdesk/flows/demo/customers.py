@@ -14,6 +14,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.orders import OrderStatusCode
 from swapdesk.wire.quotes import PrivateSendQuery
 from swapdesk.wire.tokens import Token
 
@@ -24,7 +25,6 @@ _SPREAD = 240.0
 """World seconds within which they come."""
 _LOOK = 30.0
 """World seconds between two looks of theirs at their orders."""
-_OVER = 4
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Customer:
             )
             order = receipt.made
             await control.deposit(order.service_id, payer=self.name)
-            while order.status < _OVER:
+            while (order.status or 0) < OrderStatusCode.FINISHED:
                 await clock.sleep(_LOOK / float(speed))
                 order = await api.get_order(order.service_id)
         except ClientError as error:

@@ -29,7 +29,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import check_memo, check_recipient
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
 from swapdesk.wallet.accounts import Kind
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 MIDDLE_BY = "pl"
@@ -40,8 +40,6 @@ _AFTER_OTHERS = 120.0
 _LOOK_SECONDS, _SHORTEST_LOOK = 0.5, 0.1
 """World seconds between two looks at the exchanges, and the fewest of the machine."""
 _FAILED = frozenset({"FAILED", "REFUNDED", "EXPIRED"})
-_OVER = 4
-"""Status from which on an order does not change."""
 
 
 class DemoFailed(Exception):
@@ -81,7 +79,7 @@ def stage_of(legs: tuple[OrderLeg, ...], order: Order) -> int:
     second exchange; from the second confirmation on that is a stage of its own."""
     first, second = legs
     if _is_paid(second):
-        return 9 if order.status >= _OVER else 8
+        return 9 if (order.status or 0) >= OrderStatusCode.FINISHED else 8
     late = {"SENDING": 8, "EXCHANGING": 7, "VERIFYING": 7}
     if second.status in late:
         return late[second.status]
