@@ -1,4 +1,5 @@
-"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets.
+"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets; its
+exchanges tell what they know of an order; its world runs faster or slower.
 
 A payment is a writing call: only a connection that was never made means that nothing left.
 """
@@ -9,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import httpx
+from msgspec import Struct
 
 from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
@@ -32,6 +34,30 @@ DEADLINE = 25.0
 DEPOSITS = "deposits"
 FAUCET = "faucet"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class LegSide(Struct, frozen=True):
+    """What an exchange takes or pays; ``token`` is its id."""
+
+    token: str
+    symbol: str
+    chain: str
+    amount: Decimal
+
+
+class OrderLeg(Struct, frozen=True):
+    """What an exchange says of one leg of an order; the amount out is what is promised until it
+    is paid."""
+
+    venue: str
+    sold: LegSide
+    bought: LegSide
+    deposit_address: str
+    status: str
+    deposit_hash: str | None
+    payout_hash: str | None
+    confirmations: int | None
+    confirmations_needed: int
 
 
 class SandboxControl:
@@ -58,9 +84,14 @@ class SandboxControl:
         await self._client.aclose()
 
     async def deposit(
-        self, service_id: str, amount: Decimal | None = None, memo: str | None = None
+        self,
+        service_id: str,
+        amount: Decimal | None = None,
+        memo: str | None = None,
+        payer: str | None = None,
     ) -> str:
-        """Pay an order's deposit address; the exact amount and memo unless given.
+        """Pay an order's deposit address; the exact amount and memo unless given. ``payer`` is a
+        customer of the sandbox who pays from an account of their own.
 
         Returns the transaction hash. The sandbox pays an order once, unless an amount or a
         memo is given. Raises Unreachable (nothing left), a definite ApiError (4xx: nothing was
@@ -71,6 +102,8 @@ class SandboxControl:
             body["amount"] = amount
         if memo is not None:
             body["memo"] = memo
+        if payer is not None:
+            body["payer"] = payer
         answer = await self._post(DEPOSITS, "deposit", body)
         return str(answer["hash"])
 
@@ -85,6 +118,29 @@ class SandboxControl:
         answer = await self._post(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
+    async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
+        """What the exchanges know of the legs of an order, which the service does not tell.
+        Raises ClientError."""
+        answer = await self._read("GET", "legs", query={"serviceId": service_id})
+        return tuple(map(_leg, answer["legs"]))
+
+    async def wallets(self, chain: str) -> tuple[str, ...]:
+        """What the exchanges pay from on a chain. Raises ClientError."""
+        answer = await self._read("GET", "wallets", query={"chain": chain})
+        return tuple(map(str, answer["wallets"]))
+
+    async def speed(self, speed: Decimal | None = None) -> Decimal:
+        """How fast the world runs, or shall run from now on. Raises ClientError."""
+        if speed is None:
+            answer = await self._read("GET", "state")
+        else:
+            answer = await self._read("POST", "clock", {"speed": speed})
+        return Decimal(str(answer["speed"]))
+
+    async def fault(self, fault: str, **selector: str) -> None:
+        """Put a fault in the way of an order. Raises ClientError."""
+        await self._read("POST", "faults", {"fault": fault, **selector})
+
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
         """A payment on a chain that the sandbox keeps as a ledger: ``chain``, ``token`` (an id),
         ``to``, ``tag``, ``units`` and ``confirmations``. Raises ClientError."""
@@ -93,7 +149,11 @@ class SandboxControl:
         return found if isinstance(found, dict) else None
 
     async def _read(
-        self, method: str, path: str, body: dict[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
         """An answer of a call that moves no money."""
         if self._client.is_closed:
@@ -102,6 +162,7 @@ class SandboxControl:
             response = await self._client.request(
                 method,
                 path,
+                params=query,
                 content=encode_json(body) if body is not None else None,
                 headers={"content-type": "application/json"},
             )
@@ -135,6 +196,31 @@ class SandboxControl:
         if response.status_code == 200 and answer and (answer.get("hash") or "signature" in answer):
             return answer
         raise _failure(name, response, answer or {})
+
+
+def _leg(told: dict[str, Any]) -> OrderLeg:
+    sold, bought = (_side(told[name]) for name in ("in", "out"))
+    counted = told["confirmations"]
+    return OrderLeg(
+        venue=safe_text(str(told["venue"]), 64),
+        sold=sold,
+        bought=bought,
+        deposit_address=str(told["depositAddress"]),
+        status=str(told["status"]),
+        deposit_hash=_text(told["depositHash"]),
+        payout_hash=_text(told["payoutHash"]),
+        confirmations=None if counted is None else int(str(counted)),
+        confirmations_needed=int(str(told["confirmationsNeeded"])),
+    )
+
+
+def _side(told: dict[str, Any]) -> LegSide:
+    symbol = safe_text(str(told["symbol"]), 32)
+    return LegSide(str(told["token"]), symbol, str(told["chain"]), Decimal(str(told["amount"])))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _object(response: httpx.Response) -> dict[str, Any] | None:
