@@ -54,6 +54,7 @@ COMMANDS: dict[str, str] = {
     "support": "swapdesk.cli.support_files:support",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
+    "demo": "swapdesk.cli.demo_command:demo",
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
