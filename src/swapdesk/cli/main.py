@@ -48,6 +48,7 @@ COMMANDS: dict[str, str] = {
     "orders": "swapdesk.cli.orders_commands:orders",
     "why": "swapdesk.cli.support_commands:why",
     "inspect": "swapdesk.cli.support_commands:inspect",
+    "trigger": "swapdesk.cli.trigger_command:trigger",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
     "serve": "swapdesk.cli.serve_command:serve",

@@ -1,4 +1,5 @@
-"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets.
+"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets, its
+faults let things go wrong, and its clock moves on.
 
 A payment is a writing call: only a connection that was never made means that nothing left.
 """
@@ -9,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import httpx
+from msgspec import Struct
 
 from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
@@ -31,7 +33,27 @@ DEADLINE = 25.0
 """Longer than a payment takes that opens its chain first."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
+FAULTS = "faults"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class SandboxFault(Struct, frozen=True):
+    """One thing that the sandbox can let go wrong."""
+
+    name: str
+    does: str
+    selectors: tuple[str, ...]
+    """Members of the body of which exactly one is given: ``serviceId``, ``venue``, ``chain``."""
+    unselected: bool
+    """Whether none of them has to be given."""
+    takes: tuple[str, ...]
+    """What else may be given: ``leg``, ``times``, ``seconds``."""
+    needs: str | None
+    """What must be given: ``depth`` or ``part``."""
+    chains: tuple[str, ...]
+    """The only chains that it happens to; empty for all."""
+    parts: tuple[str, ...]
+    """Values of ``part``."""
 
 
 class SandboxControl:
@@ -92,6 +114,36 @@ class SandboxControl:
         found = answer.get("transfer")
         return found if isinstance(found, dict) else None
 
+    async def faults(self) -> list[SandboxFault]:
+        """Every fault that the sandbox can set. Raises ClientError."""
+        answer = await self._read("GET", FAULTS)
+        try:
+            return [_fault(told) for told in answer["faults"]]
+        except (KeyError, TypeError, ValueError) as error:
+            answered = Answered(status=200)
+            message = "the sandbox told no list of faults"
+            raise AnswerRefused(message, "wrong_shape", answered) from error
+
+    async def set_fault(self, name: str, **members: Any) -> None:
+        """Set a fault; ``members`` are the others of the body of ``POST /faults``. Raises ApiError
+        with the reason where it cannot be."""
+        await self._read("POST", FAULTS, {"fault": name, **members})
+
+    async def clear_faults(self) -> None:
+        """End every fault and every hold."""
+        await self._read("DELETE", FAULTS)
+
+    async def active_faults(self) -> list[dict[str, Any]]:
+        """The faults that wait or last, each with its ``fault``, selector and ``times``."""
+        answer = await self._read("GET", "state")
+        active = answer.get("faults")
+        return [one for one in active if isinstance(one, dict)] if isinstance(active, list) else []
+
+    async def advance(self, seconds: int) -> str:
+        """Move the clock of the sandbox on, and say what it shows then (RFC 3339)."""
+        answer = await self._read("POST", "clock", {"advance": seconds})
+        return safe_text(str(answer.get("now", "")), 64)
+
     async def _read(
         self, method: str, path: str, body: dict[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -135,6 +187,23 @@ class SandboxControl:
         if response.status_code == 200 and answer and (answer.get("hash") or "signature" in answer):
             return answer
         raise _failure(name, response, answer or {})
+
+
+def _fault(told: dict[str, Any]) -> SandboxFault:
+    def texts(name: str) -> tuple[str, ...]:
+        return tuple(safe_text(str(one), 64) for one in told[name])
+
+    needs = told["needs"]
+    return SandboxFault(
+        safe_text(str(told["fault"]), 64),
+        safe_text(str(told["does"]), 300),
+        texts("selectors"),
+        bool(told["unselected"]),
+        texts("takes"),
+        safe_text(str(needs), 64) if needs is not None else None,
+        texts("chains"),
+        texts("parts"),
+    )
 
 
 def _object(response: httpx.Response) -> dict[str, Any] | None:
