@@ -88,6 +88,25 @@ def clock(call: CliContext, step: str) -> int:
     return _run(call, lambda session: report_clock(session, step))
 
 
+@trigger.command()
+@click.argument("file")
+@click.option("--answers", is_flag=True, help="Show the answers; nothing is made.")
+@desk_command
+def run(call: CliContext, file: str, answers: bool) -> int:
+    """Make the orders of FILE, each stuck in its way, to practise on.
+
+    FILE is a TOML file of cases, or practice: the twelve that come with swapdesk. Each case is
+    printed with what its customer writes and sends; give that to "swapdesk why". The answers stand
+    beside FILE, in a file whose name ends in .answers.toml.
+    """
+    from swapdesk.cli.trigger_report import report_answers, report_run
+
+    if answers:
+        return report_answers(call.output, file)
+    _require_sandbox(call)
+    return _run(call, lambda session: report_run(session, file))
+
+
 def _require_sandbox(call: CliContext) -> None:
     """Exit 2 on a live profile, before its service is asked anything."""
     if call.settings().live:

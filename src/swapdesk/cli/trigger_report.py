@@ -7,8 +7,11 @@ from typing import Any, TypeVar
 
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ApiError
+from swapdesk.flows.faults.scenario import CaseFailed, ScenarioRun
+from swapdesk.flows.faults.scenario_file import ScenarioRefused, read_answers, read_cases
 from swapdesk.flows.faults.triggers import TriggerProblem, Triggers, target_kinds
 
 T = TypeVar("T")
@@ -90,6 +93,80 @@ async def report_clock(session: CommandSession, step: str) -> int:
     return Exit.DONE
 
 
+async def report_run(session: CommandSession, file: str) -> int:
+    """Make the orders of a file. Exit 2 for a file that is refused, 9 for a case that does not
+    come about; the orders made before it stay."""
+    try:
+        cases = read_cases(file)
+        await session.load_catalog()
+        await session.settle()
+        run = ScenarioRun(session.desk)
+        await run.check(cases)
+    except ScenarioRefused as refused:
+        raise _bad_file(refused) from None
+    except TriggerProblem as problem:
+        raise _problem(problem) from None
+    output, played = session.call.output, []
+    try:
+        async for case in run.play(cases):
+            played.append(case)
+            output.talk(f"{len(played)} of {len(cases)}: {case.name} stands.")
+    except CaseFailed as failed:
+        raise CommandError(
+            Exit.OWN_REFUSAL,
+            "CASE_FAILED",
+            str(failed),
+            money="the sandbox's; nothing here is real",
+            next="you: correct the file; orders list shows what was made",
+        ) from None
+    if output.json:
+        output.document(
+            {
+                "cases": [
+                    {
+                        "case": case.name,
+                        "customer": case.customer,
+                        "pasted": case.pasted,
+                        "serviceId": case.service_id,
+                    }
+                    for case in played
+                ]
+            }
+        )
+    else:
+        rows = [(case.name, case.pasted, case.customer) for case in played]
+        output.table(("case", "sent", "the customer writes"), rows)
+        output.talk('Give what was sent to "swapdesk why". --answers shows what is right.')
+    return Exit.DONE
+
+
+def report_answers(output: Output, file: str) -> int:
+    """The answers beside a file of cases; no sandbox is asked."""
+    try:
+        rows = read_answers(file)
+    except ScenarioRefused as refused:
+        raise _bad_file(refused) from None
+    if output.json:
+        output.document(
+            {
+                "answers": [
+                    {
+                        "case": row.case,
+                        "rule": row.rule,
+                        "money": row.money,
+                        "owner": row.owner,
+                        "why": row.why,
+                    }
+                    for row in rows
+                ]
+            }
+        )
+    else:
+        table = [(row.case, row.rule, row.money, row.owner, row.why) for row in rows]
+        output.table(("case", "rule", "the money is", "who acts", "why"), table)
+    return Exit.DONE
+
+
 async def _accepted(asked: Awaitable[T]) -> T:
     """The answer of the sandbox. Exit 4, or 5 for an order it does not know, with its reason."""
     try:
@@ -103,6 +180,10 @@ async def _accepted(asked: Awaitable[T]) -> T:
             next="you: choose another target, or an order that is not so far yet",
             status=error.status,
         ) from None
+
+
+def _bad_file(refused: ScenarioRefused) -> CommandError:
+    return bad_input("BAD_SCENARIO", f"{refused}.", money=UNMOVED, field="file")
 
 
 def _problem(problem: TriggerProblem) -> CommandError:

@@ -90,19 +90,24 @@ class Triggers:
         if desk.settings.live or control is None:
             raise TriggerProblem("profile", NOT_A_SANDBOX)
         self._desk = desk
-        self._control: SandboxControl = control
+        self.control: SandboxControl = control
         self._known: tuple[SandboxFault, ...] = ()
 
     async def faults(self) -> tuple[SandboxFault, ...]:
         """Every fault there is, asked for once."""
         if not self._known:
-            self._known = tuple(await self._control.faults())
+            self._known = tuple(await self.control.faults())
         return self._known
 
     async def read_call(
         self, name: str, target: str | None, members: Mapping[str, Any]
     ) -> FaultCall:
         """What a person wrote. Raises TriggerProblem."""
+        fault = await self.require(name, members)
+        return FaultCall(name, self._target(fault, target), members)
+
+    async def require(self, name: str, members: Mapping[str, Any]) -> SandboxFault:
+        """The fault of this name, which takes what is given. Raises TriggerProblem."""
         faults = await self.faults()
         fault = next((one for one in faults if one.name == name), None)
         if fault is None:
@@ -114,7 +119,7 @@ class Triggers:
                 raise TriggerProblem(given, f"{name} takes no {given}.")
         if fault.needs is not None and fault.needs not in members:
             raise TriggerProblem(fault.needs, f"{name} needs a {fault.needs}.")
-        return FaultCall(name, self._target(fault, target), members)
+        return fault
 
     def _target(self, fault: SandboxFault, text: str | None) -> Target | None:
         if text is None:
@@ -170,15 +175,15 @@ class Triggers:
     async def set(self, call: FaultCall) -> None:
         """Raises ApiError with the sandbox's reason where the fault comes too late."""
         chosen = {call.target.selector: call.target.value} if call.target is not None else {}
-        await self._control.set_fault(call.fault, **chosen, **call.members)
+        await self.control.set_fault(call.fault, **chosen, **call.members)
 
     async def active(self) -> list[str]:
         """The faults that wait or last: ``hold on order h8Kq2P…, 1 time``."""
-        return [_active(one) for one in await self._control.active_faults()]
+        return [_active(one) for one in await self.control.active_faults()]
 
     async def clear(self) -> None:
         """End every fault and every hold."""
-        await self._control.clear_faults()
+        await self.control.clear_faults()
 
     async def advance(self, step: str) -> str:
         """Move the clock on by ``1h`` or ``+1h``, and say what it shows. Raises TriggerProblem."""
@@ -189,7 +194,7 @@ class Triggers:
                 f"{_shown(step)} is no step of the clock: a number with s, m, h or d, as +1h."
                 " The clock never goes back.",
             )
-        return await self._control.advance(seconds)
+        return await self.control.advance(seconds)
 
 
 def target_kinds(fault: SandboxFault) -> str:
