@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import UNMOVED, bad_input
+
+if TYPE_CHECKING:
+    from swapdesk.cli.session import CommandSession
 
 ANY_FAULT = "NAME"
 """Stands for the name of a fault in the list of commands."""
@@ -115,7 +119,7 @@ def _require_sandbox(call: CliContext) -> None:
         raise bad_input("SANDBOX_ONLY", NOT_A_SANDBOX, money=UNMOVED, field="profile")
 
 
-def _run(call: CliContext, work: Any) -> int:
+def _run(call: CliContext, work: Callable[[CommandSession], Awaitable[int]]) -> int:
     from swapdesk.cli.session import run_session
 
     return run_session(call, work)

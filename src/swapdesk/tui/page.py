@@ -9,7 +9,7 @@ from swapdesk.flows.deposits.funds_location import Funds, funds_now
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
 
@@ -45,6 +45,12 @@ class Page(DeskScreen):
         self.context = context
         self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
+
+    def verbs_here(self) -> tuple[type[Command], ...]:
+        found = super().verbs_here()
+        if not self.session.live:
+            return found
+        return tuple(verb for verb in found if not getattr(verb, "SANDBOX_ONLY", False))
 
     @property
     def controls(self) -> DeskControls:

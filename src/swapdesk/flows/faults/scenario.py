@@ -30,7 +30,6 @@ from swapdesk.flows.faults.scenario_file import (
 from swapdesk.flows.faults.triggers import TriggerProblem, Triggers
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.journal.order_merge import display_of
-from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (
     check_memo_of,
     check_recipient,

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from swapdesk.client.sandbox_control import SandboxControl, SandboxFault
+from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import written_seconds
+from swapdesk.flows.orders.order_fields import symbols
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.toml_document import nearest
 from swapdesk.wire.encoding.ids import ORDER_ID_PATTERN
 
@@ -38,6 +41,8 @@ _STREAM = "stream"
 _QUOTE_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
 _ORDER_ID = re.compile(ORDER_ID_PATTERN, re.ASCII)
 _LONGEST_SHOWN = 60
+MOST_ORDERS = 200
+"""Orders that are offered; any other is named to the command."""
 
 
 class TriggerProblem(ValueError):
@@ -143,7 +148,7 @@ class Triggers:
         if selector == "serviceId":
             value = self._order(text)
         elif selector == "multiId":
-            value = text if text in self._desk.journal.batches.multi_ids() else None
+            value = text if self._is_group(text) else None
         elif selector == "quoteId":
             value = text if _QUOTE_ID.fullmatch(text) else None
         elif selector == "operation":
@@ -172,6 +177,11 @@ class Triggers:
             raise TriggerProblem("target", f"{len(begun)} orders begin with {_shown(text)}.")
         return begun[0] if begun else None
 
+    def _is_group(self, text: str) -> bool:
+        if text in self._desk.journal.batches.multi_ids():
+            return True
+        return any(one.order.multi_id == text for one in self._desk.link.tracker.known())
+
     async def set(self, call: FaultCall) -> None:
         """Raises ApiError with the sandbox's reason where the fault comes too late."""
         chosen = {call.target.selector: call.target.value} if call.target is not None else {}
@@ -195,6 +205,31 @@ class Triggers:
                 " The clock never goes back.",
             )
         return await self.control.advance(seconds)
+
+
+def targets(desk: Desk, fault: SandboxFault) -> dict[str, tuple[Target | None, str]]:
+    """Everything known here that a fault may meet, each by a key of its own and with a word about
+    it: orders as the tracker lists them, then groups, providers and chains."""
+    found: list[tuple[Target | None, str]] = [(None, "")] if fault.unselected else []
+    known = desk.link.tracker.orders()[:MOST_ORDERS]
+    if "serviceId" in fault.selectors:
+        found += [(Target("serviceId", one.service_id), _pair(one)) for one in known]
+    if "multiId" in fault.selectors:
+        groups = dict.fromkeys(one.order.multi_id for one in known)
+        found += [(Target("multiId", group), "") for group in groups if group]
+    if "venue" in fault.selectors:
+        found += [(Target("venue", one.short_name), one.name) for one in desk.catalog.providers]
+    if "chain" in fault.selectors:
+        chains = [(one.short_name, one.name) for one in desk.catalog.chains()]
+        wanted = [one for one in chains if not fault.chains or one[0] in fault.chains]
+        found += [(Target("chain", name), said) for name, said in wanted]
+    return {f"{one.selector} {one.value}" if one else "": (one, said) for one, said in found}
+
+
+def _pair(tracked: TrackedOrder) -> str:
+    """``BTC to ETH, WAITING_FOR_DEPOSIT``."""
+    sent, got = symbols(tracked.order)
+    return f"{sent} to {got}, {display_of(tracked.order) or 'no state'}"
 
 
 def target_kinds(fault: SandboxFault) -> str:
