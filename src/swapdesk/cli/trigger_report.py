@@ -187,6 +187,6 @@ def _bad_file(refused: ScenarioRefused) -> CommandError:
 
 
 def _problem(problem: TriggerProblem) -> CommandError:
-    codes = {"name": "NO_SUCH_FAULT", "profile": "SANDBOX_ONLY"}
+    codes = {"name": "NO_SUCH_FAULT", "profile": "SANDBOX_ONLY", "file": "BAD_SCENARIO"}
     code = codes.get(problem.field, "BAD_FAULT")
     return bad_input(code, str(problem), money=UNMOVED, field=problem.field)

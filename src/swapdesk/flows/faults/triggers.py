@@ -81,7 +81,7 @@ class FaultCall(Struct, frozen=True):
     @property
     def said(self) -> str:
         """``hold is set on order h8Kq2P….``"""
-        given = ", ".join(f"{name} {value}" for name, value in self.members.items())
+        given = ", ".join(f"{name} {value}" for name, value in sorted(self.members.items()))
         where = f" on {self.target.said}" if self.target is not None else ""
         return f"{self.fault} is set{where}{f', {given}' if given else ''}."
 
@@ -264,7 +264,7 @@ def _active(told: Mapping[str, Any]) -> str:
         (Target(name, str(told[name])) for name in _KINDS if told.get(name) is not None), None
     )
     times = told.get("times")
-    left = f", {times} time{'s' if times != 1 else ''}" if isinstance(times, int) else ""
+    left = f", {times} time{'s' if times != 1 else ''}" if times is not None else ""
     return f"{told.get('fault')}{f' on {target.said}' if target is not None else ''}{left}"
 
 

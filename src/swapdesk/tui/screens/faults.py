@@ -17,7 +17,6 @@ from swapdesk.flows.faults.triggers import (
     FaultCall,
     Target,
     Triggers,
-    target_kinds,
     targets,
     variants,
 )
@@ -42,7 +41,6 @@ from swapdesk.tui.widgets.table_layout import Column, Row
 FAULTS = (
     Column("fault", "fault", 22),
     Column("given", "given", 14, priority=2, role="muted"),
-    Column("meets", "meets", 18, priority=1, role="muted"),
     Column("shows", "shows", 30, grow=1),
 )
 TARGETS = (
@@ -55,8 +53,7 @@ MOST_TOLD = 3
 
 
 def fault_row(fault: SandboxFault, given: str) -> Row:
-    cells = {"fault": fault.name, "given": given, "meets": target_kinds(fault), "shows": fault.does}
-    return Row(fault.name, cells)
+    return Row(fault.name, {"fault": fault.name, "given": given, "shows": fault.does})
 
 
 def note_lines(chosen: SandboxFault | None, active: list[str], width: int) -> list[Line]:
@@ -119,7 +116,7 @@ class FaultsScreen(Page):
         yield self._notes
 
     def on_mount(self) -> None:
-        self.set_money("play money; no fault moves money of yours.", "you: choose what goes wrong")
+        self.set_money("the sandbox's; nothing here is real money.", "you: choose what goes wrong")
         self._show()
 
     def session_changed(self) -> None:
