@@ -52,6 +52,7 @@ COMMANDS: dict[str, str] = {
     "why": "swapdesk.cli.support_commands:why",
     "inspect": "swapdesk.cli.support_commands:inspect",
     "support": "swapdesk.cli.support_files:support",
+    "trigger": "swapdesk.cli.trigger_command:trigger",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
     "demo": "swapdesk.cli.demo_command:demo",

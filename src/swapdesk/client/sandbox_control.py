@@ -1,5 +1,6 @@
 """The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets; its
-exchanges tell what they know of an order; its world runs faster or slower.
+exchanges tell what they know of an order; its faults let things go wrong; its clock moves on, and
+its world runs faster or slower.
 
 A payment is a writing call: only a connection that was never made means that nothing left.
 """
@@ -33,6 +34,7 @@ DEADLINE = 25.0
 """Longer than a payment takes that opens its chain first."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
+FAULTS = "faults"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
@@ -58,6 +60,25 @@ class OrderLeg(Struct, frozen=True):
     payout_hash: str | None
     confirmations: int | None
     confirmations_needed: int
+
+
+class SandboxFault(Struct, frozen=True):
+    """One thing that the sandbox can let go wrong."""
+
+    name: str
+    does: str
+    selectors: tuple[str, ...]
+    """Members of the body of which exactly one is given: ``serviceId``, ``venue``, ``chain``."""
+    unselected: bool
+    """Whether none of them has to be given."""
+    takes: tuple[str, ...]
+    """What else may be given: ``leg``, ``times``, ``seconds``."""
+    needs: str | None
+    """What must be given: ``depth`` or ``part``."""
+    chains: tuple[str, ...]
+    """The only chains that it happens to; empty for all."""
+    parts: tuple[str, ...]
+    """Values of ``part``."""
 
 
 class SandboxControl:
@@ -137,16 +158,42 @@ class SandboxControl:
             answer = await self._read("POST", "clock", {"speed": speed})
         return Decimal(str(answer["speed"]))
 
-    async def fault(self, fault: str, **selector: str) -> None:
-        """Put a fault in the way of an order. Raises ClientError."""
-        await self._read("POST", "faults", {"fault": fault, **selector})
-
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
         """A payment on a chain that the sandbox keeps as a ledger: ``chain``, ``token`` (an id),
         ``to``, ``tag``, ``units`` and ``confirmations``. Raises ClientError."""
         answer = await self._read("POST", "transfers", {"hash": transaction_hash})
         found = answer.get("transfer")
         return found if isinstance(found, dict) else None
+
+    async def faults(self) -> list[SandboxFault]:
+        """Every fault that the sandbox can set. Raises ClientError."""
+        answer = await self._read("GET", FAULTS)
+        try:
+            return [_fault(told) for told in answer["faults"]]
+        except (KeyError, TypeError, ValueError) as error:
+            answered = Answered(status=200)
+            message = "the sandbox told no list of faults"
+            raise AnswerRefused(message, "wrong_shape", answered) from error
+
+    async def set_fault(self, name: str, **members: Any) -> None:
+        """Set a fault; ``members`` are the others of the body of ``POST /faults``. Raises ApiError
+        with the reason where it cannot be."""
+        await self._read("POST", FAULTS, {"fault": name, **members})
+
+    async def clear_faults(self) -> None:
+        """End every fault and every hold."""
+        await self._read("DELETE", FAULTS)
+
+    async def active_faults(self) -> list[dict[str, Any]]:
+        """The faults that wait or last, each with its ``fault``, selector and ``times``."""
+        answer = await self._read("GET", "state")
+        active = answer.get("faults")
+        return [one for one in active if isinstance(one, dict)] if isinstance(active, list) else []
+
+    async def advance(self, seconds: int) -> str:
+        """Move the clock of the sandbox on, and say what it shows then (RFC 3339)."""
+        answer = await self._read("POST", "clock", {"advance": seconds})
+        return safe_text(str(answer.get("now", "")), 64)
 
     async def _read(
         self,
@@ -221,6 +268,23 @@ def _side(told: dict[str, Any]) -> LegSide:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+def _fault(told: dict[str, Any]) -> SandboxFault:
+    def texts(name: str) -> tuple[str, ...]:
+        return tuple(safe_text(str(one), 64) for one in told[name])
+
+    needs = told["needs"]
+    return SandboxFault(
+        safe_text(str(told["fault"]), 64),
+        safe_text(str(told["does"]), 300),
+        texts("selectors"),
+        bool(told["unselected"]),
+        texts("takes"),
+        safe_text(str(needs), 64) if needs is not None else None,
+        texts("chains"),
+        texts("parts"),
+    )
 
 
 def _object(response: httpx.Response) -> dict[str, Any] | None:

@@ -312,7 +312,11 @@ class Control:
             "/wallets": {"GET": self._wallets},
             "/faucet": {"POST": self._give},
             "/transfers": {"POST": self._find_transfer},
-            "/faults": {"POST": self._add_fault, "DELETE": self._clear_faults},
+            "/faults": {
+                "GET": self._list_faults,
+                "POST": self._add_fault,
+                "DELETE": self._clear_faults,
+            },
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -425,6 +429,13 @@ class Control:
         body = await _body(TransferBody, request)
         found = await self._ledger.call(LedgerMethod.TRANSFER_GET, hash=body.hash)
         return {"transfer": found}
+
+    async def _list_faults(self, _: Request) -> dict[str, Any]:
+        """Every fault that can be set: ``does``, its ``selectors`` (``unselected``: none will do),
+        what it ``takes`` and ``needs``, and the ``chains`` or ``parts`` where only some will do."""
+        from swapdesk.sandbox.fault_choice import FAULTS, described
+
+        return {"faults": [described(kind) for kind in FAULTS.values()]}
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
         """Sets a fault."""

@@ -405,7 +405,10 @@ class OrderSearch:
                 solana = not text.startswith("0x")
                 return await reader.transaction(text, solana=solana)
             control = self._desk.link.control
-            found = await control.transfer(text) if control is not None else None
+            if control is None:
+                return None
+            # Some chains write their hashes in capitals; what was pasted is read in small letters.
+            found = await control.transfer(text) or await control.transfer(text.upper())
             return read_transfer(found) if found is not None else None
         except LookupFailed as error:
             return f"{reader.chain if reader else 'the ledger'}: {error}"

@@ -127,5 +127,7 @@ class EverywhereCommand(Command):
     """Its place in help and palette, in steps of ten."""
     OPENS: ClassVar[str] = ""
     """The page's class with its module, which is imported when the key is pressed."""
+    SANDBOX_ONLY: ClassVar[bool] = False
+    """Whether a live desk has no such verb."""
     BEFORE_OPENED: ClassVar[bool] = False
     """Whether the page opens while the desk is still starting."""
