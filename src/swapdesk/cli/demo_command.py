@@ -58,9 +58,9 @@ def demo(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The page needs a terminal; --auto prints.", money=WHERE)
     from swapdesk.cli.main import open_desk
-    from swapdesk.tui.screens.demo import Wish
+    from swapdesk.flows.demo.private_send import Wish
 
-    return open_desk(call, shows=Wish(Decimal(amount), token, Decimal(str(speed))))
+    return open_desk(call, demo=Wish(Decimal(amount), token, Decimal(str(speed)), seed))
 
 
 def _print(call: CliContext, seed: int, amount: Decimal, token: str) -> int:
@@ -92,7 +92,7 @@ async def _show(call: CliContext, desk: Desk, seed: int, amount: Decimal, spec: 
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.catalog.resolution import resolve
     from swapdesk.flows.demo.private_send import STAGES, DemoFailed, PrivateSend, Stage
-    from swapdesk.flows.demo.stage_words import private_view, search_lines, transcript
+    from swapdesk.flows.demo.stage_words import alike_lines, private_view, search_lines, transcript
 
     output = call.output
     found = resolve(spec, desk.catalog)
@@ -115,6 +115,4 @@ async def _show(call: CliContext, desk: Desk, seed: int, amount: Decimal, spec: 
     finally:
         await send.close()
     output.say("Link search", *(f"  {line}" for line in search_lines(last.search)))
-    view = private_view(last)
-    if view.alike:
-        output.say(f"  {view.alike}")
+    output.say(*alike_lines(private_view(last)))

@@ -39,6 +39,8 @@ from swapdesk.cli.output import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from swapdesk.flows.demo.private_send import Wish
+
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
     "swap": "swapdesk.cli.create_commands:swap",
@@ -137,8 +139,9 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: CliContext) -> int:
-    """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
+def open_desk(call: CliContext, *, demo: Wish | None = None) -> int:
+    """The screens. Wrong settings are shown there, so they do not keep the desk closed. ``demo`` is
+    a demonstration to begin with, in the sandbox."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -161,7 +164,7 @@ def open_desk(call: CliContext) -> int:
 
     sandbox = SandboxLifetime(settings.home)
     try:
-        return run_desk(settings, sandbox.ready)
+        return run_desk(settings, sandbox.ready, demo=demo)
     finally:
         sandbox.close()
 

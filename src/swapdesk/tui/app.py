@@ -53,6 +53,7 @@ from swapdesk.tui.terminal import SafeApp
 if TYPE_CHECKING:
     import httpx
 
+    from swapdesk.flows.demo.private_send import Wish
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
 
@@ -164,6 +165,7 @@ class DeskApp(SafeApp[int]):
         clock: Clock | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         driver_class: type[Driver] | None = None,
+        demo: Wish | None = None,
     ) -> None:
         super().__init__(
             theme=settings.theme.value,
@@ -185,6 +187,7 @@ class DeskApp(SafeApp[int]):
         self._garbage = GarbageRounds(self.session.clock)
         self._key_problems = self._take_keymap()
         self._begun = False
+        self._demo = demo
         self._clock_told = False
 
     def get_default_screen(self) -> Screen[Any]:
@@ -240,6 +243,11 @@ class DeskApp(SafeApp[int]):
         self.orders.follow(self.session.desk.link)
         self.signing.take_on()
         self.tell_problems(self._start_problems())
+        if self._demo is not None:
+            from swapdesk.tui.screens.demo import DemoScreen
+
+            wish, self._demo = self._demo, None
+            self.navigation.push(DemoScreen(self.session, wish))
 
     def _take_keymap(self) -> list[ConfigProblem]:
         settings = self.session.settings
@@ -442,10 +450,12 @@ class DeskApp(SafeApp[int]):
         )
 
 
-def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:
+def run_desk(
+    settings: Settings, start_sandbox: StartSandbox | None, *, demo: Wish | None = None
+) -> int:
     """Run the desk until it is left; the exit code. Raises JournalRefused, once the screen is the
     terminal's again."""
-    app = DeskApp(settings, start_sandbox)
+    app = DeskApp(settings, start_sandbox, demo=demo)
     result = app.run()
     if app.session.refused is not None:
         raise app.session.refused

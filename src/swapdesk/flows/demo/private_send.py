@@ -42,6 +42,15 @@ _LOOK_SECONDS, _SHORTEST_LOOK = 0.5, 0.1
 _FAILED = frozenset({"FAILED", "REFUNDED", "EXPIRED"})
 
 
+class Wish(Struct, frozen=True):
+    """What is to be shown. ``speed`` is how fast the world runs meanwhile; None leaves it."""
+
+    amount: Decimal = Decimal(1200)
+    token: str = "usdc.base"
+    speed: Decimal | None = None
+    seed: int = 7
+
+
 class DemoFailed(Exception):
     """The demonstration cannot go on; the sentence says why."""
 

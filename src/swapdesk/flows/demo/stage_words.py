@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from swapdesk.client.chain_transfers import ChainTransfer
 from swapdesk.client.sandbox_control import LegSide
-from swapdesk.flows.demo.link_search import LinkSearch, Remainder
+from swapdesk.flows.demo.link_search import LinkSearch
 from swapdesk.flows.demo.private_send import Stage
 from swapdesk.flows.notation import (
     clock_time,
@@ -53,8 +53,9 @@ class StageView(Struct, frozen=True):
     """Follows the word Funds, with its point."""
     acts: str
     """Who acts next."""
-    alike: str = ""
-    """What a watcher can still compare; empty as long as there is nothing."""
+    alike: tuple[tuple[str, str, str], ...] = ()
+    """What a watcher can still compare, and how far that leads; empty as long as there is
+    nothing."""
     hashes: tuple[tuple[str, str], ...] = ()
     """Chain and hash of each transaction that the stage shows, whole."""
 
@@ -143,7 +144,7 @@ def private_view(stage: Stage, bob: str = "Bob") -> StageView:
         panes=(_alice(stage, bob), _chains(stage, bob), _service(stage)),
         money=_money(stage, bob),
         acts=_acts(stage),
-        alike=alike(stage.remains) if stage.remains is not None else "",
+        alike=alike(stage) if stage.remains is not None else (),
         hashes=tuple((each.chain, each.hash) for each in stage.moved),
     )
 
@@ -263,16 +264,22 @@ def _acts(stage: Stage) -> str:
     return "nobody: nothing is left to do" if stage.number >= 9 else "the service"
 
 
-def alike(remains: Remainder) -> str:
-    """What a watcher can still compare, and how many others it would fit as well."""
-    said = (
-        f"Still alike on both sides: amount, −{_percent(remains.lower_by)}% after fees; time,"
-        f" {duration(remains.seconds)} apart."
+def alike(stage: Stage) -> tuple[tuple[str, str, str], ...]:
+    remains, second = stage.remains, stage.legs[1]
+    if remains is None:
+        return ()
+    symbol = second.bought.symbol
+    amounts = (
+        f"{tracker_amount(remains.paid)} in, {tracker_amount(remains.got)} out,"
+        f" −{_percent(remains.lower_by)}%"
     )
-    if not remains.payouts:
-        return said
-    fits = f"{remains.others} of {remains.payouts} other payouts fit as well"
-    return f"{said} Within {_percent(remains.within)}% {fits}."
+    fit = f"{remains.others} of {remains.payouts} other payouts of {symbol} fit within"
+    apart = f"{duration(remains.seconds)} between deposit and payout"
+    return (
+        ("Amount", amounts, f"{fit} {_percent(remains.within)}%" if remains.payouts else ""),
+        ("Time", apart, "nothing else ties the two moments"),
+        ("Habit", "first payment to this address", "a second one to it would be a hint"),
+    )
 
 
 def _percent(value: Decimal) -> str:
@@ -320,8 +327,10 @@ def transcript(view: StageView, of: int) -> list[str]:
         if pane.closing:
             lines.append(f"    {pane.closing}")
     lines += [f"  {chain} {hash_}" for chain, hash_ in view.hashes]
-    lines += [
-        f"  Funds {view.money} Next {view.acts}.",
-        *([f"  {view.alike}"] if view.alike else []),
-    ]
-    return lines
+    return [*lines, f"  Funds {view.money} Next {view.acts}.", *alike_lines(view)]
+
+
+def alike_lines(view: StageView) -> list[str]:
+    """What a watcher can still compare, as it is printed."""
+    rows = [", ".join(filter(None, (said, hint))) for _, said, hint in view.alike]
+    return ["  What a watcher can still compare:", *(f"    {row}" for row in rows)] if rows else []
