@@ -19,11 +19,12 @@ from swapdesk.flows.demo.private_send import Stage
 from swapdesk.flows.notation import (
     clock_time,
     duration,
+    exact_amount,
     short_address,
     short_clock,
     tracker_amount,
 )
-from swapdesk.wire.encoding.numbers import ROUGH, plain
+from swapdesk.wire.encoding.numbers import ROUGH
 
 
 class PaneEvent(Struct, frozen=True):
@@ -150,7 +151,9 @@ def private_view(stage: Stage, bob: str = "Bob") -> StageView:
 
 
 def _side(side: LegSide) -> str:
-    return side.symbol if side.amount is None else f"{plain(side.amount)} {side.symbol}"
+    amount = exact_amount(side.amount)
+    # The zeros behind it are the decimals of the token.
+    return f"{amount.rstrip('0').rstrip('.') if '.' in amount else amount} {side.symbol}"
 
 
 def _alice(stage: Stage, bob: str) -> Pane:

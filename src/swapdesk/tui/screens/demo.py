@@ -43,9 +43,9 @@ from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, T
 
 FASTEST, SLOWEST = Decimal(960), Decimal(1)
 SHORT_TRACK = ("wait", "seen", "ex 1", "to mid", "mid", "2nd", "ex 2", "to bob", "done")
-WITHOUT_TIMES = 30
+WITHOUT_TIMES = 26
 """Cells of a pane below which its times are left out."""
-EVENT_LABEL = 7
+EVENT_LABEL = 6
 ROLES = {"●": "status-done", "◐": "status-moving", "▲": "status-trouble"}
 
 
@@ -68,7 +68,7 @@ def said_lines(view: StageView, width: int, *, more: bool) -> list[Line]:
 
 def pane_lines(pane: Pane, width: int, height: int) -> list[Line]:
     """The events from the top, the sentence at the bottom."""
-    inner = max(10, width - 4)
+    inner = max(10, width - 3)
     timed = inner >= WITHOUT_TIMES
     rows: list[Line] = [[], [Span("  "), *cut([Span(pane.title, bold=True)], inner)], []]
     for event in pane.events:
@@ -120,10 +120,9 @@ class DemoScreen(Page):
     DemoScreen #said { margin: 1 0 0 0; min-height: 1; }
     DemoScreen StageTrack { margin: 1 0 0 0; }
     DemoScreen #panes { height: 1fr; margin: 1 2 0 2; }
-    DemoScreen PaneView { margin: 0 3 0 0; }
+    DemoScreen PaneView { margin: 0 1 0 0; }
     DemoScreen PaneView.-last { margin: 0; }
     DemoScreen #alike { margin: 1 0 0 0; height: auto; }
-    DemoScreen.-narrow PaneView, DemoScreen.-small PaneView { margin: 0 1 0 0; }
     DemoScreen.-short #said, DemoScreen.-short #panes, DemoScreen.-short #alike,
     DemoScreen.-short StageTrack { margin-top: 0; }
     """
@@ -131,7 +130,7 @@ class DemoScreen(Page):
     def __init__(self, session: Session, wish: Wish | None = None) -> None:
         self._wish = wish or Wish()
         self._speed: Decimal | None = self._wish.speed
-        super().__init__(session, context=self._context())
+        super().__init__(session, context=self._told_context())
         self._send: PrivateSend | None = None
         self._stages: list[Stage] = []
         self._at = 0
@@ -145,7 +144,7 @@ class DemoScreen(Page):
         self._panes = [PaneView(), PaneView(), PaneView(classes="-last")]
         self._alike = FittedLines(id="alike")
 
-    def _context(self) -> str:
+    def _told_context(self) -> str:
         speed = f"x{self._speed:f}" if self._speed is not None else ""
         return " · ".join(filter(None, (f"seed {self._wish.seed}", speed and f"speed {speed}")))
 
@@ -187,7 +186,8 @@ class DemoScreen(Page):
             self._failed = found.problem or "This token is not known."
             self._show()
             return
-        tag = f"{self.now().isoformat()} {self._wish.seed}"
+        # Bob's address is made of it, and is new each time.
+        tag = f"{self.now():%Y%m%d%H%M%S} {self._wish.seed}"
         rng = random.Random(self._wish.seed)
         self._send = PrivateSend(self.desk, found.token, self._wish.amount, rng, tag)
         self.run_worker(self._play(self._send), group="demo", exclusive=True, exit_on_error=False)
@@ -200,11 +200,14 @@ class DemoScreen(Page):
         try:
             if control is not None:
                 self._speed = await control.speed(self._speed)
-            await send.run(lambda stage: self.post_message(self.StageCame(stage)))
+            await send.run(self._tell)
             self.post_message(self.StageCame(await send.last_look()))
             self.post_message(self.Ended(""))
         except (DemoFailed, ClientError, ChainUnreadable) as error:
             self.post_message(self.Ended(f"{str(error).rstrip('.')}."))
+
+    def _tell(self, stage: Stage) -> None:
+        self.post_message(self.StageCame(stage))
 
     @on(StageCame)
     def _stage_came(self, event: StageCame) -> None:
@@ -229,7 +232,7 @@ class DemoScreen(Page):
     def _show(self) -> None:
         if not self.is_mounted:
             return
-        self.context = self._context()
+        self.context = self._told_context()
         if not self._at:
             said = self._failed or "The world is asked for a private send."
             self._said.show(lambda width: wrapped([Span(said, "muted")], width))
