@@ -39,7 +39,7 @@ from swapdesk.cli.output import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from swapdesk.flows.demo.private_send import Wish
+    from swapdesk.flows.demo.choice import DemoChoice
 
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
@@ -139,7 +139,7 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: CliContext, *, demo: Wish | None = None) -> int:
+def open_desk(call: CliContext, demo: DemoChoice | None = None) -> int:
     """The screens. Wrong settings are shown there, so they do not keep the desk closed. ``demo`` is
     a demonstration to begin with, in the sandbox."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

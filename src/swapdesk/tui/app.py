@@ -53,7 +53,7 @@ from swapdesk.tui.terminal import SafeApp
 if TYPE_CHECKING:
     import httpx
 
-    from swapdesk.flows.demo.private_send import Wish
+    from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
 
@@ -165,7 +165,7 @@ class DeskApp(SafeApp[int]):
         clock: Clock | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         driver_class: type[Driver] | None = None,
-        demo: Wish | None = None,
+        demo: DemoChoice | None = None,
     ) -> None:
         super().__init__(
             theme=settings.theme.value,
@@ -246,8 +246,8 @@ class DeskApp(SafeApp[int]):
         if self._demo is not None:
             from swapdesk.tui.screens.demo import DemoScreen
 
-            wish, self._demo = self._demo, None
-            self.navigation.push(DemoScreen(self.session, wish))
+            choice, self._demo = self._demo, None
+            self.navigation.push(DemoScreen(self.session, choice))
 
     def _take_keymap(self) -> list[ConfigProblem]:
         settings = self.session.settings
@@ -451,7 +451,7 @@ class DeskApp(SafeApp[int]):
 
 
 def run_desk(
-    settings: Settings, start_sandbox: StartSandbox | None, *, demo: Wish | None = None
+    settings: Settings, start_sandbox: StartSandbox | None, *, demo: DemoChoice | None = None
 ) -> int:
     """Run the desk until it is left; the exit code. Raises JournalRefused, once the screen is the
     terminal's again."""

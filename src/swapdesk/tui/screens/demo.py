@@ -1,8 +1,7 @@
-"""A private send, presented: what Alice did, what the chains show, what the service knows."""
+"""A demonstration, presented: what Alice did, what the chain shows, what the service knows."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,16 +12,11 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
 
-from swapdesk.flows.demo.private_send import STAGES, DemoFailed, PrivateSend, Stage, Wish
-from swapdesk.flows.demo.stage_words import (
-    PRIVATE_TRACK,
-    Pane,
-    PaneEvent,
-    StageView,
-    private_view,
-    search_lines,
-)
-from swapdesk.flows.notation import NOTHING
+from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
+from swapdesk.flows.demo.demonstration import DemoFailed, Demonstration, Stage
+from swapdesk.flows.demo.demos import DEMOS
+from swapdesk.flows.demo.panes import Pane, PaneLine, compared, link_pane, panes_of
+from swapdesk.flows.notation import clock_time
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.demo import (
@@ -34,6 +28,7 @@ from swapdesk.tui.commands.demo import (
     Slower,
     StageBefore,
 )
+from swapdesk.tui.glyphs import DONE, MOVING, TROUBLE, WAITING
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, cut, fill, spread, wrapped
@@ -42,45 +37,49 @@ from swapdesk.tui.widgets.lines_view import LinesView, section_line
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, TrackState
 
 FASTEST, SLOWEST = Decimal(960), Decimal(1)
-SHORT_TRACK = ("wait", "seen", "ex 1", "to mid", "mid", "2nd", "ex 2", "to bob", "done")
-WITHOUT_TIMES = 26
-"""Cells of a pane below which its times are left out."""
-EVENT_LABEL = 6
-ROLES = {"●": "status-done", "◐": "status-moving", "▲": "status-trouble"}
-
-
-def track_of(number: int) -> TrackState:
-    """Of the stage with this number, from 1."""
-    mark = StageMark.DONE if number == STAGES else StageMark.MOVING
-    return TrackState(StageState(number - 1, STAGES, mark), PRIVATE_TRACK, SHORT_TRACK)
-
-
-def head_lines(view: StageView, width: int) -> list[Line]:
-    title = [Span(f"{view.number} of {STAGES}  {view.title}", bold=True)]
-    clock = f"{view.at} on the sandbox clock" if width >= 70 else view.at
-    return [spread(title, [Span(clock, "muted")], width)]
-
-
-def said_lines(view: StageView, width: int, *, more: bool) -> list[Line]:
-    rows = wrapped([Span(view.sentence)], width)
-    return [*rows, *wrapped([Span(view.more, "muted")], width)] if more else rows
+SHORT = {
+    "waiting": "wait",
+    "exchange 1": "ex 1",
+    "to middle": "to mid",
+    "at middle": "mid",
+    "second": "2nd",
+    "exchange 2": "ex 2",
+}
+"""Names of stages where there is little room."""
+WITH_TIMES = 26
+"""Cells of a pane from which its times are shown."""
+LABEL = 6
+TONES: dict[str, tuple[str, str]] = {
+    "done": (f"{DONE} ", "status-done"),
+    "moving": (f"{MOVING} ", "status-moving"),
+    "waiting": (f"{WAITING} ", "status-waiting"),
+    "trouble": (f"{TROUBLE} ", "status-trouble"),
+    "muted": ("", "muted"),
+}
 
 
 def pane_lines(pane: Pane, width: int, height: int) -> list[Line]:
-    """The events from the top, the sentence at the bottom."""
+    """The lines from the top, the sentence at the bottom."""
     inner = max(10, width - 3)
-    timed = inner >= WITHOUT_TIMES
+    timed = inner >= WITH_TIMES
     rows: list[Line] = [[], [Span("  "), *cut([Span(pane.title, bold=True)], inner)], []]
-    for event in pane.events:
-        for at, text in enumerate(event.lines):
-            label = (event.at if not at else "").ljust(EVENT_LABEL) if timed else ""
-            role = ROLES.get(text[:1], "foreground")
-            for part in wrapped([Span(text, role)], max(8, inner - len(label))):
-                rows.append([Span("  "), Span(label, "muted"), *part])
-                label = " " * len(label)
-    closing = [[Span("  "), *part] for part in wrapped([Span(pane.closing, "muted")], inner)]
-    gap = max(1, height - len(rows) - len(closing) - 1)
-    return [*rows, *([[]] * gap), *closing]
+    for line in pane.lines:
+        label = _label(line).ljust(LABEL) if timed else ""
+        sign, role = TONES.get(line.tone, ("", "foreground"))
+        room = max(8, inner - len(label))
+        text = line.whole if line.whole and len(line.whole) <= room else line.text
+        said = [Span(f"{sign}{text}", role, bold=line.tone == "strong")]
+        for part in wrapped(said, room, indent=len(sign)):
+            rows.append([Span("  "), Span(label, "muted"), *part])
+            label = " " * len(label)
+    ending = [[Span("  "), *part] for part in wrapped([Span(pane.ending, "muted")], inner)]
+    gap = max(1, height - len(rows) - len(ending) - 1)
+    return [*rows, *([[]] * gap), *(ending if pane.ending else [])]
+
+
+def _label(line: PaneLine) -> str:
+    """``14:05`` of ``14:05:12``: the pane is narrow."""
+    return line.label[:5]
 
 
 class PaneView(LinesView):
@@ -105,33 +104,26 @@ class PaneView(LinesView):
 class DemoScreen(Page):
     """The demonstration begins with the page; what was shown is kept and can be gone back to."""
 
-    NAME = "Private send, demo"
+    NAME = "Demo"
     SPENDS = "quote"
-    VERBS = (
-        NextStage,
-        Faster,
-        Slower,
-        ExplainStage,
-        SearchLink,
-        StageBefore,
-        EndDemo,
-    )
+    VERBS = (NextStage, Faster, Slower, ExplainStage, SearchLink, StageBefore, EndDemo)
     DEFAULT_CSS = """
     DemoScreen #said { margin: 1 0 0 0; min-height: 1; }
     DemoScreen StageTrack { margin: 1 0 0 0; }
     DemoScreen #panes { height: 1fr; margin: 1 2 0 2; }
     DemoScreen PaneView { margin: 0 1 0 0; }
     DemoScreen PaneView.-last { margin: 0; }
-    DemoScreen #alike { margin: 1 0 0 0; height: auto; }
-    DemoScreen.-short #said, DemoScreen.-short #panes, DemoScreen.-short #alike,
+    DemoScreen #compared { margin: 1 0 0 0; height: auto; }
+    DemoScreen.-short #said, DemoScreen.-short #panes, DemoScreen.-short #compared,
     DemoScreen.-short StageTrack { margin-top: 0; }
     """
 
-    def __init__(self, session: Session, wish: Wish | None = None) -> None:
-        self._wish = wish or Wish()
-        self._speed: Decimal | None = self._wish.speed
-        super().__init__(session, context=self._told_context())
-        self._send: PrivateSend | None = None
+    def __init__(self, session: Session, choice: DemoChoice | None = None) -> None:
+        self._choice = choice or DemoChoice()
+        self.demo = DEMOS[self._choice.name]
+        self._speed = self._choice.speed
+        super().__init__(session, context=self._told())
+        self._shown: Demonstration | None = None
         self._stages: list[Stage] = []
         self._at = 0
         """The stage that is shown, from 1; 0 before the first."""
@@ -140,31 +132,32 @@ class DemoScreen(Page):
         self._more = self._searching = False
         self._failed = ""
         self._head, self._said = FittedLines(id="head"), FittedLines(id="said")
-        self._track = StageTrack(track_of(1))
+        self._track = StageTrack(self._track_at(1))
         self._panes = [PaneView(), PaneView(), PaneView(classes="-last")]
-        self._alike = FittedLines(id="alike")
+        self._compared = FittedLines(id="compared")
 
-    def _told_context(self) -> str:
-        speed = f"x{self._speed:f}" if self._speed is not None else ""
-        return " · ".join(filter(None, (f"seed {self._wish.seed}", speed and f"speed {speed}")))
+    def _told(self) -> str:
+        speed = f" · x{self._speed.normalize():f}" if self._speed is not None else ""
+        return f"{self.demo.title}  seed {self._choice.seed}{speed}"
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._head
         yield self._track
         yield self._said
         yield Horizontal(*self._panes, id="panes")
-        yield self._alike
+        yield self._compared
 
     def on_mount(self) -> None:
         self._show()
 
     def session_changed(self) -> None:
-        if self._send is None and not self._failed and self.session.ready:
+        if self._shown is None and not self._failed and self.session.ready:
             self._begin()
+        self._show()
 
     async def on_unmount(self) -> None:
-        if self._send is not None:
-            await self._send.close()
+        if self._shown is not None:
+            await self._shown.close()
 
     # the demonstration
 
@@ -179,31 +172,27 @@ class DemoScreen(Page):
         reason: str
 
     def _begin(self) -> None:
-        from swapdesk.flows.catalog.resolution import resolve
-
-        found = resolve(self._wish.token, self.desk.catalog)
-        if found.token is None:
-            self._failed = found.problem or "This token is not known."
-            self._show()
+        try:
+            # Bob's address is made of the tag, and is new each time.
+            self._shown = self._choice.begin(self.desk, f"{self.now():%Y%m%d%H%M%S}")
+        except DemoRefused as refused:
+            self._failed = str(refused)
             return
-        # Bob's address is made of it, and is new each time.
-        tag = f"{self.now():%Y%m%d%H%M%S} {self._wish.seed}"
-        rng = random.Random(self._wish.seed)
-        self._send = PrivateSend(self.desk, found.token, self._wish.amount, rng, tag)
-        self.run_worker(self._play(self._send), group="demo", exclusive=True, exit_on_error=False)
+        played = self._play(self._shown)
+        self.run_worker(played, group="demo", exclusive=True, exit_on_error=False)
 
-    async def _play(self, send: PrivateSend) -> None:
+    async def _play(self, shown: Demonstration) -> None:
         from swapdesk.client.chain_transfers import ChainUnreadable
         from swapdesk.client.errors import ClientError
+        from swapdesk.flows.journal.journal_file import JournalUnavailable
 
         control = self.desk.link.control
         try:
             if control is not None:
                 self._speed = await control.speed(self._speed)
-            await send.run(self._tell)
-            self.post_message(self.StageCame(await send.last_look()))
-            self.post_message(self.Ended(""))
-        except (DemoFailed, ClientError, ChainUnreadable) as error:
+            await shown.run(self._tell)
+            self._tell(await shown.last_look())
+        except (DemoFailed, ClientError, ChainUnreadable, JournalUnavailable) as error:
             self.post_message(self.Ended(f"{str(error).rstrip('.')}."))
 
     def _tell(self, stage: Stage) -> None:
@@ -229,63 +218,74 @@ class DemoScreen(Page):
 
     # drawing
 
+    @property
+    def _of(self) -> int:
+        return len(self.demo.rows)
+
+    def _track_at(self, number: int) -> TrackState:
+        names = [row.name for row in self.demo.rows]
+        mark = StageMark.DONE if number == len(names) else StageMark.MOVING
+        short = [SHORT.get(name, name) for name in names]
+        return TrackState(StageState(number - 1, len(names), mark), names, short)
+
     def _show(self) -> None:
         if not self.is_mounted:
             return
-        self.context = self._told_context()
-        if not self._at:
-            said = self._failed or "The world is asked for a private send."
+        self.context = self._told()
+        if self._at:
+            self._show_stage(self._stages[self._at - 1])
+        else:
+            said = self._failed or "The sandbox is asked for an order."
             self._said.show(lambda width: wrapped([Span(said, "muted")], width))
             self.set_money("in Alice's wallet.", "the desk: it makes the order")
-            self.refresh_frame()
-            self.refresh_keys()
-            return
-        stage = self._stages[self._at - 1]
-        view, more = private_view(stage), self._more
-        self._head.show(lambda width: head_lines(view, width))
-        self._track.show(track_of(view.number))
-        self._said.show(lambda width: said_lines(view, width, more=more))
-        for widget, pane in zip(self._panes, self._shown_panes(view, stage), strict=True):
-            widget.show(pane)
-        self._alike.show(lambda width: alike_rows(view, width))
-        self._alike.display = bool(view.alike)
-        self._say_money(view)
         self.refresh_frame()
         self.refresh_keys()
 
-    def _shown_panes(self, view: StageView, stage: Stage) -> tuple[Pane, ...]:
-        if not self._searching:
-            return view.panes
-        alice, _, service = view.panes
-        *lines, closing = search_lines(stage.search)
-        found = tuple(PaneEvent("", (line,)) for line in lines)
-        return (alice, Pane("Link search", found, closing), service)
+    def _show_stage(self, stage: Stage) -> None:
+        row, facts, more = stage.row, stage.facts, self._more
+        title = f"{stage.number} of {self._of}  {row.title}"
+        self._head.show(lambda width: head_lines(title, clock_time(facts.at), width))
+        self._track.show(self._track_at(stage.number))
+        self._said.show(lambda width: said_lines(row.sentence, row.more if more else "", width))
+        panes = list(panes_of(facts, self.demo.did))
+        if self._searching and facts.search is not None:
+            panes[1] = link_pane(facts.search, facts)
+        for widget, pane in zip(self._panes, panes, strict=True):
+            widget.show(pane)
+        rows = compared(facts)
+        self._compared.display = bool(rows)
+        self._compared.show(
+            lambda width: compared_lines(
+                [(one.label, one.value, one.remark) for one in rows], width
+            )
+        )
+        self.set_money(facts.money, self._next(stage))
 
-    def _say_money(self, view: StageView) -> None:
-        acts = view.acts
+    def _next(self, stage: Stage) -> str:
+        acts = stage.facts.next
         if self._failed:
-            acts = f"nobody: {self._failed}"
-        elif self._wanted > self._at:
-            acts = f"{acts}; the next stage is on its way"
-        elif view.number < STAGES:
-            acts = f"{acts}; press space to go on"
-        self.set_money(view.money, acts)
+            return f"nobody: {self._failed}"
+        if self._wanted > self._at:
+            return f"{acts}; the next stage is on its way"
+        return f"{acts}; press space to go on" if stage.number < self._of else acts
 
     # keys
 
     def verb_standing(self, verb: type[Command]) -> CommandState:
-        if verb is NextStage and (self._at >= STAGES or not self._at):
+        if verb is NextStage and not 0 < self._at < self._of:
             return HIDDEN
         if verb is StageBefore and self._at <= 1:
             return HIDDEN
-        if verb in (ExplainStage, SearchLink) and not self._at:
+        if verb is ExplainStage and not self._at:
             return HIDDEN
-        if verb is SearchLink and self._searching:
-            return CommandState(verb="the chains")
+        if verb is SearchLink:
+            if not self._at or self._stages[self._at - 1].facts.search is None:
+                return HIDDEN
+            return CommandState(verb="the chain") if self._searching else READY
         return READY
 
     def do_next_stage(self) -> None:
-        self._wanted = min(STAGES, self._at + 1)
+        self._wanted = min(self._of, self._at + 1)
         self._at = min(self._wanted, len(self._stages))
         self._show()
 
@@ -302,41 +302,47 @@ class DemoScreen(Page):
         self._show()
 
     async def do_faster(self) -> None:
-        await self._run_at(2)
+        await self._run_at(Decimal(2))
 
     async def do_slower(self) -> None:
         await self._run_at(Decimal("0.5"))
 
-    async def _run_at(self, times: Decimal | int) -> None:
+    async def _run_at(self, times: Decimal) -> None:
         from swapdesk.client.errors import ClientError
 
-        control = self.link.control if self.link is not None else None
-        if control is None or self._speed is None:
+        if self._shown is None or self._speed is None:
             return
         wanted = max(SLOWEST, min(FASTEST, self._speed * times))
         try:
-            self._speed = await control.speed(wanted)
+            self._speed = await self._shown.change_speed(wanted)
         except ClientError as error:
             self.show_notice(str(error), "warning")
             return
-        if self._send is not None:
-            self._send.speed = self._speed
         self._show()
 
     def do_end_demo(self) -> None:
         self.post_message(self.Go(everywhere.Back))
 
 
-def alike_rows(view: StageView, width: int) -> list[Line]:
-    """What a watcher can still compare."""
+def head_lines(title: str, at: str, width: int) -> list[Line]:
+    clock = f"{at} on the sandbox clock" if width >= 70 else at
+    return [spread([Span(title, bold=True)], [Span(clock, "muted")], width)]
+
+
+def said_lines(sentence: str, more: str, width: int) -> list[Line]:
+    rows = wrapped([Span(sentence)], width)
+    return [*rows, *wrapped([Span(more, "muted")], width)] if more else rows
+
+
+def compared_lines(compared: Iterable[tuple[str, str, str]], width: int) -> list[Line]:
+    """What a watcher can still compare, and how far that leads."""
     rows: list[Line] = [section_line("What a watcher can still compare", "", width)]
     half = width // 2
-    for label, said, hint in view.alike:
-        left = [Span(label.ljust(10), "muted"), Span(said or NOTHING)]
-        if width < 80:
-            rows += wrapped([*left, Span(f"; {hint}" if hint else "", "muted")], width, indent=10)
+    for label, said, remark in compared:
+        left = [Span(label.ljust(10), "muted"), Span(said)]
+        if width < 90:
+            rows.append(cut([*left, Span(f"; {remark}" if remark else "", "muted")], width))
         else:
-            rows.append(
-                [*fill(cut(left, half - 1), half), *cut([Span(hint, "muted")], width - half)]
-            )
+            right = cut([Span(remark, "muted")], width - half)
+            rows.append([*fill(cut(left, half - 1), half), *right])
     return rows
