@@ -57,6 +57,7 @@ COMMANDS: dict[str, str] = {
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
+    "demo": "swapdesk.cli.demo_command:demo",
     "doctor": "swapdesk.cli.doctor_command:doctor",
     "completion": "swapdesk.cli.completion_command:completion",
 }

@@ -36,6 +36,9 @@ FAUCET = "faucet"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
+_LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
+
+
 class LegSide(Struct, frozen=True):
     """What an exchange takes or pays; ``token`` is its id."""
 
@@ -58,6 +61,10 @@ class OrderLeg(Struct, frozen=True):
     payout_hash: str | None
     confirmations: int | None
     confirmations_needed: int
+
+    @property
+    def over(self) -> bool:
+        return self.status in _LEG_ENDS
 
 
 class SandboxControl:
