@@ -38,6 +38,9 @@ FAULTS = "faults"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
+_LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
+
+
 class LegSide(Struct, frozen=True):
     """What an exchange takes or pays; ``token`` is its id."""
 
@@ -60,6 +63,10 @@ class OrderLeg(Struct, frozen=True):
     payout_hash: str | None
     confirmations: int | None
     confirmations_needed: int
+
+    @property
+    def over(self) -> bool:
+        return self.status in _LEG_ENDS
 
 
 class SandboxFault(Struct, frozen=True):

@@ -254,7 +254,7 @@ class Demonstration:
         named = await self._control.wallets(token.chain)
         self._wallets = frozenset(wallet.lower() for wallet in named)
         if self.demo.fault is not None:
-            await self._control.fault(self.demo.fault, serviceId=tracked.service_id)
+            await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
 
     async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
         """A private route over a coin of a local chain, where there is one."""
