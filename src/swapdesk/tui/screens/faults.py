@@ -105,7 +105,7 @@ class FaultsScreen(Page):
         self._varied: dict[str, int] = {}
         self._step = 0
         self._active: list[str] = []
-        self._busy = False
+        self.busy = False
         self._table = LineTable(FAULTS, id="faults")
         self._meets = LineTable(TARGETS, id="targets")
         self._notes = FaultNotes()
@@ -129,7 +129,7 @@ class FaultsScreen(Page):
             self._show_targets(self._setting)
 
     def work_failed(self, group: str) -> None:
-        self._busy = False
+        self.busy = False
         self.refresh_keys()
 
     # asking the sandbox
@@ -145,7 +145,7 @@ class FaultsScreen(Page):
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
         """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
-        self._busy = True
+        self.busy = True
         self.run_worker(
             self._carry_out(triggers, said, work),
             group="faults",
@@ -171,7 +171,7 @@ class FaultsScreen(Page):
 
     @on(Done)
     def _was_done(self, event: Done) -> None:
-        self._busy = False
+        self.busy = False
         if event.faults:
             self._faults = {fault.name: fault for fault in event.faults}
         self._active = event.active
@@ -247,15 +247,15 @@ class FaultsScreen(Page):
         if verb is NextStep:
             return CommandState(verb=f"step {CLOCK_STEPS[self._step]}")
         if verb is AdvanceClock:
-            busy = "asking" if self._busy else ""
+            busy = "asking" if self.busy else ""
             return CommandState(verb=f"clock +{CLOCK_STEPS[self._step]}", locked=busy)
         if verb is ClearFaults:
-            return CommandState(locked="asking" if self._busy else "")
+            return CommandState(locked="asking" if self.busy else "")
         return READY
 
     def do_choose_fault(self) -> None:
         fault, triggers = self._fault, self._triggers
-        if fault is None or triggers is None or self._busy:
+        if fault is None or triggers is None or self.busy:
             return
         if self._setting is None:
             self._setting = fault
