@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -36,6 +36,9 @@ from swapdesk.cli.output import (
     silence,
 )
 
+if TYPE_CHECKING:
+    from swapdesk.tui.tapes.player import Player
+
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
     "swap": "swapdesk.cli.create_commands:swap",
@@ -51,6 +54,8 @@ COMMANDS: dict[str, str] = {
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
+    "tape": "swapdesk.cli.tape_commands:tape",
+    "tour": "swapdesk.cli.tape_commands:tour",
 }
 """Name of a command: its module and attribute."""
 
@@ -112,16 +117,10 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: CliContext) -> int:
-    """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
-    if os.environ.get("TERM") == "dumb":
-        raise bad_input(
-            "NO_TERMINAL",
-            "This terminal shows lines only (TERM is dumb), and the desk needs one that it can draw"
-            " on. Commands work there: -h.",
-        )
+def open_desk(call: CliContext, player: Player | None = None) -> int:
+    """The screens, perhaps with a tape in them. Wrong settings are shown there, so they do not
+    keep the desk closed."""
+    require_terminal()
     # What is imported stays: a search for garbage among it only keeps the first frame waiting.
     gc.disable()
     try:
@@ -136,9 +135,21 @@ def open_desk(call: CliContext) -> int:
 
     sandbox = SandboxLifetime(settings.home)
     try:
-        return run_desk(settings, sandbox.ready)
+        return run_desk(settings, sandbox.ready, player)
     finally:
         sandbox.close()
+
+
+def require_terminal() -> None:
+    """Exit 2 where the desk cannot be drawn."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
+    if os.environ.get("TERM") == "dumb":
+        raise bad_input(
+            "NO_TERMINAL",
+            "This terminal shows lines only (TERM is dumb), and the desk needs one that it can draw"
+            " on. Commands work there: -h.",
+        )
 
 
 def run(arguments: Sequence[str]) -> int:

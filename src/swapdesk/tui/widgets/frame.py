@@ -98,6 +98,14 @@ class FrameState(Struct, frozen=True):
     """Whether keys are open; it stands where the budget does."""
 
 
+class Caption(Struct, frozen=True):
+    """One sentence for who watches a tape, in the frame rule: nothing else moves or is hidden.
+    ``hint`` is the key that is asked for, or the one that ends the tape."""
+
+    text: str
+    hint: str = ""
+
+
 class Frame(LinesView):
     """Header row and frame rule."""
 
@@ -120,7 +128,7 @@ class Frame(LinesView):
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        return frame_lines(self.state, width)
+        return frame_lines(self.state, width, getattr(self.app, "caption", None))
 
     def render_line(self, y: int) -> Strip:
         """The header is painted; the rule under it lies on the body."""
@@ -131,7 +139,7 @@ class Frame(LinesView):
         )
 
 
-def frame_lines(state: FrameState, width: int) -> list[Line]:
+def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
     """The account goes below 100 cells, the budget is short there; the context is cut last."""
     world = state.world
     word = Span(f" {world.word} ", f"{world.role}-word", bold=True)
@@ -157,7 +165,18 @@ def frame_lines(state: FrameState, width: int) -> list[Line]:
         if space > 1:
             left += [Span("  "), *cut([Span(state.context, "muted")], space)]
     header = [*fill(left, room), *right, Span("  ")]
-    return [header, [Span(world.rule * width, world.role)]]
+    return [header, _rule(world, width, caption)]
+
+
+def _rule(world: World, width: int, caption: Caption | None) -> Line:
+    """The frame rule; the words of a caption stand in it."""
+    if caption is None:
+        return [Span(world.rule * width, world.role)]
+    edge = Span(world.rule, world.role)
+    hint: Line = [Span(f" {caption.hint} ", "accent", bold=True), edge] if caption.hint else []
+    room = width - width_of(hint)
+    said = cut([Span(f" {caption.text} ", bold=True)], room - 2) if caption.text else []
+    return [edge, *said, Span(world.rule * (room - 1 - width_of(said)), world.role), *hint]
 
 
 def _badge(badge: Badge) -> Line:

@@ -1,0 +1,276 @@
+"""Plays a tape in a desk: its keys go the way of a person's keys, and the desk is left alone
+between them until what the tape waits for is on the screen.
+
+In a terminal it plays at the pace of somebody who talks. ``ctrl+c`` stops it, and the desk is the
+user's then, as after the last act. Without a terminal the desk ends with the tape.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from textual.app import ScreenStackError
+from textual.events import Event, Key, Paste
+from textual.keys import key_to_character
+from textual.pilot import Pilot, WaitForScreenTimeout
+
+from swapdesk.clock import Clock
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.commands.key_names import character_key
+from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.tapes.grammar import Act, Await, Mark, Pause, Press, Say, Tape, Type, Wait
+from swapdesk.tui.tapes.recorder import (
+    Cast,
+    Moment,
+    driver_without_terminal,
+    moment,
+    recording_driver,
+    screen_text,
+)
+from swapdesk.tui.widgets.frame import Caption
+
+if TYPE_CHECKING:
+    from swapdesk.tui.app import DeskApp
+
+LOOK_SECONDS = 0.05
+STILL_LOOKS = 200
+"""Looks at a screen that does not become still; the key is pressed then, and refused as any."""
+SLICE_SECONDS = 0.25
+"""How long the player is deaf to the end of the desk."""
+STOP = "ctrl+c"
+STOPS = f"{STOP} stops the tape"
+ENDS_TOUR = f"{STOP} ends the tour"
+OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
+
+
+class Pace(Struct, frozen=True):
+    """Seconds before each key, and before each letter that is typed."""
+
+    key: float = 0.0
+    letter: float = 0.0
+
+
+TALKING = Pace(0.9, 0.09)
+AT_ONCE = Pace()
+
+
+class NeverCame(Exception):
+    """A text that the tape waited for; ``screen`` is what was there instead."""
+
+    def __init__(self, line: int, text: str, patience: float, screen: str) -> None:
+        super().__init__(f'Line {line} waited {patience:g} s for "{text}", which never came.')
+        self.screen = screen
+
+
+class _Over(Exception):
+    """The desk was left, or the user stopped the tape."""
+
+
+class Player:
+    """Call :meth:`run` with the application, once. Read then ``moments``, ``failure``, and
+    ``left_at``, the line in which the desk was left or the tape was stopped.
+
+    ``alone``: without a terminal, and the desk ends with the tape. ``reader``: an ``await`` waits
+    for the keys of a person, who has all keys all the time.
+    """
+
+    def __init__(
+        self, tape: Tape, clock: Clock, *, pace: Pace = AT_ONCE, alone: bool = False,
+        reader: bool = False,
+    ) -> None:  # fmt: skip
+        self.cast = Cast(clock)
+        self.moments: list[Moment] = []
+        self.failure: NeverCame | None = None
+        self.left_at: int | None = None
+        self._tape = tape
+        self._clock = clock
+        self._pace = pace
+        self._alone = alone
+        self._reader = reader
+        self._stopped = False
+        self._own: list[Event] = []
+        self._pressed = ""
+        self._said = ""
+
+    def run(self, app: DeskApp) -> Any:
+        """Run the application with the tape in it; what it ends with."""
+        size = None
+        if self._alone:
+            size = self._tape.size
+            app.driver_class = driver_without_terminal()
+            # What the environment says of a terminal is not said of a recording.
+            app.glyph_set = GlyphSet.UNICODE
+            app.draws_links = False
+        app.driver_class = recording_driver(app.driver_class, self.cast)
+        return app.run(size=size, auto_pilot=self._play)
+
+    # keys of the user, asked by the application
+
+    def keeps(self, event: Key | Paste) -> bool:
+        """Whether a key does not reach the desk, as a user's while the tape plays."""
+        if event in self._own:
+            self._own.remove(event)
+            return False
+        if event.is_forwarded:
+            return False
+        key = event.key if isinstance(event, Key) else ""
+        if key == STOP:
+            self._stopped = True
+            return True
+        self._pressed = key
+        return not self._reader
+
+    # the acts
+
+    async def _play(self, pilot: Pilot[Any]) -> None:
+        app: Any = pilot.app
+        stage = _Stage(app, pilot)
+        self.cast.begin(app.size)
+        app.player = self
+        app.session.played = not self._reader
+        try:
+            for act in self._tape.acts:
+                self.left_at = act.line
+                await self._act(stage, act)
+            self.left_at = None
+        except _Over:
+            pass
+        except NeverCame as never:
+            self.failure = never
+        finally:
+            self.cast.end()
+            app.player = None
+            app.session.played = False
+        if self._alone or self.failure is not None:
+            app.exit()
+        elif stage.runs:
+            app.show_caption(None)
+            app.notify(OVER)
+
+    async def _act(self, stage: _Stage, act: Act) -> None:
+        match act:
+            case Press():
+                for key in act.keys:
+                    await self._press(stage, key)
+            case Type():
+                for character in act.text:
+                    await self._pass(stage, self._pace.letter)
+                    self._give(stage, Key(character_key(character), character))
+                await self._settle(stage)
+            case Wait():
+                await self._see(stage, act.line, act.text, act.patience)
+            case Pause():
+                await self._pass(stage, act.seconds)
+            case Mark():
+                await self._settle(stage)
+                self.moments.append(moment(stage.app, act.name))
+                self.cast.marked(act.name)
+            case Say():
+                self._said = act.text
+                self._show(stage, "" if self._reader else STOPS)
+            case Await():
+                await self._await(stage, act)
+
+    async def _press(self, stage: _Stage, key: str) -> None:
+        await self._pass(stage, self._pace.key)
+        for _ in range(STILL_LOOKS):
+            if not stage.moves_under(key):
+                break
+            await self._pass(stage, LOOK_SECONDS)
+        self._give(stage, Key(key, key_to_character(key)))
+        await self._settle(stage)
+
+    async def _await(self, stage: _Stage, act: Await) -> None:
+        if not self._reader:
+            await self._press(stage, act.key)
+            if act.text:
+                await self._see(stage, act.line, act.text, act.patience)
+            return
+        self._show(stage, f"{act.shown} · {ENDS_TOUR}")
+        self._pressed = ""
+        await self._until(
+            stage,
+            lambda: act.text in stage.text if act.text else self._pressed == act.key,
+        )
+        self._show(stage, ENDS_TOUR)
+
+    def _give(self, stage: _Stage, event: Key) -> None:
+        """As a terminal hands a key over."""
+        event.set_sender(stage.app)
+        self._own.append(event)
+        stage.app.post_message(event)
+
+    async def _settle(self, stage: _Stage) -> None:
+        """Until every key had its effect and was drawn."""
+        await self._until(stage, lambda: not self._own and stage.app.keys.at_rest, 0.0)
+        await stage.rest(None)
+        self._go_on(stage)
+
+    async def _see(self, stage: _Stage, line: int, text: str, patience: float) -> None:
+        until = self._clock.monotonic() + patience
+
+        def seen() -> bool:
+            if text in stage.text:
+                return True
+            # A reader may be elsewhere, and comes back.
+            if not self._reader and self._clock.monotonic() > until:
+                raise NeverCame(line, text, patience, stage.text)
+            return False
+
+        await self._until(stage, seen)
+        await self._settle(stage)
+
+    async def _until(
+        self, stage: _Stage, condition: Callable[[], bool], look: float = LOOK_SECONDS
+    ) -> None:
+        while True:
+            await stage.rest(look)
+            self._go_on(stage)
+            if condition():
+                return
+
+    async def _pass(self, stage: _Stage, seconds: float) -> None:
+        end = self._clock.monotonic() + seconds
+        while (left := end - self._clock.monotonic()) > 0:
+            await self._clock.sleep(min(left, SLICE_SECONDS))
+            self._go_on(stage)
+
+    def _go_on(self, stage: _Stage) -> None:
+        if self._stopped or not stage.runs:
+            raise _Over
+
+    def _show(self, stage: _Stage, hint: str) -> None:
+        stage.app.show_caption(Caption(self._said, "" if self._alone else hint))
+
+
+class _Stage(Struct):
+    """The running application, as far as a tape looks at it."""
+
+    app: DeskApp
+    pilot: Pilot[Any]
+
+    @property
+    def runs(self) -> bool:
+        return self.app.is_running and not self.app._exit
+
+    async def rest(self, seconds: float | None) -> None:
+        """Until what was said was heard, and so long; None until the desk has nothing to do."""
+        # A desk that is left meanwhile has no screen.
+        with contextlib.suppress(ScreenStackError, WaitForScreenTimeout):
+            await self.pilot.pause(seconds)
+
+    @property
+    def text(self) -> str:
+        return screen_text(self.app) if self.app.screen_stack else ""
+
+    def moves_under(self, key: str) -> bool:
+        """Whether the key would move money and the screen is not still yet."""
+        page = self.app.screen
+        if not isinstance(page, DeskScreen):
+            return False
+        verbs = page.verbs
+        moves = any(verb.MONEY and key in verbs.keys(verb) for verb, _ in verbs.working())
+        return moves and page.guard.refusal(page.guard.step) is not None
