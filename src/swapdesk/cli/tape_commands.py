@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import difflib
 import tempfile
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from swapdesk.tui.tapes.grammar import Tape
     from swapdesk.tui.tapes.player import Player
 
+SEED = 1
+"""Of the world that a tape without a terminal plays in."""
 MOST_TEXT = 4 << 20
 """Bytes of a file of texts."""
 DIFFERENCES = 200
@@ -65,17 +69,15 @@ def run(
     settings = _sandbox_settings(call)
     played = _read_tape(file)
     expected = None if check is None else _read(check, MOST_TEXT, "check").decode(errors="replace")
-    from swapdesk.clock import SystemClock
     from swapdesk.tui.tapes.player import AT_ONCE, TALKING, Player
 
-    player = Player(played, SystemClock(), pace=AT_ONCE if headless else TALKING, alone=headless)
+    player = Player(played, pace=AT_ONCE if here else TALKING, alone=headless)
     if not headless:
         end = open_desk(call, player)
     elif here:
-        end = _play_alone(settings, player)
+        end = _play_here(settings, player)
     else:
-        with tempfile.TemporaryDirectory(prefix="swapdesk-tape-") as scratch:
-            end = _play_alone(_fresh_settings(Path(scratch)), player)
+        end = play_repeatable(player)
     if end:
         return end
     _require_played(call, player)
@@ -91,13 +93,12 @@ def tour(call: CliContext) -> int:
     From a token to a payout, and found again. ctrl+c ends the tour; the desk is yours then.
     """
     _sandbox_settings(call)
-    from swapdesk.clock import SystemClock
     from swapdesk.tui import tapes
     from swapdesk.tui.tapes.grammar import read_tape
-    from swapdesk.tui.tapes.player import TALKING, Player
+    from swapdesk.tui.tapes.player import Player
 
     shown = read_tape((Path(tapes.__file__).parent / "tour.tape").read_bytes())
-    return open_desk(call, Player(shown, SystemClock(), pace=TALKING, reader=True))
+    return open_desk(call, Player(shown, reader=True))
 
 
 def _sandbox_settings(call: CliContext) -> Settings:
@@ -113,15 +114,7 @@ def _sandbox_settings(call: CliContext) -> Settings:
     return settings
 
 
-def _fresh_settings(root: Path) -> Settings:
-    """As of a desk that was never opened, whatever the environment says."""
-    from swapdesk.paths import Home
-    from swapdesk.settings import load_settings
-
-    return load_settings({}, Home.at(root))
-
-
-def _play_alone(settings: Settings, player: Player) -> int:
+def _play_here(settings: Settings, player: Player) -> int:
     from swapdesk.cli.sandbox_lifetime import SandboxLifetime
     from swapdesk.tui.app import run_desk
 
@@ -130,6 +123,35 @@ def _play_alone(settings: Settings, player: Player) -> int:
         return run_desk(settings, sandbox.ready, player)
     finally:
         sandbox.close()
+
+
+def play_repeatable(player: Player, seed: int = SEED) -> int:
+    """Play in a new home, in a world that is the same at every run and takes no time; the exit
+    code of the desk."""
+    from swapdesk.cli.sandbox_lifetime import SPEED, require_sandbox
+
+    require_sandbox()
+    from swapdesk.paths import Home
+    from swapdesk.sandbox.repeatable import open_world, run_repeatable
+    from swapdesk.settings import load_settings
+    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.tapes.player import timers_of
+
+    async def play() -> int:
+        with tempfile.TemporaryDirectory(prefix="swapdesk-tape-") as scratch:
+            # As of a desk that was never opened, whatever the environment says.
+            settings = load_settings({}, Home.at(Path(scratch)))
+            async with open_world(settings.home.sandbox, seed=seed, speed=Decimal(SPEED)) as world:
+
+                async def ready() -> Mapping[str, Any]:
+                    return world.ready
+
+                app = DeskApp(settings, ready, clock=world.clock, transport=world.transport)
+                with timers_of(world.clock):
+                    await app.run_async(**player.attach(app))
+                return app.return_code or 0
+
+    return run_repeatable(play)
 
 
 def _read_tape(path: Path) -> Tape:

@@ -477,7 +477,7 @@ def run_desk(
     """Run the desk until it is left, perhaps with a tape in it; the exit code. Raises
     JournalRefused, once the screen is the terminal's again."""
     app = DeskApp(settings, start_sandbox)
-    result = app.run() if player is None else player.run(app)
+    result = app.run() if player is None else app.run(**player.attach(app))
     if app.session.refused is not None:
         raise app.session.refused
     return (app.return_code or 0) if result is None else result

@@ -8,10 +8,12 @@ user's then, as after the last act. Without a terminal the desk ends with the ta
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from rich.color import ColorSystem
+from textual import _time
 from textual.app import ScreenStackError
 from textual.events import Event, Key, Paste
 from textual.keys import key_to_character
@@ -46,6 +48,17 @@ ENDS_TOUR = f"{STOP} ends the tour"
 OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 
+@contextlib.contextmanager
+def timers_of(clock: Clock) -> Iterator[None]:
+    """Have the toolkit's timers follow the clock, which may pass without the machine's."""
+    machine = _time.get_time
+    _time.get_time = clock.monotonic
+    try:
+        yield
+    finally:
+        _time.get_time = machine
+
+
 class Pace(Struct, frozen=True):
     """Seconds before each key, and before each letter that is typed."""
 
@@ -55,6 +68,7 @@ class Pace(Struct, frozen=True):
 
 TALKING = Pace(0.9, 0.09)
 AT_ONCE = Pace()
+"""Where nobody looks and time is real."""
 
 
 class NeverCame(Exception):
@@ -70,7 +84,7 @@ class _Over(Exception):
 
 
 class Player:
-    """Call :meth:`run` with the application, once. Read then ``moments``, ``failure``, and
+    """Hand the application to :meth:`attach`, and run it. Read then ``moments``, ``failure``, and
     ``left_at``, the line in which the desk was left or the tape was stopped.
 
     ``alone``: without a terminal, and the desk ends with the tape. ``reader``: an ``await`` waits
@@ -78,15 +92,13 @@ class Player:
     """
 
     def __init__(
-        self, tape: Tape, clock: Clock, *, pace: Pace = AT_ONCE, alone: bool = False,
-        reader: bool = False,
-    ) -> None:  # fmt: skip
-        self.cast = Cast(clock)
+        self, tape: Tape, *, pace: Pace = TALKING, alone: bool = False, reader: bool = False
+    ) -> None:
+        self.cast = Cast()
         self.moments: list[Moment] = []
         self.failure: NeverCame | None = None
         self.left_at: int | None = None
         self._tape = tape
-        self._clock = clock
         self._pace = pace
         self._alone = alone
         self._reader = reader
@@ -95,8 +107,8 @@ class Player:
         self._pressed = ""
         self._said = ""
 
-    def run(self, app: DeskApp) -> Any:
-        """Run the application with the tape in it; what it ends with."""
+    def attach(self, app: DeskApp) -> Mapping[str, Any]:
+        """Make an application ready for the tape; what it is to be run with."""
         size = None
         if self._alone:
             size = self._tape.size
@@ -104,8 +116,10 @@ class Player:
             # What the environment says of a terminal is not said of a recording.
             app.glyph_set = GlyphSet.UNICODE
             app.draws_links = False
+            app.console._color_system = ColorSystem.TRUECOLOR
+        self.cast.begin(app.session.clock)
         app.driver_class = recording_driver(app.driver_class, self.cast)
-        return app.run(size=size, auto_pilot=self._play)
+        return {"size": size, "auto_pilot": self._play}
 
     # keys of the user, asked by the application
 
@@ -128,7 +142,7 @@ class Player:
     async def _play(self, pilot: Pilot[Any]) -> None:
         app: Any = pilot.app
         stage = _Stage(app, pilot)
-        self.cast.begin(app.size)
+        self.cast.size = app.size
         app.player = self
         app.session.played = not self._reader
         try:
@@ -205,37 +219,34 @@ class Player:
 
     async def _settle(self, stage: _Stage) -> None:
         """Until every key had its effect and was drawn."""
-        await self._until(stage, lambda: not self._own and stage.app.keys.at_rest, 0.0)
-        await stage.rest(None)
-        self._go_on(stage)
+        await self._until(stage, lambda: not self._own and stage.app.keys.at_rest)
+        await stage.rest(LOOK_SECONDS)
 
     async def _see(self, stage: _Stage, line: int, text: str, patience: float) -> None:
-        until = self._clock.monotonic() + patience
+        until = stage.clock.monotonic() + patience
 
         def seen() -> bool:
             if text in stage.text:
                 return True
             # A reader may be elsewhere, and comes back.
-            if not self._reader and self._clock.monotonic() > until:
+            if not self._reader and stage.clock.monotonic() > until:
                 raise NeverCame(line, text, patience, stage.text)
             return False
 
         await self._until(stage, seen)
         await self._settle(stage)
 
-    async def _until(
-        self, stage: _Stage, condition: Callable[[], bool], look: float = LOOK_SECONDS
-    ) -> None:
+    async def _until(self, stage: _Stage, condition: Callable[[], bool]) -> None:
         while True:
-            await stage.rest(look)
+            await stage.rest(LOOK_SECONDS)
             self._go_on(stage)
             if condition():
                 return
 
     async def _pass(self, stage: _Stage, seconds: float) -> None:
-        end = self._clock.monotonic() + seconds
-        while (left := end - self._clock.monotonic()) > 0:
-            await self._clock.sleep(min(left, SLICE_SECONDS))
+        end = stage.clock.monotonic() + seconds
+        while (left := end - stage.clock.monotonic()) > 0:
+            await stage.clock.sleep(min(left, SLICE_SECONDS))
             self._go_on(stage)
 
     def _go_on(self, stage: _Stage) -> None:
@@ -256,8 +267,12 @@ class _Stage(Struct):
     def runs(self) -> bool:
         return self.app.is_running and not self.app._exit
 
-    async def rest(self, seconds: float | None) -> None:
-        """Until what was said was heard, and so long; None until the desk has nothing to do."""
+    @property
+    def clock(self) -> Clock:
+        return self.app.session.clock
+
+    async def rest(self, seconds: float) -> None:
+        """Until what was said was heard, and so long."""
         # A desk that is left meanwhile has no screen.
         with contextlib.suppress(ScreenStackError, WaitForScreenTimeout):
             await self.pilot.pause(seconds)

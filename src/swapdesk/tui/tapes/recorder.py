@@ -56,19 +56,19 @@ def moments_text(moments: Iterable[Moment]) -> str:
 
 
 class Cast:
-    """Given every byte that is drawn. Times are seconds since it was made, by the clock."""
+    """Given every byte that is drawn from :meth:`begin` on. Times are seconds by its clock.
+    ``size`` is columns and rows, set once the terminal is known."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._at = clock.now()
-        self._began = clock.monotonic()
-        self._size = (0, 0)
+    size: tuple[int, int] = (0, 0)
+
+    def __init__(self) -> None:
         self._events: list[tuple[float, str, str]] = [(0.0, "o", OPENING)]
         self._ended = False
 
-    def begin(self, size: tuple[int, int]) -> None:
-        """Columns and rows of the terminal are known."""
-        self._size = size
+    def begin(self, clock: Clock) -> None:
+        self._clock = clock
+        self._at = clock.now()
+        self._began = clock.monotonic()
 
     def drawn(self, data: str) -> None:
         kept = "".join(_KEPT.findall(data))
@@ -83,7 +83,7 @@ class Cast:
         self._ended = True
 
     def lines(self, title: str) -> Iterator[str]:
-        columns, rows = self._size
+        columns, rows = self.size
         yield json.dumps(
             {
                 "version": 2,
