@@ -103,6 +103,12 @@ class Settings(Struct, frozen=True):
         """``[keys]``: keys by command, not yet checked against the commands."""
         return self.config.keys if self.config is not None else {}
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must stand in nothing that is written."""
+        held = (self.secret.value, self.control_token.value)
+        return tuple(secret.reveal() for secret in held if secret is not None)
+
     def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
         """A problem of one entry of ``[keys]``, with its line."""
         if self.config is None:
@@ -288,6 +294,8 @@ class _Reading:
             wrong = f"{file} cannot be read: {error.strerror or error}"
         except UnicodeDecodeError:
             wrong = f"{file} is no text"
+        except ValueError:
+            wrong = "holds a character that no file name has"
         if not text:
             self._problem("secret_file", wrong or f"{file} is empty")
             return absent

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
+from swapdesk.cli import completion
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
@@ -93,7 +94,12 @@ def global_options(command: F) -> F:
         click.option(
             "--json", "as_json", is_flag=True, help="One JSON document, or one object per line."
         ),
-        click.option("--profile", metavar="NAME", help="The profile to use; sandbox by default."),
+        click.option(
+            "--profile",
+            metavar="NAME",
+            shell_complete=completion.profiles,
+            help="The profile to use; sandbox by default.",
+        ),
     ):
         command = option(command)
     return command

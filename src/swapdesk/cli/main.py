@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from swapdesk import __version__
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, global_options, narrow
 from swapdesk.cli.command_error import (
     CommandError,
@@ -37,6 +37,7 @@ from swapdesk.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
     from swapdesk.tui.tapes.player import Player
 
 COMMANDS: dict[str, str] = {
@@ -49,6 +50,9 @@ COMMANDS: dict[str, str] = {
     "tokens": "swapdesk.cli.catalog_commands:tokens",
     "chains": "swapdesk.cli.catalog_commands:chains",
     "orders": "swapdesk.cli.orders_commands:orders",
+    "why": "swapdesk.cli.support_commands:why",
+    "inspect": "swapdesk.cli.support_commands:inspect",
+    "support": "swapdesk.cli.support_files:support",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
     "serve": "swapdesk.cli.serve_command:serve",
@@ -56,6 +60,8 @@ COMMANDS: dict[str, str] = {
     "config": "swapdesk.cli.config_command:config",
     "tape": "swapdesk.cli.tape_commands:tape",
     "tour": "swapdesk.cli.tape_commands:tour",
+    "doctor": "swapdesk.cli.doctor_command:doctor",
+    "completion": "swapdesk.cli.completion_command:completion",
 }
 """Name of a command: its module and attribute."""
 
@@ -82,13 +88,21 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        known = ctx.resilient_parsing or args[0] in COMMANDS or args[0].startswith("-")
+        if not known:
             import difflib
 
             near = difflib.get_close_matches(args[0], list(COMMANDS), n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Without importing every command for its help, as a group does."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 @click.group(
@@ -99,7 +113,9 @@ class CommandTable(click.Group):
 )
 @click.version_option(__version__, prog_name="swapdesk")
 @global_options
-@click.option("--theme", metavar="NAME", help="The palette of the desk.")
+@click.option(
+    "--theme", metavar="NAME", shell_complete=completion.themes, help="The palette of the desk."
+)
 @click.pass_context
 def swapdesk(
     context: click.Context, theme: str | None, profile: str | None, as_json: bool, plain: bool
@@ -120,7 +136,14 @@ def swapdesk(
 def open_desk(call: CliContext, player: Player | None = None) -> int:
     """The screens, perhaps with a tape in them. Wrong settings are shown there, so they do not
     keep the desk closed."""
-    require_terminal()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
+    if os.environ.get("TERM") == "dumb":
+        raise bad_input(
+            "NO_TERMINAL",
+            "This terminal shows lines only (TERM is dumb), and the desk needs one that it can draw"
+            " on. Commands work there: -h.",
+        )
     # What is imported stays: a search for garbage among it only keeps the first frame waiting.
     gc.disable()
     try:
@@ -140,20 +163,10 @@ def open_desk(call: CliContext, player: Player | None = None) -> int:
         sandbox.close()
 
 
-def require_terminal() -> None:
-    """Exit 2 where the desk cannot be drawn."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
-    if os.environ.get("TERM") == "dumb":
-        raise bad_input(
-            "NO_TERMINAL",
-            "This terminal shows lines only (TERM is dumb), and the desk needs one that it can draw"
-            " on. Commands work there: -h.",
-        )
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and give its exit code; every error is printed here, once."""
+    import logging
+
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())
     output = Output(Form.JSON if "--json" in arguments else Form.TABLE)
     try:
@@ -255,10 +268,21 @@ def main() -> NoReturn:
     replace_closed()
     escape_foreign()
     load_libraries_lean()
+    if os.environ.get(completion.VARIABLE):
+        answer_shell()
     code = run(sys.argv[1:])
     # The process ends: what is left is not searched for garbage once more.
     gc.freeze()
     sys.exit(code)
+
+
+def answer_shell() -> NoReturn:
+    """What a shell offers for the word at its cursor (``cli.completion``)."""
+    # It would show a complaint between the words that are typed.
+    silence(sys.stderr)
+    gc.disable()
+    swapdesk(prog_name="swapdesk")
+    raise AssertionError("click ends the process")
 
 
 def load_libraries_lean() -> None:

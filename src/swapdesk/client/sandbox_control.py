@@ -85,6 +85,36 @@ class SandboxControl:
         answer = await self._post(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
+    async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
+        """A payment on a chain that the sandbox keeps as a ledger: ``chain``, ``token`` (an id),
+        ``to``, ``tag``, ``units`` and ``confirmations``. Raises ClientError."""
+        answer = await self._read("POST", "transfers", {"hash": transaction_hash})
+        found = answer.get("transfer")
+        return found if isinstance(found, dict) else None
+
+    async def _read(
+        self, method: str, path: str, body: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """An answer of a call that moves no money."""
+        if self._client.is_closed:
+            raise Unreachable("the connection to the sandbox was closed")
+        try:
+            response = await self._client.request(
+                method,
+                path,
+                content=encode_json(body) if body is not None else None,
+                headers={"content-type": "application/json"},
+            )
+        except _NOT_SENT as error:
+            raise Unreachable(f"the sandbox cannot be reached: {type(error).__name__}") from error
+        except (httpx.HTTPError, OSError, RuntimeError) as error:
+            raise NoAnswer(f"the sandbox did not answer: {type(error).__name__}") from error
+        answer = _object(response)
+        if response.status_code == 200 and answer is not None:
+            return answer
+        failure = _failure(path, response, answer or {})
+        raise failure.reason if isinstance(failure, OutcomeUnknown) else failure
+
     async def _post(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """An answer that names a transaction."""
         if self._client.is_closed:

@@ -22,7 +22,13 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerMethod, L
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFault, AnswerFaults, StreamFault
 from swapdesk.sandbox.chain_rows import EVM_CHAINS
-from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody, GiftBody
+from swapdesk.sandbox.control_bodies import (
+    ClockBody,
+    DepositBody,
+    FaultBody,
+    GiftBody,
+    TransferBody,
+)
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFault, ActiveFaults, FaultKind
 from swapdesk.sandbox.http_server import refusal
@@ -255,6 +261,7 @@ class Control:
             "/clock": {"POST": self._move_clock},
             "/deposits": {"POST": self._deposit},
             "/faucet": {"POST": self._give},
+            "/transfers": {"POST": self._find_transfer},
             "/faults": {"POST": self._add_fault, "DELETE": self._clear_faults},
         }
 
@@ -347,6 +354,13 @@ class Control:
         except FaucetRefusal as error:
             raise _invalid(error.field, str(error)) from None
         return dict(await self._ledger.call(gift.method, **gift.params))
+
+    async def _find_transfer(self, request: Request) -> dict[str, Any]:
+        """Finds a payment by its hash on the chains that are no embedded ones; ``transfer`` is
+        null where there is none."""
+        body = await _body(TransferBody, request)
+        found = await self._ledger.call(LedgerMethod.TRANSFER_GET, hash=body.hash)
+        return {"transfer": found}
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
         """Sets a fault."""

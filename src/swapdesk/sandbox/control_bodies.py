@@ -46,6 +46,10 @@ class GiftBody(RequestModel):
     amount: Annotated[BodyNumber, Field(gt=0)]
 
 
+class TransferBody(RequestModel):
+    hash: Annotated[str, Identity(200)]
+
+
 class FaultBody(RequestModel):
     """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
     (1; a venue or node that is down or slow stays so); ``seconds`` how long it lasts, or what

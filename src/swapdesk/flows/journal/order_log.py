@@ -49,6 +49,9 @@ class PaidRecipient(NamedTuple):
     last: datetime | None
 
 
+SHORTEST_PREFIX = 4
+"""Characters of the beginning of an id that name its order."""
+
 _NAMED = f"""
 SELECT service_id FROM known_order INDEXED BY known_order_named
   WHERE json_valid(last) AND instr({NAMED}, ?1)
@@ -66,6 +69,27 @@ UNION SELECT batch_row.service_id FROM bundle JOIN batch_row USING (batch_id, gr
 UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
   WHERE instr(lower(bundle_payment.hash), ?1)
 """  # noqa: S608
+
+_CALLED = """
+SELECT service_id FROM known_order
+  WHERE substr(service_id, 1, length(?1)) = ?1 AND length(?1) >= ?2
+UNION SELECT service_id FROM known_order WHERE json_valid(last)
+  AND ?1 IN (json_extract(last, '$.id'), json_extract(last, '$.multiId'),
+    json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
+UNION SELECT known_order.service_id FROM known_order
+  JOIN intent ON intent.id = known_order.intent_id
+  WHERE json_extract(intent.frozen, '$.quote_id') = ?1
+UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
+  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
+  WHERE batch_row.service_id > '' AND batch_group.multi_id = ?1
+"""
+
+_OF_AMOUNT = """
+SELECT service_id, last FROM known_order WHERE json_valid(last) AND (
+  json_extract(last, '$.inAmount') BETWEEN ?1 AND ?2
+  OR json_extract(last, '$.outAmount') BETWEEN ?1 AND ?2
+  OR json_extract(last, '$.refundAmount') BETWEEN ?1 AND ?2)
+"""
 
 _RELEASED = f"""
 SELECT json_extract(intent.frozen, '$.token_in.kind') AS kind,
@@ -176,6 +200,20 @@ class OrderIndex:
         in the request id of their create, in letters of either case."""
         rows = self._file.read(_NAMED, (part.lower(),))
         return frozenset(row["service_id"] for row in rows)
+
+    def called(self, text: str) -> frozenset[str]:
+        """Orders of this id or with an id that begins so, and those of this group, quote, record
+        or memo."""
+        rows = self._file.read(_CALLED, (text, SHORTEST_PREFIX))
+        return frozenset(row["service_id"] for row in rows)
+
+    def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
+        """Orders that send, pay out or gave back about as much, in tokens of any kind."""
+        # The bounds are compared as floating numbers; who asks compares the amounts themselves.
+        rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
+        return [
+            (row["service_id"], decode(Order, row["last"].encode(), side="client")) for row in rows
+        ]
 
     def _before(self, query: str, moment: datetime) -> set[str]:
         rows = self._file.read(query, ())

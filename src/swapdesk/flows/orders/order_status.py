@@ -59,7 +59,7 @@ from swapdesk.flows.orders.situations import (
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+from swapdesk.wire.orders import DisplayStatus, Order
 
 URGENT_SECONDS = 120
 LONGEST_NAME = 40
@@ -319,7 +319,7 @@ def _reported(
     passed, due, late_by = _times(order, now, display)
     deadline = order.expires if row.until_deadline else None
     left = deadline - now if deadline is not None else None
-    facts = _facts(order, intent, said, now, left)
+    facts = order_words(order, intent, said, now, left)
     money, by = (row.money or "").format_map(facts), (row.by or "").format_map(facts)
     notes = _notes(order, intent, said, facts)
     if late_by is not None:
@@ -485,7 +485,7 @@ def _stage(order: Order, display: str | None, *, private: bool) -> int:
     return 6 if private and in_second_leg(order) else 2
 
 
-def _facts(
+def order_words(
     order: Order, intent: Intent | None, said: Situation, now: datetime, left: timedelta | None
 ) -> dict[str, str]:
     """What fills the words of a situation, by the name of the place."""
@@ -582,7 +582,8 @@ def _expected(order: Order, now: datetime) -> str:
 
 def _holder(order: Order) -> str:
     if order.anonymous:
-        second = in_second_leg(order) or order.out_status in (LegStatus.FAILED, LegStatus.FALLBACK)
+        reached = display_of(order) == DisplayStatus.REACHED_INTERMEDIARY
+        second = reached or in_second_leg(order)
         return "the second exchange" if second else "the first exchange"
     return _venue_name(order.swap_name) or "the exchange"
 

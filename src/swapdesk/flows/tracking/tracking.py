@@ -22,6 +22,7 @@ from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.client.live import OrderStream
+from swapdesk.client.order_page import OrderPage
 from swapdesk.client.stream_events import (
     Gap,
     OrderMissing,
@@ -277,14 +278,19 @@ class Tracker:
         """Read every order the service lists now. Raises ClientError."""
         skipped = 0
         for page in range(1, MAX_PAGES + 1):
-            answer = await self._api.list_orders(OrderQuery(page=page))
+            answer = await self.read_page(page)
             skipped += answer.skipped
-            for order in answer.orders:
-                self._apply(order, "list")
             if page >= answer.total_pages or answer.empty:
                 break
         self._listed(skipped)
+
+    async def read_page(self, page: int) -> OrderPage:
+        """Read one page of what the service lists now. Raises ClientError."""
+        answer = await self._api.list_orders(OrderQuery(page=page))
+        for order in answer.orders:
+            self._apply(order, "list")
         await self._commit()
+        return answer
 
     async def run(self) -> None:
         """Follow the stream until cancelled, whatever single events turn out to be."""

@@ -7,10 +7,10 @@ is registered by being defined here.
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 from collections.abc import Iterable
 from functools import cache
+from inspect import isclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def all_commands() -> tuple[type[Command], ...]:
     for name in sorted(module.name for module in pkgutil.iter_modules(__path__)):
         module = importlib.import_module(f"{__name__}.{name}")
         for value in vars(module).values():
-            own = inspect.isclass(value) and value.__module__ == module.__name__
+            own = isclass(value) and value.__module__ == module.__name__
             if own and issubclass(value, Command) and value.KEY:
                 found.append(value)
     everywhere = _of_everywhere(found)

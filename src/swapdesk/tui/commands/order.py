@@ -34,7 +34,7 @@ class OpenLink(Command):
     VERB = "link"
 
 
-class Diagnose(Command):
+class Inspect(Command):
     """Why the order is where it is: cause, money, who acts, by when."""
 
     KEY = "i"

@@ -12,9 +12,8 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.notation import date
-from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_fields import route_of, short_id
-from swapdesk.flows.orders.order_history import Leg, legs_of, seen_since
+from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands import everywhere
@@ -23,9 +22,9 @@ from swapdesk.tui.commands.order import (
     Back,
     CopyFact,
     DepositCard,
-    Diagnose,
     Fund,
     History,
+    Inspect,
     OpenLink,
     RawJson,
     Refresh,
@@ -54,7 +53,7 @@ from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.lines_view import HeadLine, LinesView, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import stage_of
-from swapdesk.tui.widgets.overlay import DiagnosisOverlay, SpokenOverlay
+from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, Timeline, TrackState
 
 if TYPE_CHECKING:
@@ -264,7 +263,7 @@ class OrderScreen(OrderView):
     """One order: how far it is, what happened when, every fact; its deposit card is a key away."""
 
     VERBS = (
-        GoOnSigning, DepositCard, Fund, Again, PutAway, OpenLink, Diagnose, History, CopyFact,
+        GoOnSigning, DepositCard, Fund, Again, PutAway, OpenLink, Inspect, History, CopyFact,
         RawJson, Refresh, Back,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = ""
@@ -283,7 +282,7 @@ class OrderScreen(OrderView):
             return HIDDEN
         if verb is CopyFact:
             return READY if self._copied() is not None else HIDDEN
-        if verb in (RawJson, Diagnose, History):
+        if verb in (RawJson, Inspect, History):
             return READY
         if verb is Again:
             return again_standing(self, tracked)
@@ -339,14 +338,10 @@ class OrderScreen(OrderView):
     def do_put_away(self) -> None:
         put_away(self, self.tracked)
 
-    def do_diagnose(self) -> None:
-        tracked = self.tracked
-        if tracked is None:
-            return
-        request = self.desk.journal.create_requests.of(self.service_id)
-        seen = self.desk.journal.orders.events(self.service_id)
-        found = diagnose(tracked, self.now(), request_id=request, since=seen_since(seen))
-        self.app.push_screen(DiagnosisOverlay(found))
+    def do_inspect(self) -> None:
+        from swapdesk.tui.screens.inspect import InspectScreen
+
+        self.app.push_screen(InspectScreen(self.session, self.service_id))
 
     def do_history(self) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen

@@ -1,13 +1,13 @@
 """Panels from the bottom, at most two thirds high; the money line below stays visible.
 
 Overlays to read a text, a row alone (for a screen reader), an exact value where there is no
-clipboard, a diagnosis; and one to type a phrase before something that cannot be undone.
+clipboard, and one to type a phrase before something that cannot be undone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from textual import on
@@ -22,12 +22,8 @@ from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.spans import Line, Span, wrapped
 from swapdesk.tui.widgets.form_fields import Check, CheckMark, check_lines
 from swapdesk.tui.widgets.frame import KeyBar, KeyHint
-from swapdesk.tui.widgets.lines_view import LinesView, TextRows, section_line
+from swapdesk.tui.widgets.lines_view import LinesView, TextRows
 from swapdesk.tui.widgets.text_field import TextField
-
-if TYPE_CHECKING:
-    from swapdesk.flows.orders.diagnosis import Diagnosis
-
 
 CLOSE = KeyHint("esc", "close")
 
@@ -243,48 +239,3 @@ def question_lines(question: Question, width: int, said: Check | None = None) ->
     # The row is there before it is needed, so that the field does not move under the hands.
     rows += check_lines(said, width) if said is not None else [[]]
     return rows
-
-
-LABEL = 9
-
-
-class DiagnosisText(LinesView):
-    """The lines of a diagnosis."""
-
-    def __init__(self, diagnosis: Diagnosis, **place: Any) -> None:
-        super().__init__(**place)
-        self.diagnosis = diagnosis
-
-    def lines(self, width: int) -> list[Line]:
-        return diagnosis_lines(self.diagnosis, width)
-
-
-class DiagnosisOverlay(ReadingOverlay):
-    """Left with ``esc``; the order stays as it was under it."""
-
-    def __init__(self, diagnosis: Diagnosis) -> None:
-        super().__init__()
-        self._text = DiagnosisText(diagnosis)
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._text,)
-
-
-def diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[Line]:
-    """One label a row, each text wrapped behind it; what it rests on stands last."""
-    fact = f"rule {diagnosis.rule}, {diagnosis.certainty}"
-    rows = [section_line("Diagnosis", fact, width), []]
-    for label, text in (
-        ("Cause", diagnosis.cause),
-        ("Money", diagnosis.money),
-        ("Acts", diagnosis.acts),
-        ("By", diagnosis.by),
-    ):
-        rows += _labelled(label, text, "foreground", width)
-    return [*rows, [], *_labelled("From", diagnosis.basis, "muted", width)]
-
-
-def _labelled(label: str, text: str, role: str, width: int) -> list[Line]:
-    parts = wrapped([Span(text, role)], max(8, width - LABEL))
-    heads = [Span(label.ljust(LABEL), "muted"), *[Span(" " * LABEL)] * (len(parts) - 1)]
-    return [[head, *part] for head, part in zip(heads, parts, strict=True)]

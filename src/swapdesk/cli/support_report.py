@@ -1,0 +1,183 @@
+"""What ``why`` and ``inspect`` print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.order_document import order_json
+from swapdesk.cli.output import Form
+from swapdesk.cli.session import CommandSession
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.notation import iso
+from swapdesk.flows.orders.order_history import updates_of
+from swapdesk.flows.orders.order_sentence import order_sentence
+from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
+from swapdesk.flows.support.pasted_text import PastedText, read_pasted
+from swapdesk.flows.support.support_case import SupportCase, facts_of, support_case
+
+
+async def report_search(session: CommandSession, text: str, reads: int, *, whole: bool) -> int:
+    """Find the orders behind ``text``, within ``reads`` calls of the service."""
+    await session.desk.catalog.load_in_steps()
+    pasted = _read(session, text)
+    search = OrderSearch(session.desk, pasted)
+    search.look_here()
+    if whole and not session.call.output.json:
+        session.call.output.talk(*_readings(pasted))
+    unspent = ""
+    while (cost := search.next_cost) is not None:
+        if cost.reads > reads:
+            unspent = f"Not asked: {cost.said}. --reads {cost.reads} spends it."
+            break
+        reads -= cost.reads
+        async for _ in search.go_on():
+            pass
+        if any(place.answer is Answer.FAILED for place in search.searched):
+            break
+    if len(search.found) == 1 and reads:
+        await _read_again(session, *search.found)
+    known = (
+        facts_of(session.desk, service_id, search.payment_of(service_id))
+        for service_id in search.found
+    )
+    cases = [support_case(facts) for facts in known if facts is not None]
+    if not cases:
+        raise _not_found(search, unspent)
+    _tell(session, search, cases, unspent, whole=whole)
+    return Exit.DONE
+
+
+async def _read_again(session: CommandSession, service_id: str) -> None:
+    """What the journal has of an order may be old: nothing followed it since."""
+    tracker, now = session.link.tracker, session.desk.clock.now()
+    known = tracker.recall(service_id)
+    if known is None or known.archived(now):
+        return
+    try:
+        await tracker.read(service_id)
+    except ClientError as error:
+        said = str(error).rstrip(".")
+        session.call.output.talk(f"The service could not be asked: {said}. As last known:")
+
+
+def _read(session: CommandSession, text: str) -> PastedText:
+    pasted = read_pasted(
+        text,
+        is_symbol=lambda word: bool(session.desk.catalog.rows_of_symbol(word)),
+        own_secrets=session.settings.secrets,
+    )
+    if pasted.secret:
+        raise CommandError(
+            Exit.OWN_REFUSAL,
+            "SECRET_PASTED",
+            pasted.problem,
+            money="where the secret gives access to it, and nowhere safe",
+            next="the owner: move the money to a new wallet",
+        )
+    if pasted.problem:
+        raise bad_input("NOTHING_TO_LOOK_UP", pasted.problem, money=UNMOVED, field="text")
+    return pasted
+
+
+def _not_found(search: OrderSearch, unspent: str) -> CommandError:
+    places = "; ".join(f"{one.place}: {one.said}" for one in search.searched)
+    failed = any(one.answer is Answer.FAILED for one in search.searched)
+    said = " ".join(part for part in (search.verdict, unspent) if part)
+    return CommandError(
+        Exit.UNREACHABLE if failed else Exit.NOT_FOUND,
+        "NOT_FOUND",
+        f"{said or 'No order was found.'} Searched: {places}.",
+        money="not known here: this desk knows nothing of such an order",
+        next="you: ask the customer for the order id or the transaction hash",
+    )
+
+
+def _tell(
+    session: CommandSession,
+    search: OrderSearch,
+    cases: list[SupportCase],
+    unspent: str,
+    *,
+    whole: bool,
+) -> None:
+    output, now = session.call.output, session.desk.clock.now()
+    if output.json:
+        output.document(
+            {
+                "readAs": [
+                    {"kind": one.kind, "value": one.value, "called": one.called}
+                    for one in search.pasted.readings
+                ],
+                "searched": [_place_json(place) for place in search.searched],
+                "orders": [
+                    {"foundBy": search.found[case.facts.tracked.service_id], **_case_json(case)}
+                    for case in cases
+                ],
+            }
+        )
+        return
+    if whole:
+        output.talk(*(f"{one.place}: {one.said}." for one in search.searched))
+    if unspent:
+        output.talk(unspent)
+    if len(cases) > 1:
+        output.say(*(order_sentence(case.facts.tracked, now, case.facts.made) for case in cases))
+        output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")
+        return
+    case = cases[0]
+    found = case.diagnosis
+    output.say(order_sentence(case.facts.tracked, now, case.facts.made))
+    rows = [
+        ("Rule", f"{found.rule}, {found.certainty}"),
+        ("Cause", found.cause),
+        ("Money", found.money),
+        ("Acts", found.acts),
+        ("By", found.by),
+        *(("Fact", fact) for fact in found.facts),
+    ]
+    if whole:
+        rows += [
+            ("Seen", f"{iso(one.at)} {one.source}: {one.state}; {', '.join(one.changed)}")
+            for one in reversed(updates_of(case.facts.seen))
+        ]
+    if output.form is Form.PLAIN:
+        output.say(*(f"{label}: {value}" for label, value in rows))
+    else:
+        output.facts(rows)
+    output.say("", "Reply:", *case.reply.splitlines())
+
+
+def _readings(pasted: PastedText) -> list[str]:
+    said = [f"Read as {one.called}: {one.value}." for one in pasted.readings]
+    if pasted.cut:
+        said.append("The end of the text was not read.")
+    return [*said, pasted.warning] if pasted.warning else said
+
+
+def _place_json(place: Searched) -> dict[str, Any]:
+    return {"place": place.place, "answer": place.answer, "said": place.said}
+
+
+def _case_json(case: SupportCase) -> dict[str, Any]:
+    found = case.diagnosis
+    return {
+        "serviceId": case.facts.tracked.service_id,
+        "requestId": case.facts.request_id,
+        "rule": found.rule,
+        "certainty": found.certainty,
+        "cause": found.cause,
+        "money": found.money,
+        "owner": found.owner,
+        "acts": found.acts,
+        "by": found.by,
+        "facts": list(found.facts),
+        "reply": case.reply,
+        "escalation": case.escalation,
+        "updates": [
+            {"at": one.at, "source": one.source, "state": one.state, "changed": list(one.changed)}
+            for one in updates_of(case.facts.seen)
+        ],
+        "order": order_json(case.facts.tracked.order, withheld=case.facts.tracked.withheld),
+    }

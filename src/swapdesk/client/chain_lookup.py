@@ -1,0 +1,212 @@
+"""What a transaction on a chain paid, read from the chain's node by its hash.
+
+JSON-RPC over httpx, so that no chain library comes into the desk. Each read goes out once, within
+a deadline. Units are those of the token's contract, the coin's where ``contract`` is None. What a
+contract passes on inside is seen only where it leaves a transfer event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+from msgspec import Struct
+
+from swapdesk.certificates import certificates
+from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+from swapdesk.wire.encoding.text import identity_text
+
+DEADLINE = 5.0
+ANSWER_LIMIT = 2 << 20
+MOST_PAYMENTS = 200
+_TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+"""Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
+
+
+class LookupFailed(Exception):
+    """The node gave no answer of use; the message says why."""
+
+
+class Payment(Struct, frozen=True):
+    """One receiver of a transaction."""
+
+    to: str
+    units: int
+    contract: str | None = None
+    """Contract or mint of a token; None for the coin."""
+    memo: str | None = None
+    token_id: str | None = None
+    """Of the catalogue, where whoever was asked knows it."""
+
+
+class ChainTransaction(Struct, frozen=True):
+    """``confirmations`` is None while it waits for a block; ``failed`` ones moved nothing."""
+
+    chain: str
+    hash: str
+    payments: tuple[Payment, ...]
+    confirmations: int | None
+    at: datetime | None = None
+    failed: bool = False
+    underpriced: bool = False
+    """It waits, and offers less than what a block costs now."""
+
+
+class NodeReader:
+    """Reads the node of ``chain`` at ``url``."""
+
+    def __init__(
+        self, chain: str, url: str, *, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self.chain = chain
+        self._url = url
+        self._transport = transport
+
+    async def transaction(self, text: str, *, solana: bool = False) -> ChainTransaction | None:
+        """The transaction of this hash or signature; None for one that the chain does not know.
+        Raises LookupFailed."""
+        try:
+            return await (self._solana(text) if solana else self._evm(text))
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
+            raise LookupFailed("the node's answer has another shape") from None
+
+    async def chain_id(self) -> int:
+        """Of an EVM chain. Raises LookupFailed."""
+        return await self._number("eth_chainId", 16)
+
+    async def slot(self) -> int:
+        """The height of a Solana chain. Raises LookupFailed."""
+        return await self._number("getSlot", 10)
+
+    async def _number(self, method: str, base: int) -> int:
+        async with self._client() as http:
+            told = await self._ask(http, method)
+        try:
+            return int(str(told), base)
+        except ValueError:
+            raise LookupFailed("the node's answer has another shape") from None
+
+    async def _evm(self, transaction_hash: str) -> ChainTransaction | None:
+        async with self._client() as http:
+            found = await self._ask(http, "eth_getTransactionByHash", transaction_hash)
+            if found is None:
+                return None
+            receipt = await self._ask(http, "eth_getTransactionReceipt", transaction_hash)
+            payments = _coin(found)
+            if receipt is None:
+                head = await self._ask(http, "eth_getBlockByNumber", "latest", False)
+                offered = int(found.get("maxFeePerGas") or found["gasPrice"], 16)
+                below = offered < int(head.get("baseFeePerGas") or "0x0", 16)
+                return ChainTransaction(
+                    self.chain, transaction_hash, payments, None, underpriced=below
+                )
+            height = await self._ask(http, "eth_blockNumber")
+            block = await self._ask(http, "eth_getBlockByNumber", receipt["blockNumber"], False)
+        failed = int(receipt["status"], 16) == 0
+        logs = receipt.get("logs") or []
+        moved = (*payments, *(_token(log) for log in logs if _moves(log)))
+        return ChainTransaction(
+            self.chain,
+            transaction_hash,
+            () if failed else moved[:MOST_PAYMENTS],
+            int(height, 16) - int(receipt["blockNumber"], 16) + 1,
+            _time(int(block["timestamp"], 16)),
+            failed,
+        )
+
+    async def _solana(self, signature: str) -> ChainTransaction | None:
+        options = {
+            "encoding": "jsonParsed",
+            "commitment": "confirmed",
+            "maxSupportedTransactionVersion": 0,
+        }
+        async with self._client() as http:
+            found = await self._ask(http, "getTransaction", signature, options)
+            if found is None:
+                return None
+            slot = await self._ask(http, "getSlot")
+        meta, message = found["meta"], found["transaction"]["message"]
+        failed = meta["err"] is not None
+        keys = [key["pubkey"] if isinstance(key, dict) else key for key in message["accountKeys"]]
+        seconds = found.get("blockTime")
+        return ChainTransaction(
+            self.chain,
+            signature,
+            () if failed else (*_lamports(keys, meta), *_tokens(meta))[:MOST_PAYMENTS],
+            int(slot) - int(found["slot"]) + 1,
+            None if seconds is None else _time(int(seconds)),
+            failed,
+        )
+
+    def _client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            timeout=DEADLINE,
+            verify=certificates(httpx.URL(self._url)),
+            trust_env=False,
+            follow_redirects=False,
+            transport=self._transport,
+        )
+
+    async def _ask(self, http: httpx.AsyncClient, method: str, *params: Any) -> Any:
+        body = encode_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)})
+        try:
+            async with asyncio.timeout(DEADLINE):
+                answer = await http.post(
+                    self._url, content=body, headers={"content-type": "application/json"}
+                )
+            document = decode_json(answer.content, max_bytes=ANSWER_LIMIT)
+        except (httpx.HTTPError, TimeoutError, OSError) as error:
+            raise LookupFailed(f"the node did not answer ({type(error).__name__})") from None
+        except CodecError:
+            raise LookupFailed("the node answered no JSON") from None
+        if not isinstance(document, dict) or "result" not in document:
+            raise LookupFailed("the node refused the question")
+        return document["result"]
+
+
+def _coin(transaction: Mapping[str, Any]) -> tuple[Payment, ...]:
+    value, to = int(transaction["value"], 16), transaction.get("to")
+    return (Payment(_name(to), value),) if value and to else ()
+
+
+def _moves(log: Mapping[str, Any]) -> bool:
+    topics = log.get("topics") or []
+    return len(topics) == 3 and topics[0] == _TRANSFER and len(str(log.get("data"))) == 66
+
+
+def _token(log: Mapping[str, Any]) -> Payment:
+    to = _name(f"0x{log['topics'][2][-40:]}")
+    return Payment(to, int(log["data"], 16), _name(log["address"]))
+
+
+def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
+    pairs = zip(keys, meta["preBalances"], meta["postBalances"], strict=False)
+    return [
+        Payment(_name(key), int(after - before)) for key, before, after in pairs if after > before
+    ]
+
+
+def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
+    """Token accounts that hold more than before, by their owners."""
+    before = {
+        one["accountIndex"]: int(one["uiTokenAmount"]["amount"])
+        for one in meta.get("preTokenBalances") or []
+    }
+    found = []
+    for one in meta.get("postTokenBalances") or []:
+        gained = int(one["uiTokenAmount"]["amount"]) - before.get(one["accountIndex"], 0)
+        if gained > 0:
+            found.append(Payment(_name(one["owner"]), gained, _name(one["mint"])))
+    return found
+
+
+def _name(told: object) -> str:
+    """An address as the node tells it. Raises ValueError for what is none."""
+    return identity_text(str(told), 100)
+
+
+def _time(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,6 @@
+"""Where is my money: from whatever a customer pastes to an order, its diagnosis and a reply.
+
+``pasted_secret`` refuses keys and seed phrases, ``pasted_text`` reads what is left,
+``order_search`` looks for it in the journal, the request log, the service and the chains, and
+``replies`` writes to the customer and to the provider. All but the search are pure.
+"""

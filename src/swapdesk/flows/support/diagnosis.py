@@ -1,0 +1,445 @@
+"""Why an order is where it is: cause, money, who acts next, by when, how sure, from which facts.
+
+The situation of the order (``orders.situations``) gives the words. What else is known stands in
+three tables beside it: what a chain shows of a payment that the service has not seen, what is
+wrong with the service or the clock, and what an overdue order means. Where the service gives no
+reason, amount or date, that is the diagnosis. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from swapdesk.flows.intents.intent import DepositRelease
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction
+from swapdesk.flows.notation import clock_time, date, exact_amount
+from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.situations import NO_TIME, Certainty, Situation
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch, match_payment
+from swapdesk.wire.orders import Order
+
+MUCH_LATER = 2
+"""From so many times the expected time on, waiting longer is no advice."""
+NO_REFUND_ADDRESS = "The order names no address for a refund."
+_SUPPORT_ACT = "write to support"
+
+
+class Owner(StrEnum):
+    """Who acts next, as support sees it."""
+
+    CUSTOMER = "the customer"
+    SUPPORT = "you"
+    SERVICE = "the service"
+    CHAIN = "the chain"
+    NOBODY = "nobody"
+
+
+class DeskFacts(Struct, frozen=True):
+    """What this desk knows beside the order. Each is None where nothing is wrong."""
+
+    silent_since: datetime | None = None
+    """Since when the service has not answered."""
+    clock_problem: str | None = None
+    """A sentence: this machine's clock differs from the service's."""
+    provider_off: str | None = None
+    """The name of the order's provider, where the service says that it is switched off."""
+
+
+class Diagnosis(Struct, frozen=True):
+    """Sentences with their points; ``rule`` names what decided."""
+
+    rule: str
+    """``held``, ``payment-wrong-token``, ``late``."""
+    certainty: Certainty
+    cause: str
+    money: str
+    owner: Owner
+    acts: str
+    """``you: pass it to the service with order h8Kq2P…, request 6f1d….``"""
+    by: str
+    facts: tuple[str, ...]
+    """What it was concluded from: each with its value, its source and its time."""
+    match: PaymentMatch | None = None
+    """How the payment that the chain shows stands to the order, where that decided."""
+
+
+class ChainRule(Struct, frozen=True):
+    """What a payment means that the chain shows and the service has not seen. ``{paid}`` is what
+    was paid, ``{asked}`` what was asked for, ``{chain}`` where."""
+
+    cause: str
+    money: str
+    owner: Owner
+    act: str
+    certainty: Certainty = Certainty.CERTAIN
+    by: str = NO_TIME
+
+
+_PASS_ON = "pass it to the service with order {order}{request}"
+_AT_ADDRESS = "{paid} at the deposit address on {chain}."
+
+CHAIN_RULES: dict[PaymentMatch, ChainRule] = {
+    PaymentMatch.MISSING: ChainRule(
+        "{chain} does not know the payment that was sent: it was dropped, or another transaction"
+        " took its place",
+        "in the wallet that sent it, unless another transaction took it.",
+        Owner.CUSTOMER,
+        "look at the wallet's transactions; nothing was paid by this one",
+        Certainty.LIKELY,
+    ),
+    PaymentMatch.FAILED: ChainRule(
+        "The payment was executed on {chain} and failed; nothing was paid by it",
+        "in the wallet that sent it, but for the network fee.",
+        Owner.CUSTOMER,
+        "look at the wallet; the order is unpaid",
+    ),
+    PaymentMatch.WRONG_CHAIN: ChainRule(
+        "{paid} was sent on {chain}; the order asked for {asked}. An exchange does not see a"
+        " payment on another chain by itself",
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
+    PaymentMatch.WRONG_TOKEN: ChainRule(
+        "{paid} was sent on {chain}; the order asked for {asked}. An exchange does not credit"
+        " another token by itself",
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
+    PaymentMatch.NO_MEMO: ChainRule(
+        "{paid} was sent without the memo that the order names, so the exchange cannot tell whose"
+        " it is",
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
+    PaymentMatch.WRONG_MEMO: ChainRule(
+        "{paid} was sent with another memo than the order names, so the exchange cannot tell whose"
+        " it is",
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
+    PaymentMatch.UNDERPRICED: ChainRule(
+        "The payment waits, and its network fee is below what a block of {chain} costs now",
+        "in the wallet that sent it, until the payment is in a block.",
+        Owner.CUSTOMER,
+        "raise the fee of the same transaction, or wait; not pay a second time",
+    ),
+    PaymentMatch.UNCONFIRMED: ChainRule(
+        "The payment of {paid} is not in a block of {chain} yet",
+        "on its way to the deposit address.",
+        Owner.CHAIN,
+        "it takes the payment into a block",
+    ),
+    PaymentMatch.CLOSED_BEFORE: ChainRule(
+        "The payment of {paid} is not in a block of {chain} yet, and the order is closed",
+        "in the wallet that sent it, until the payment is in a block.",
+        Owner.CUSTOMER,
+        "cancel the transaction, where the wallet can; not pay a second time",
+    ),
+    PaymentMatch.LATE_STUCK: ChainRule(
+        "{paid} arrived on {chain} after the deadline of the order. " + NO_REFUND_ADDRESS[:-1],
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
+    PaymentMatch.CLOSED_WITHOUT: ChainRule(
+        "{paid} arrived on {chain}, and the order was closed as one that was not paid",
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
+    PaymentMatch.LATE: ChainRule(
+        "{paid} arrived on {chain} after the deadline of the order",
+        _AT_ADDRESS,
+        Owner.SERVICE,
+        "it sends the deposit back",
+        Certainty.LIKELY,
+    ),
+    PaymentMatch.TOO_LITTLE: ChainRule(
+        "{paid} arrived on {chain}, less than the {asked} that the order asked for; the service"
+        " has not said what it does with it",
+        _AT_ADDRESS,
+        Owner.SERVICE,
+        "it exchanges what came, or sends it back",
+        Certainty.LIKELY,
+    ),
+    PaymentMatch.TOO_MUCH: ChainRule(
+        "{paid} arrived on {chain}, more than the {asked} that the order asked for; the service has"
+        " not said what it does with it",
+        _AT_ADDRESS,
+        Owner.SERVICE,
+        "it exchanges what it takes, and sends a rest back",
+        Certainty.LIKELY,
+    ),
+    PaymentMatch.AS_ASKED: ChainRule(
+        "{paid} arrived on {chain} as asked; the service has not seen it yet. Do not send again",
+        _AT_ADDRESS,
+        Owner.SERVICE,
+        "it takes note of the deposit",
+    ),
+}
+
+
+def diagnose(
+    tracked: TrackedOrder,
+    now: datetime,
+    *,
+    request_id: str | None = None,
+    since: datetime | None = None,
+    made: Sequence[OrderTransaction] = (),
+    payment: PaidOnChain | None = None,
+    known: DeskFacts | None = None,
+) -> Diagnosis:
+    """``request_id`` is that of the create, where this desk made it; ``since`` is when the present
+    state was first seen; ``made`` are the order's transactions; ``payment`` is what a chain shows
+    of its deposit."""
+    known = known or DeskFacts()
+    order, status = tracked.order, status_for_support(tracked, now, made)
+    request = f", request {request_id}" if request_id else ""
+    found = _of_situation(tracked, status, request)
+    match = match_payment(order, payment) if payment is not None else None
+    untold = match is not None and not deposit_arrived(order)
+    # That a swap on a chain was executed is told by its situation.
+    if untold and order.is_dex and match is PaymentMatch.AS_ASKED:
+        untold = False
+    if payment is not None and match is not None and untold:
+        rule = CHAIN_RULES[match]
+        words = {
+            "paid": payment.what,
+            "asked": _asked(order),
+            "chain": payment.chain_name,
+            "order": tracked.service_id,
+            "request": request,
+        }
+        found = _Found(
+            f"payment-{match.value.replace(' ', '-')}",
+            rule.certainty,
+            rule.cause.format_map(words),
+            rule.money.format_map(words),
+            rule.owner,
+            rule.act.format_map(words),
+            rule.by,
+        )
+    elif tracked.intent is not None and tracked.intent.route == "private" and not order.anonymous:
+        found = found.on_top(
+            "not-private",
+            "A private route was confirmed, and the service tells the order as one that is not"
+            " private: whoever watches the chain may join both ends",
+            Owner.SUPPORT,
+            _PASS_ON.format(order=tracked.service_id, request=request),
+        )
+    elif status.late_by is not None and status.situation.meaning.level == "moving":
+        found = _overdue(found, tracked, status, known, request)
+    silent = known.silent_since
+    if silent is not None and not status.closed:
+        found = found.on_top(
+            "service-silent",
+            f"The service has not answered since {_moment(silent, now)}. What is said of the order"
+            f" is what was heard last",
+            Owner.SERVICE,
+            "it answers again",
+        )
+    cause = f"{found.cause}."
+    if since is not None and not status.closed and match is None:
+        cause = f"{cause} Seen so since {_moment(since, now)}."
+    if known.clock_problem is not None:
+        cause = f"{cause} {known.clock_problem} Times of this desk are off by as much."
+    return Diagnosis(
+        rule=found.rule,
+        certainty=found.certainty,
+        cause=f"{cause[:1].upper()}{cause[1:]}",
+        money=f"{found.money[:1].upper()}{found.money[1:]}",
+        owner=found.owner,
+        acts=f"{found.actor or found.owner}: {found.act}.",
+        by=f"{found.by[:1].upper()}{found.by[1:]}.",
+        facts=_facts(tracked, status, made, payment, known, now),
+        match=match if untold else None,
+    )
+
+
+def status_for_support(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
+) -> OrderStatus:
+    """What the order means to whoever helps its customer: that this desk would not pay an order of
+    somebody else says nothing of it."""
+    if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:
+        tracked = replace(tracked, withheld=None, standing=DepositRelease.RELEASED)
+    return order_status(tracked, now, made)
+
+
+class _Found(Struct, frozen=True):
+    """``actor`` names the owner where it has a name of its own: a provider."""
+
+    rule: str
+    certainty: Certainty
+    cause: str
+    money: str
+    owner: Owner
+    act: str
+    by: str
+    actor: str = ""
+
+    def on_top(self, rule: str, cause: str, owner: Owner, act: str) -> _Found:
+        """The same order with something that comes before what is the matter with it."""
+        return _Found(
+            rule, Certainty.LIKELY, f"{cause}. {self.cause}", self.money, owner, act, NO_TIME
+        )
+
+
+def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _Found:
+    meaning = status.situation.meaning
+    cause = for_support(status.told.removesuffix("."))
+    if meaning.asks_where and tracked.order.refund_address is None:
+        cause = f"{cause}. {NO_REFUND_ADDRESS.removesuffix('.')}"
+    owner, act, actor = _owner(status, tracked), status.act, ""
+    if owner is Owner.SUPPORT and not tracked.in_batch:
+        asked = "if it was paid, " if act.startswith("if you paid") else ""
+        act = asked + _PASS_ON.format(order=tracked.service_id, request=request)
+    elif owner is Owner.SERVICE:
+        actor = status.actor
+    return _Found(
+        status.situation.code.replace(" ", "-"),
+        status.certainty,
+        cause,
+        # A batch is paid from this desk.
+        status.money if tracked.in_batch else for_support(_unless_sent(status)),
+        owner,
+        act,
+        status.by,
+        actor,
+    )
+
+
+def for_support(text: str) -> str:
+    """A sentence about an order, for whoever helps: "you" is its customer."""
+    for said, told in _CUSTOMER:
+        text = text.replace(said, told)
+    return text
+
+
+_CUSTOMER = (
+    ("your wallet", "the customer's wallet"),
+    ("if you sent nothing", "if nothing was sent"),
+    ("the token you sent", "the token that was sent"),
+    ("than you confirmed", "than was confirmed"),
+)
+
+
+def _unless_sent(status: OrderStatus) -> str:
+    """That the service saw no deposit does not tell that none was sent."""
+    if status.said is Situation.WAITING and status.money == Situation.WAITING.meaning.money:
+        return "in your wallet, if you sent nothing."
+    return status.money
+
+
+def _owner(status: OrderStatus, tracked: TrackedOrder) -> Owner:
+    if status.actor == "you":
+        # What a batch waits for is done at this desk.
+        mine = tracked.in_batch or _SUPPORT_ACT in status.act
+        return Owner.SUPPORT if mine else Owner.CUSTOMER
+    if status.actor == "whoever made it":
+        return Owner.CUSTOMER
+    # Any other name is a provider's, which acts for the service.
+    return next((owner for owner in Owner if owner.value == status.actor), Owner.SERVICE)
+
+
+def _overdue(
+    found: _Found, tracked: TrackedOrder, status: OrderStatus, known: DeskFacts, request: str
+) -> _Found:
+    """An order under way is over the time that the service expected."""
+    owner, act, actor = found.owner, found.act, found.actor
+    if _much_later(status):
+        owner, actor = Owner.SUPPORT, ""
+        act = _PASS_ON.format(order=tracked.service_id, request=request)
+    if known.provider_off is not None:
+        return _Found(
+            "provider-off",
+            Certainty.LIKELY,
+            f"{known.provider_off} is switched off at the service. {found.cause}",
+            found.money,
+            owner,
+            act,
+            "the service names no time",
+            actor,
+        )
+    by = "the expected time has passed; the service names no other"
+    return _Found("late", found.certainty, found.cause, found.money, owner, act, by, actor)
+
+
+def _much_later(status: OrderStatus) -> bool:
+    if status.elapsed is None or status.expected is None:
+        return False
+    return status.elapsed >= status.expected * MUCH_LATER
+
+
+def _asked(order: Order) -> str:
+    sent, _ = symbols(order)
+    amount = f"{exact_amount(order.in_amount)} {sent}" if order.in_amount is not None else sent
+    chain = order.in_token.chain_data.name if order.in_token is not None else None
+    return f"{amount} on {chain}" if chain else amount
+
+
+def _facts(
+    tracked: TrackedOrder,
+    status: OrderStatus,
+    made: Sequence[OrderTransaction],
+    payment: PaidOnChain | None,
+    known: DeskFacts,
+    now: datetime,
+) -> tuple[str, ...]:
+    order, evidence = tracked.order, status.evidence
+    heard = f"{tracked.source} {_moment(tracked.seen_at, now)}"
+    legs = " and ".join(str(leg) if leg is not None else "not given" for leg in evidence.legs)
+    said = [
+        f"displayStatus {evidence.display or 'not given'}, {heard}",
+        f"leg state{'s' if len(evidence.legs) > 1 else ''} {legs}, {heard}",
+    ]
+    for name, value in (
+        ("actionRequired", order.action_required),
+        ("nonRefundable", order.non_refundable),
+        ("rerouted", order.rerouted),
+    ):
+        if value:
+            said.append(f"{name} true, {heard}")
+    if order.expires is not None:
+        said.append(f"expires {_moment(order.expires, now)}")
+    if order.refund_hash or order.refund_amount is not None:
+        said.append(f"refund told, {heard}")
+    for one in made:
+        who = "the service names" if one.fate is Fate.SEEN else f"journal: {one.fate}"
+        said.append(f"{who} {one.role} {one.hash}")
+    if payment is not None:
+        at = f", {_moment(payment.at, now)}" if payment.at is not None else ""
+        said.append(f"chain: {payment.said}{at}")
+    if known.silent_since is not None:
+        said.append(f"no answer of the service since {_moment(known.silent_since, now)}")
+    if tracked.archived(now):
+        said.append("older than the 48 hours that the service answers for")
+    return tuple(said)
+
+
+def _moment(at: datetime, now: datetime) -> str:
+    same = at.date() == now.date()
+    return f"{clock_time(at)} UTC" if same else f"{date(at, now)} {clock_time(at)} UTC"

@@ -1,0 +1,553 @@
+"""Looks for the orders behind a pasted text, place by place, and says what each place answered.
+
+The order is fixed: the journal and the requests of this run, which cost nothing; the service by
+id; the lists of the last 48 hours; the node of the chain. What costs something is stated before it
+is spent (:attr:`OrderSearch.next_cost`), and a place that cannot be asked is named with its reason.
+A failure keeps what was found before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
+from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
+from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
+from swapdesk.flows.request_lines import logged_call
+from swapdesk.flows.support.paid_on_chain import PaidOnChain, not_on_chain, paid_by, read_transfer
+from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading
+from swapdesk.wallet.accounts import Kind
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+
+PAGE = 100
+"""Orders of one read of the list (contract 8.21)."""
+MOST_FOUND = 50
+
+
+class Place(StrEnum):
+    JOURNAL = "this desk's journal"
+    REQUESTS = "requests of this run"
+    SERVICE = "the service, by id"
+    LISTS = "orders of the last 48 h"
+    CHAINS = "the chains"
+
+
+class Answer(StrEnum):
+    FOUND = "found"
+    NOTHING = "nothing"
+    FAILED = "failed"
+    """It was asked, and gave no whole answer."""
+    NOT_ASKED = "not asked"
+    """It cannot be asked, or there is nothing to ask it."""
+
+
+class Searched(Struct, frozen=True):
+    """What one place answered: ``no``, ``matched 1 of 318 by deposit address, 4 reads``."""
+
+    place: Place
+    answer: Answer
+    said: str
+
+
+class Cost(Struct, frozen=True):
+    """What going on would spend. ``said`` states it: ``1 read by id, up to 4 of the lists``."""
+
+    reads: int
+    said: str
+
+
+class OrderSearch:
+    """Call :meth:`look_here`, then :meth:`go_on` as long as :attr:`next_cost` is something."""
+
+    def __init__(self, desk: Desk, pasted: PastedText) -> None:
+        self._desk = desk
+        self.pasted = pasted
+        self._searched: dict[Place, Searched] = {}
+        self._found: dict[str, str] = {}
+        self._left: list[Place] = []
+        self._page = 1
+        self._pages: int | None = None
+        self._listed = 0
+        self.payments: list[PaidOnChain] = []
+        """What the transactions in the text paid, as their chains show it."""
+
+    @property
+    def searched(self) -> list[Searched]:
+        """The places so far, in their order."""
+        return [self._searched[place] for place in Place if place in self._searched]
+
+    @property
+    def found(self) -> dict[str, str]:
+        """Ids of orders with what they were found by: ``deposit address``."""
+        return dict(self._found)
+
+    def order(self, service_id: str) -> TrackedOrder | None:
+        return self._desk.link.tracker.recall(service_id)
+
+    def payment_of(self, service_id: str) -> PaidOnChain | None:
+        """What the chain shows of the deposit of this order: a payment to its address, or what
+        became of the transaction that this desk sent for it."""
+        tracked = self.order(service_id)
+        address = tracked.order.deposit_address if tracked is not None else None
+        to = (paid for paid in self.payments if address and _same(paid.to, address))
+        sent = {one.hash for one in self._desk.journal.transactions.of(service_id)}
+        by = (paid for paid in self.payments if paid.hash in sent)
+        return next(to, None) or next(by, None)
+
+    # what costs nothing
+
+    def look_here(self) -> None:
+        """Search the journal and the requests of this run."""
+        try:
+            self._look_into_journal()
+        except JournalUnavailable as error:
+            self._say(Place.JOURNAL, Answer.FAILED, f"it cannot be read: {error}")
+        self._look_into_requests()
+        askable = self._askable()
+        # Who pasted a hash may still learn what its transaction paid.
+        self._left = [one for one in askable if not self._found or one is Place.CHAINS]
+
+    def _look_into_journal(self) -> None:
+        before = set(self._found)
+        for reading in self.pasted.readings:
+            self._match(reading)
+        new = [name for name in self._found if name not in before]
+        if not new:
+            self._say(Place.JOURNAL, Answer.NOTHING, "no")
+            return
+        ways = ", ".join(dict.fromkeys(self._found[name] for name in new))
+        count = "1 order" if len(new) == 1 else f"{len(new)} orders"
+        self._say(Place.JOURNAL, Answer.FOUND, f"{count}, by {ways}")
+
+    def _match(self, reading: Reading) -> int:
+        """Take the journal's orders that a reading names; how many there are."""
+        index = self._desk.journal.orders.index
+        if reading.kind is ReadAs.AMOUNT:
+            return self._take(_of_amount(reading, self._desk), "amount")
+        ids: dict[str, None] = {}
+        for text in reading.texts:
+            if reading.kind in (ReadAs.ID, ReadAs.MEMO):
+                ids |= dict.fromkeys(sorted(index.called(text)))
+            else:
+                ids |= dict.fromkeys(sorted(index.named(text)))
+        return self._take(ids, _WAYS[reading.kind], reading)
+
+    def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> int:
+        count = 0
+        for service_id in ids:
+            count += 1
+            if len(self._found) < MOST_FOUND:
+                tracked = self.order(service_id) if reading is not None else None
+                named = _field_of(tracked, reading) if tracked and reading else None
+                self._found.setdefault(service_id, named or way)
+        return count
+
+    def _look_into_requests(self) -> None:
+        texts = [text for reading in self.pasted.readings for text in reading.texts]
+        calls = [
+            exchange
+            for exchange in self._desk.exchange_log
+            if any(
+                text == exchange.request_id
+                or text in exchange.target
+                or text.encode() in exchange.request_body
+                for text in texts
+            )
+        ]
+        if not calls:
+            self._say(Place.REQUESTS, Answer.NOTHING, "no")
+            return
+        for exchange in calls:
+            if (service_id := _order_told(exchange.answer_body)) is not None and self.order(
+                service_id
+            ):
+                self._found.setdefault(service_id, "request id")
+        last = logged_call(calls[-1])
+        count = "1 request" if len(calls) == 1 else f"{len(calls)} requests"
+        said = f"{count}, the last {last.method} {last.path} at {last.time}, {last.status}"
+        self._say(Place.REQUESTS, Answer.FOUND, said)
+
+    # what costs something
+
+    def _askable(self) -> list[Place]:
+        """The places that can still be asked; the others are named with their reason."""
+        left = []
+        if not self._desk.connected:
+            for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
+                self._say(place, Answer.NOT_ASKED, "the service is not connected")
+            return []
+        if self._ids():
+            left.append(Place.SERVICE)
+        if self._desk.link.connection.read_only:
+            self._say(Place.LISTS, Answer.NOT_ASKED, "a partner id alone may not read lists")
+        else:
+            left.append(Place.LISTS)
+        if self._transactions():
+            if self._nodes():
+                left.append(Place.CHAINS)
+            else:
+                self._say(Place.CHAINS, Answer.NOT_ASKED, "no node of its chain is configured")
+        return left
+
+    @property
+    def next_cost(self) -> Cost | None:
+        """What :meth:`go_on` spends at most; None where nothing is left to ask."""
+        if not self._left:
+            return None
+        reads, said = 0, []
+        if Place.SERVICE in self._left:
+            by_id = len(self._ids()) * self._id_reads
+            reads += by_id
+            said.append(f"{_reads(by_id)} by id")
+        if Place.LISTS in self._left:
+            pages = self._list_reads
+            reads += pages
+            said.append(f"up to {_reads(pages)} of the lists")
+        if Place.CHAINS in self._left:
+            nodes = len(self._nodes())
+            said.append("1 node" if nodes == 1 else f"{nodes} nodes")
+        return Cost(reads, ", ".join(said))
+
+    @property
+    def _id_reads(self) -> int:
+        """An id may be that of an order or of a group; a group takes a key."""
+        return 1 if self._desk.link.connection.read_only else 2
+
+    @property
+    def _list_reads(self) -> int:
+        """Pages that are still to be read, by what the desk knows of the last 48 hours until the
+        service has said how many there are."""
+        if self._pages is not None:
+            return max(0, self._pages - self._page + 1)
+        since = self._desk.clock.now() - KNOWN_TO_API
+        recent = sum(
+            1
+            for tracked in self._desk.link.tracker.known()
+            if tracked.order.created is not None and tracked.order.created >= since
+        )
+        return max(1, -(-recent // PAGE))
+
+    def _ids(self) -> list[str]:
+        whole = (reading.value for reading in self.pasted.of(ReadAs.ID))
+        return [text for text in whole if len(text) >= _WHOLE_ID]
+
+    async def go_on(self) -> AsyncIterator[None]:
+        """Ask what is left, within :attr:`next_cost`, and leave the lists once something was found.
+        Comes back after every step, so that it can be shown."""
+        if Place.SERVICE in self._left:
+            self._left.remove(Place.SERVICE)
+            await self._ask_by_id()
+            yield
+        if Place.LISTS in self._left and not self._found:
+            for _ in range(self._list_reads):
+                over = await self._read_page()
+                yield
+                if over:
+                    break
+        if Place.CHAINS in self._left:
+            self._left.remove(Place.CHAINS)
+            await self._ask_chains()
+            yield
+        if self._found:
+            self._left.clear()
+
+    async def _ask_by_id(self) -> None:
+        tracker, link = self._desk.link.tracker, self._desk.link
+        unknown = 0
+        for text in self._ids():
+            try:
+                if await tracker.read(text) is not None:
+                    self._found.setdefault(text, "order id")
+                    self._say(Place.SERVICE, Answer.FOUND, "an order of this partner")
+                    return
+            except (NotFound, RequestRefused):
+                unknown += 1
+            except ClientError as error:
+                self._say(Place.SERVICE, Answer.FAILED, _why(error))
+                return
+            if link.connection.read_only:
+                continue
+            try:
+                group = await link.api.get_multi_exchange(text)
+            except (NotFound, RequestRefused):
+                continue
+            except ClientError as error:
+                self._say(Place.SERVICE, Answer.FAILED, _why(error))
+                return
+            for order in group.orders:
+                if await tracker.read(order.service_id) is not None:
+                    self._found.setdefault(order.service_id, "group id")
+            self._say(Place.SERVICE, Answer.FOUND, "a group of this partner")
+            return
+        self._say(Place.SERVICE, Answer.NOTHING, "404, for this partner")
+
+    async def _read_page(self) -> bool:
+        """Read the next page of the lists; whether nothing more is to be read now."""
+        try:
+            answer = await self._desk.link.tracker.read_page(self._page)
+        except ClientError as error:
+            read = f" after {_reads(self._page - 1)}" if self._page > 1 else ""
+            said = f"{_why(error)}{read}; the rest was not searched"
+            self._say(Place.LISTS, Answer.FAILED, said)
+            return True
+        self._pages, self._listed = answer.total_pages, self._listed + len(answer.orders)
+        before = set(self._found)
+        for reading in self.pasted.readings:
+            self._match(reading)
+        self._match_payments()
+        new = [name for name in self._found if name not in before]
+        spent = _reads(self._page)
+        over = self._page >= answer.total_pages or answer.empty
+        self._page += 1
+        if new:
+            ways = ", ".join(dict.fromkeys(self._found[name] for name in new))
+            said = f"matched {len(new)} of {answer.total:,} by {ways}, {spent}"
+            self._say(Place.LISTS, Answer.FOUND, said)
+        else:
+            so_far = "" if over else " so far"
+            gap = f"; {answer.skipped} could not be read" if answer.skipped else ""
+            said = f"none of {self._listed:,}{so_far}, {spent}{gap}"
+            self._say(Place.LISTS, Answer.NOTHING, said)
+        if over:
+            self._left.remove(Place.LISTS)
+        return over or bool(new)
+
+    def _match_payments(self) -> None:
+        index = self._desk.journal.orders.index
+        for paid in self.payments:
+            if paid.to:
+                self._take(sorted(index.named(paid.to)), "deposit address that was paid")
+
+    def _transactions(self) -> list[Reading]:
+        """What chains can be asked for: the hashes in the text, and what this desk sent for the
+        one order that was found."""
+        readings = self.pasted.of(ReadAs.TRANSACTION)
+        if readings or len(self._found) != 1:
+            return readings
+        tracked = self.order(next(iter(self._found)))
+        token = tracked.order.in_token if tracked is not None else None
+        if tracked is None or token is None or deposit_arrived(tracked.order):
+            return []
+        sent = self._desk.journal.transactions.of(tracked.service_id)
+        return [
+            Reading(ReadAs.TRANSACTION, one.hash, "", (), (token.chain_data.kind,))
+            for one in sent[-1:]
+            if one.own
+        ]
+
+    def _nodes(self) -> list[NodeReader | None]:
+        """Whom to ask for the transactions; None stands for the ledger of a sandbox."""
+        readings = self._transactions()
+        kinds = {chain for reading in readings for chain in reading.chains or ("",)}
+        found: list[NodeReader | None] = []
+        for link in self._desk.chain_links():
+            solana = link.kind is Kind.SOLANA
+            if ("sol" if solana else "evm") in kinds or ("" in kinds and not solana):
+                found.append(NodeReader(link.name, link.rpc))
+        if self._desk.link.control is not None and kinds - {"sol"}:
+            found.append(None)
+        return found
+
+    async def _ask_chains(self) -> None:
+        readings = self._transactions()
+        asked = [
+            self._ask_node(reader, text)
+            for reader in self._nodes()
+            for text in dict.fromkeys(_hash_of(reading, reader) for reading in readings)
+            if text
+        ]
+        answers = await asyncio.gather(*asked)
+        failures = [answer for answer in answers if isinstance(answer, str)]
+        for answer in answers:
+            if isinstance(answer, ChainTransaction):
+                self.payments += paid_by(answer, self._desk.catalog)
+        self._match_payments()
+        if not self.payments and not failures:
+            self._note_missing(readings)
+        if self.payments:
+            more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
+            self._say(Place.CHAINS, Answer.FOUND, f"{self.payments[0].said}{more}")
+        elif failures:
+            said = f"{len(failures)} of {len(answers)} nodes gave no answer: {failures[0]}"
+            self._say(Place.CHAINS, Answer.FAILED, said)
+        else:
+            said = f"no transaction of this hash, {len(answers)} asked"
+            self._say(Place.CHAINS, Answer.NOTHING, said)
+
+    def _note_missing(self, readings: list[Reading]) -> None:
+        """What this desk sent and no chain knows."""
+        for service_id in self._found:
+            tracked = self.order(service_id)
+            token = tracked.order.in_token if tracked is not None else None
+            sent = {one.hash for one in self._desk.journal.transactions.of(service_id) if one.own}
+            if token is not None and any(reading.value in sent for reading in readings):
+                hash_ = next(reading.value for reading in readings if reading.value in sent)
+                self.payments.append(not_on_chain(hash_, token.chain, self._desk.catalog))
+
+    async def _ask_node(
+        self, reader: NodeReader | None, text: str
+    ) -> ChainTransaction | str | None:
+        """What a node says of a hash; the reason where it says nothing of use."""
+        try:
+            if reader is not None:
+                solana = not text.startswith("0x")
+                return await reader.transaction(text, solana=solana)
+            control = self._desk.link.control
+            found = await control.transfer(text) if control is not None else None
+            return read_transfer(found) if found is not None else None
+        except LookupFailed as error:
+            return f"{reader.chain if reader else 'the ledger'}: {error}"
+        except ClientError as error:
+            return f"the ledger: {_why(error)}"
+        except (KeyError, TypeError, ValueError):
+            return "the ledger answered another shape"
+
+    # what it comes to
+
+    @property
+    def verdict(self) -> str:
+        """Why nothing was found, as far as the places allow to tell; empty while something was
+        found or is left to ask."""
+        failed = [one.place for one in self.searched if one.answer is Answer.FAILED]
+        if self._found or (self._left and not failed):
+            return ""
+        if failed:
+            return (
+                f"Not found so far. {' and '.join(failed).capitalize()} gave no whole answer; look"
+                " again later."
+            )
+        lists = self._searched.get(Place.LISTS)
+        complete = lists is not None and lists.answer is Answer.NOTHING
+        times = [paid.at for paid in self.payments if paid.at is not None]
+        within = any(self._desk.clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
+        if complete and times and within:
+            return (
+                "The payment is younger than 48 hours, and no order of this partner in that time"
+                " has its receiver as deposit address: the order belongs to another partner, or"
+                " there is none."
+            )
+        if complete and times:
+            return (
+                "The payment is older than the 48 hours that the service answers for, and this"
+                " desk did not see its order: the service cannot say whether there was one."
+            )
+        if complete:
+            return (
+                "No order of this partner of the last 48 hours. It is older, belongs to another"
+                " partner, or never existed: the service answers the same for all three."
+            )
+        return (
+            "This desk does not know it. Whether the service does was not searched completely:"
+            " see what could not be asked."
+        )
+
+    def _say(self, place: Place, answer: Answer, said: str) -> None:
+        self._searched[place] = Searched(place, answer, said)
+
+
+_MARGIN = timedelta(minutes=30)
+"""An order is created up to so long before its deposit."""
+_WHOLE_ID = 12
+"""Characters from which on an id is asked for as a whole."""
+_WAYS = {
+    ReadAs.ID: "id",
+    ReadAs.MEMO: "memo",
+    ReadAs.ADDRESS: "address",
+    ReadAs.TRANSACTION: "transaction",
+    ReadAs.REQUEST: "request id",
+    ReadAs.AMOUNT: "amount",
+}
+_FIELDS = (
+    ("service_id", "order id"),
+    ("multi_id", "group id"),
+    ("id", "record id"),
+    ("deposit_address", "deposit address"),
+    ("receiver_address", "receiver address"),
+    ("refund_address", "refund address"),
+    ("intermediate_refund_address", "refund address"),
+    ("deposit_tag", "deposit memo"),
+    ("receiver_tag", "payout memo"),
+    ("in_transaction_out_hash", "payout transaction"),
+    ("out_transaction_out_hash", "payout transaction"),
+    ("refund_hash", "refund transaction"),
+)
+
+
+def _field_of(tracked: TrackedOrder, reading: Reading) -> str | None:
+    """Which field of the order has a text of the reading."""
+    texts = {text.lower() for text in reading.texts}
+    for field, name in _FIELDS:
+        value = getattr(tracked.order, field)
+        if value is not None and str(value).lower() in texts:
+            return name
+    begun = tracked.service_id.startswith(reading.value)
+    return "the beginning of its id" if begun and reading.kind is ReadAs.ID else None
+
+
+def _of_amount(reading: Reading, desk: Desk) -> list[str]:
+    """Orders with this amount of this symbol, to the digits that were written."""
+    amount = reading.amount
+    if amount is None:
+        return []
+    exponent = amount.as_tuple().exponent
+    half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
+    found = []
+    for service_id, order in desk.journal.orders.index.of_amount(amount - half, amount + half):
+        sent, received = symbols(order)
+        pairs = ((order.in_amount, sent), (order.refund_amount, sent), (order.out_amount, received))
+        if any(
+            value is not None
+            and amount - half <= value < amount + half
+            and symbol.upper() == reading.symbol
+            for value, symbol in pairs
+        ):
+            found.append(service_id)
+    return found
+
+
+def _order_told(body: bytes) -> str | None:
+    """The id of the one order in an answer."""
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return None
+    told = document.get("serviceId") if isinstance(document, dict) else None
+    return told if isinstance(told, str) else None
+
+
+def _hash_of(reading: Reading, reader: NodeReader | None) -> str:
+    """The spelling a node takes; empty where it has no such hash."""
+    spellings = reading.texts
+    if reader is None:
+        return reading.value
+    return next((text for text in spellings if text.startswith("0x")), "") or (
+        reading.value if "sol" in reading.chains else ""
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    return one.lower() == other.lower() if one.startswith("0x") else one == other
+
+
+def _reads(count: int) -> str:
+    return "1 read" if count == 1 else f"{count} reads"
+
+
+def _why(error: ClientError) -> str:
+    """Why a call gave nothing, in a few words with the code and the request id."""
+    if isinstance(error, RateLimited):
+        wait = error.retry_after
+        return f"rate limited{f', again in {wait:.0f} s' if wait is not None else ''}"
+    return str(error).rstrip(".")

@@ -1,0 +1,381 @@
+"""Find any order by whatever names it, see why it is where it is, and copy what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events, on
+from textual.message import Message
+from textual.widget import Widget
+
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
+from swapdesk.flows.support.order_search import OrderSearch
+from swapdesk.flows.support.pasted_text import PastedText, read_pasted
+from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.inspect import (
+    Back,
+    CaseHistory,
+    CopyEscalation,
+    CopyReply,
+    Inspect,
+    LookUp,
+    TryAgain,
+    WriteBundle,
+)
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.inspect_facts import (
+    COLUMNS,
+    found_rows,
+    read_as,
+    reading_lines,
+    searched_lines,
+)
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.case_body import CaseBody, FittedLines, say_money
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.text_field import TextField
+
+WHAT = (
+    "Paste whatever names the order: its id or the beginning of it, an address, a transaction hash,"
+    " a memo, a request id, a link, an amount with its symbol, or the whole message. Looking here"
+    " costs nothing; what costs something is asked before."
+)
+SHOWN = 200
+"""Characters of what was pasted that stand in the field."""
+
+
+class PasteField(TextField):
+    """Takes a paste of any size whole: what is in it is read, not kept."""
+
+    @dataclass
+    class Pasted(Message):
+        text: str
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Pasted(event.text))
+
+
+class InspectScreen(Page):
+    """``service_id``: an order to begin with, else the field is empty."""
+
+    NAME = "Inspect"
+    SPENDS = "read"
+    VERBS = (
+        LookUp,
+        CopyReply,
+        CopyEscalation,
+        WriteBundle,
+        CaseHistory,
+        TryAgain,
+        Inspect,
+        Back,
+    )
+    AUTO_FOCUS: ClassVar[str | None] = "PasteField"
+    DEFAULT_CSS = """
+    InspectScreen #readings, InspectScreen #searched { margin: 1 0 0 0; }
+    InspectScreen #found { height: 1fr; margin: 1 0 0 0; }
+    InspectScreen.-short #readings, InspectScreen.-short #searched, InspectScreen.-short #found {
+        margin: 0;
+    }
+    """
+
+    def __init__(self, session: Session, service_id: str | None = None) -> None:
+        super().__init__(session, context="read only")
+        self._begin_with = service_id
+        self._pasted: PastedText | None = None
+        self._search: OrderSearch | None = None
+        self._asking = False
+        self._sheets: dict[str, CaseSheet] = {}
+        self._opened: str | None = None
+        self._field = PasteField()
+        self._readings, self._searched = FittedLines(id="readings"), FittedLines(id="searched")
+        self._table = LineTable(COLUMNS, id="found")
+        self._body = CaseBody()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._field
+        yield self._readings
+        yield self._searched
+        yield self._table
+        yield self._body
+
+    def on_mount(self) -> None:
+        self._show()
+        if self._begin_with is not None:
+            with self.prevent(TextField.Changed):
+                self._field.set_value(self._begin_with)
+
+    def session_changed(self) -> None:
+        if self._begin_with is not None and self.link is not None:
+            begin, self._begin_with = self._begin_with, None
+            self._read(begin)
+            self.do_look_up()
+        self._show()
+
+    def on_tick(self) -> None:
+        self._show()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        self._show()
+
+    def work_failed(self, group: str) -> None:
+        self._asking = False
+        self._show()
+
+    # what was pasted
+
+    @on(PasteField.Pasted)
+    def _was_pasted(self, event: PasteField.Pasted) -> None:
+        self._read(event.text)
+        shown = " ".join(event.text.split())[:SHOWN]
+        visible = "".join(char for char in shown if char.isprintable())
+        if self._pasted is not None and self._pasted.secret:
+            visible = ""
+        with self.prevent(TextField.Changed):
+            self._field.set_value(visible)
+
+    @on(TextField.Changed)
+    def _typed(self, event: TextField.Changed) -> None:
+        self._read(event.value)
+        if self._pasted is not None and self._pasted.secret:
+            with self.prevent(TextField.Changed):
+                self._field.set_value("")
+
+    @on(TextField.Submitted)
+    def _submitted(self) -> None:
+        self.do_look_up()
+
+    def _read(self, text: str) -> None:
+        catalog = self.catalog
+        self._pasted = read_pasted(
+            text,
+            is_symbol=lambda word: catalog is not None and bool(catalog.rows_of_symbol(word)),
+            own_secrets=self.session.settings.secrets,
+        )
+        self._search, self._sheets, self._opened = None, {}, None
+        self._show()
+
+    # searching
+
+    def do_look_up(self) -> None:
+        if self._pasted is None or not self._pasted.readings or self.link is None:
+            return
+        if self._search is None:
+            self._search = OrderSearch(self.desk, self._pasted)
+            self._search.look_here()
+            self._took_in()
+            return
+        if self._table.has_focus and self._table.cursor_key is not None and self._opened is None:
+            self._opened = self._table.cursor_key
+            self._body.focus()
+            self._show()
+        elif self._search.next_cost is not None and not self._asking:
+            self._asking = True
+            self.run_worker(self._go_on(self._search), group="inspect", exclusive=True,
+                            exit_on_error=False)  # fmt: skip
+            self._show()
+        elif self._sheet is not None:
+            self.controls.navigation.open_order(self._sheet.order_id)
+
+    @on(LineTable.Chosen, "#found")
+    def _row_chosen(self) -> None:
+        self.do_look_up()
+
+    @dataclass
+    class Searched(Message):
+        """A place answered; ``over`` when nothing more is asked."""
+
+        search: OrderSearch
+        over: bool
+
+    async def _go_on(self, search: OrderSearch) -> None:
+        async for _ in search.go_on():
+            self.post_message(self.Searched(search, over=False))
+        self.post_message(self.Searched(search, over=True))
+
+    @on(Searched)
+    def _was_searched(self, event: Searched) -> None:
+        if event.search is not self._search:
+            return
+        if event.over:
+            self._asking = False
+        self._took_in()
+
+    def _took_in(self) -> None:
+        """The focus goes to what was found, so that letters are keys again."""
+        self._show()
+        (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
+
+    def on_descendant_focus(self) -> None:
+        self.refresh_keys()
+
+    # drawing
+
+    @property
+    def _sheet(self) -> CaseSheet | None:
+        """The order that is answered for."""
+        if self._opened is not None:
+            return self._sheets.get(self._opened)
+        return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        pasted, search = self._pasted, self._search
+        self._field.hint = read_as(pasted) if pasted is not None else ""
+        self._field.redraw()
+        self._take_sheets()
+        sheet = self._sheet
+        many = len(self._sheets) > 1 and self._opened is None
+        problem = pasted.problem if pasted is not None and self._field_used else ""
+        verdict = search.verdict if search is not None else ""
+        self._readings.show(lambda width: self._reading_rows(problem, sheet is None, width))
+        self._searched.show(
+            lambda width: [
+                *(searched_lines(search.searched, width) if search is not None else []),
+                *(wrapped([Span(verdict)], width) if verdict else []),
+            ]
+        )
+        self._readings.display = sheet is None
+        self._searched.display = search is not None
+        self._table.display, self._body.display = many, sheet is not None
+        if many and search is not None:
+            self._table.set_rows(found_rows(search, self._sheets))
+        if sheet is not None:
+            self._body.show(sheet)
+        self._say_money(sheet)
+        self.refresh_keys()
+
+    @property
+    def _field_used(self) -> bool:
+        return bool(self._field.value) or (self._pasted is not None and self._pasted.secret)
+
+    def _reading_rows(self, problem: str, open_: bool, width: int) -> list[Line]:
+        if problem:
+            role = "status-trouble" if self._pasted and self._pasted.secret else "muted"
+            return wrapped([Span(problem, role)], width)
+        if not self._field_used:
+            return wrapped([Span(WHAT, "muted")], width)
+        if self._pasted is None or not open_:
+            return []
+        return reading_lines(self._pasted, width)
+
+    def _take_sheets(self) -> None:
+        """What was found, as it stands now."""
+        search = self._search
+        if search is None:
+            return
+        self._sheets = {
+            service_id: sheet_of(facts)
+            for service_id in search.found
+            if (facts := self._facts(service_id)) is not None
+        }
+
+    def _facts(self, service_id: str) -> CaseFacts | None:
+        payment = self._search.payment_of(service_id) if self._search is not None else None
+        try:
+            return facts_of(self.desk, service_id, payment)
+        except JournalUnavailable:
+            return None
+
+    def _say_money(self, sheet: CaseSheet | None) -> None:
+        if sheet is not None:
+            say_money(self, sheet)
+        elif self._sheets:
+            self.set_money(
+                f"{len(self._sheets)} orders; each says where.",
+                "you: open the one that is meant",
+                next_short="you: open one",
+            )
+        else:
+            asks = "you: enter looks for it" if self._pasted else "you: paste what you have"
+            if self._search is not None and self._search.verdict:
+                asks = "you: ask the customer for the order id or the transaction hash"
+            self.set_money(
+                "not known before an order is found.", asks, next_short="you: ask the customer"
+            )
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        typing, sheet, search = self._field.has_focus, self._sheet, self._search
+        if verb is Inspect:
+            return HIDDEN if typing else CommandState(verb="look for another")
+        if verb is LookUp:
+            return self._look_up_standing()
+        if verb in (CopyReply, CopyEscalation, WriteBundle, CaseHistory):
+            return READY if sheet is not None and not typing else HIDDEN
+        if verb is TryAgain:
+            return READY if not typing and self._line_again() else HIDDEN
+        if verb is Back and self._opened is not None and search is not None:
+            return CommandState(verb="to the list")
+        return READY
+
+    def _look_up_standing(self) -> CommandState:
+        if self._pasted is None or not self._pasted.readings:
+            return HIDDEN
+        if self._search is None:
+            return READY if self.link is not None else CommandState(locked="connecting")
+        if self._asking:
+            return CommandState(locked="asking")
+        if len(self._sheets) > 1 and self._opened is None:
+            return CommandState(verb="open")
+        cost = self._search.next_cost
+        if cost is not None:
+            return CommandState(verb="ask", cost=cost.said)
+        return CommandState(verb="order") if self._sheet is not None else HIDDEN
+
+    def do_inspect(self) -> None:
+        """Another one: the field, empty."""
+        self._field.set_value("")
+        self._pasted = self._search = self._opened = None
+        self._sheets = {}
+        self._field.focus()
+        self._show()
+
+    def do_copy_reply(self) -> None:
+        if self._sheet is not None:
+            self.controls.copy_value("reply", "\n".join(self._sheet.reply))
+
+    def do_copy_escalation(self) -> None:
+        if self._sheet is not None:
+            self.controls.copy_value("text for the service", "\n".join(self._sheet.escalation))
+
+    def do_case_history(self) -> None:
+        from swapdesk.tui.screens.order_history import OrderHistoryScreen
+
+        if self._sheet is not None:
+            self.app.push_screen(OrderHistoryScreen(self.session, self._sheet.order_id))
+
+    def do_write_bundle(self) -> None:
+        from swapdesk.tui.screens.bundle import BundleScreen
+
+        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+        if facts is not None:
+            self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
+
+    async def do_try_again(self) -> None:
+        line = self._line_again()
+        if line:
+            await self.controls.navigation.begin_with(line)
+
+    def _line_again(self) -> str:
+        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+        if facts is None or self.catalog is None:
+            return ""
+        return line_again(facts.tracked, self.catalog)
+
+    def do_back(self) -> None:
+        if self._opened is not None and len(self._sheets) > 1:
+            self._opened = None
+            self._took_in()
+        else:
+            self.post_message(self.Go(everywhere.Back))
