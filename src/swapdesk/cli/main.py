@@ -38,6 +38,7 @@ from swapdesk.cli.output import (
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
     from swapdesk.tui.tapes.player import Player
 
 COMMANDS: dict[str, str] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from rich.color import ColorSystem
-from textual import _time
+from textual import _time, timer
 from textual.app import ScreenStackError
 from textual.events import Event, Key, Paste
 from textual.keys import key_to_character
@@ -50,13 +50,17 @@ OVER = "The tape is over. The desk is yours: ? lists the keys, q quits."
 
 @contextlib.contextmanager
 def timers_of(clock: Clock) -> Iterator[None]:
-    """Have the toolkit's timers follow the clock, which may pass without the machine's."""
-    machine = _time.get_time
-    _time.get_time = clock.monotonic
+    """Have the toolkit's timers follow the clock, which may pass without the machine's.
+
+    They do not wait at all for less than half a millisecond, which is spent anyway, they say. On a
+    clock that only passes while everybody waits, a timer for that rest began again without end.
+    """
+    machine, almost = _time.get_time, timer.sleep
+    _time.get_time, timer.sleep = clock.monotonic, clock.sleep
     try:
         yield
     finally:
-        _time.get_time = machine
+        _time.get_time, timer.sleep = machine, almost
 
 
 class Pace(Struct, frozen=True):
