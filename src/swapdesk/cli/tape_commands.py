@@ -18,7 +18,6 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.main import open_desk
 
 if TYPE_CHECKING:
-    from swapdesk.settings import Settings
     from swapdesk.tui.tapes.grammar import Tape
     from swapdesk.tui.tapes.player import Player
 
@@ -26,8 +25,8 @@ SEED = 1
 """Of the world that a tape without a terminal plays in."""
 MOST_TEXT = 4 << 20
 """Bytes of a file of texts."""
-DIFFERENCES = 200
-"""Lines of a comparison that are shown."""
+MOST_DIFFERENT, MOST_ROWS = 10, 100
+"""Moments and rows of a comparison that are shown."""
 IN_SANDBOX = "in the sandbox, which has none that is real"
 
 
@@ -39,7 +38,6 @@ def tape() -> None:
 @tape.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--headless", is_flag=True, help="Without a terminal, in a new home that is left.")
-@click.option("--here", is_flag=True, help="With --headless: in this home, on its sandbox.")
 @click.option(
     "--check",
     type=click.Path(path_type=Path),
@@ -55,7 +53,6 @@ def run(
     call: CliContext,
     file: Path,
     headless: bool,
-    here: bool,
     check: Path | None,
     record: Path | None,
 ) -> int:
@@ -64,20 +61,15 @@ def run(
     It plays in the sandbox alone. In a terminal it plays visibly in this home; ctrl+c stops it,
     and the desk is yours. Ends with 3 where a text never came, with 10 where --check differs.
     """
-    if here and not headless:
-        raise click.UsageError("--here belongs to --headless.")
-    settings = _sandbox_settings(call)
+    _require_sandbox(call)
     played = _read_tape(file)
-    expected = None if check is None else _read(check, MOST_TEXT, "check").decode(errors="replace")
-    from swapdesk.tui.tapes.player import AT_ONCE, TALKING, Player
+    expected = None if check is None else _read_expected(check)
+    if record is not None:
+        _make(record)
+    from swapdesk.tui.tapes.player import Player
 
-    player = Player(played, pace=AT_ONCE if here else TALKING, alone=headless)
-    if not headless:
-        end = open_desk(call, player)
-    elif here:
-        end = _play_here(settings, player)
-    else:
-        end = play_repeatable(player)
+    player = Player(played, alone=headless)
+    end = play_repeatable(player) if headless else open_desk(call, player)
     if end:
         return end
     _require_played(call, player)
@@ -92,7 +84,7 @@ def tour(call: CliContext) -> int:
 
     From a token to a payout, and found again. ctrl+c ends the tour; the desk is yours then.
     """
-    _sandbox_settings(call)
+    _require_sandbox(call)
     from swapdesk.tui import tapes
     from swapdesk.tui.tapes.grammar import read_tape
     from swapdesk.tui.tapes.player import Player
@@ -101,7 +93,7 @@ def tour(call: CliContext) -> int:
     return open_desk(call, Player(shown, reader=True))
 
 
-def _sandbox_settings(call: CliContext) -> Settings:
+def _require_sandbox(call: CliContext) -> None:
     """Exit 9 on a live profile."""
     settings = call.settings(lenient=True)
     if settings.live:
@@ -111,18 +103,6 @@ def _sandbox_settings(call: CliContext) -> Settings:
             f" {settings.profile.value} is live.",
             next="you: choose --profile sandbox",
         )
-    return settings
-
-
-def _play_here(settings: Settings, player: Player) -> int:
-    from swapdesk.cli.sandbox_lifetime import SandboxLifetime
-    from swapdesk.tui.app import run_desk
-
-    sandbox = SandboxLifetime(settings.home)
-    try:
-        return run_desk(settings, sandbox.ready, player)
-    finally:
-        sandbox.close()
 
 
 def play_repeatable(player: Player, seed: int = SEED) -> int:
@@ -179,18 +159,42 @@ def _read(path: Path, most: int, field: str) -> bytes:
         raise bad_input("NO_FILE", f"{path}: {error.strerror}.", field=field) from None
 
 
+def _make(place: Path) -> None:
+    """What cannot be written is said before the tape is played."""
+    from swapdesk.paths import make_directories
+
+    try:
+        make_directories(place)
+    except OSError as error:
+        raise of_unusable_file(error, money=IN_SANDBOX) or error from None
+
+
+def _read_expected(check: Path) -> dict[str, str]:
+    """The text of each moment."""
+    from swapdesk.tui.tapes.recorder import read_moments
+
+    content = _read(check, MOST_TEXT, "check")
+    if len(content) <= MOST_TEXT and (moments := read_moments(content)):
+        return moments
+    raise bad_input("NO_MOMENTS", f"{check} holds no moments of a tape.", field="check")
+
+
 def _require_played(call: CliContext, player: Player) -> None:
-    """Exit 3 where a text never came, 10 where the desk was left before."""
-    if player.failure is not None:
+    """Exit 3 where a text never came, 2 where the tape would give a secret, 10 where the desk was
+    left before."""
+    from swapdesk.tui.tapes.player import NeverCame
+
+    if (failure := player.failure) is not None:
         if not call.output.json:
-            call.output.report(player.failure.screen)
+            call.output.report(failure.screen)
+        waited = isinstance(failure, NeverCame)
         raise CommandError(
-            Exit.THRESHOLD,
-            "NEVER_CAME",
-            str(player.failure),
+            Exit.THRESHOLD if waited else Exit.BAD_INPUT,
+            "NEVER_CAME" if waited else "TAPE_REFUSED",
+            str(failure),
             IN_SANDBOX,
-            "you: correct the tape, or give it more patience",
-            fields={"screen": {"message": player.failure.screen}} if call.output.json else {},
+            f"you: correct the tape{', or give it more patience' if waited else ''}",
+            fields={"screen": {"message": failure.screen}} if call.output.json else {},
         )
     if player.left_at is not None:
         raise CommandError(
@@ -203,39 +207,55 @@ def _require_played(call: CliContext, player: Player) -> None:
 
 
 def _tell(
-    call: CliContext, player: Player, file: Path, expected: str | None, record: Path | None
+    call: CliContext,
+    player: Player,
+    file: Path,
+    expected: Mapping[str, str] | None,
+    record: Path | None,
 ) -> None:
-    from swapdesk.tui.tapes.recorder import moments_text, write_recording
+    from swapdesk.tui.tapes.recorder import moments_text, read_moments, write_recording
 
-    shown = moments_text(player.moments)
     files: list[Path] = []
     if record is not None:
         try:
             files = write_recording(record, file.stem, player.cast, player.moments)
         except OSError as error:
             raise of_unusable_file(error, money=IN_SANDBOX) or error from None
-    same = expected is None or expected == shown
+    shown = read_moments(moments_text(player.moments).encode())
+    names = [*shown, *(name for name in expected or () if name not in shown)]
+    differ = [] if expected is None else [n for n in names if expected.get(n) != shown.get(n)]
     if call.output.json:
         call.output.document(
             {
                 "tape": str(file),
-                "moments": [one.name for one in player.moments],
-                "files": [str(one) for one in files],
-                "same": None if expected is None else same,
+                "moments": list(shown),
+                "files": [str(written) for written in files],
+                "differ": None if expected is None else differ,
             }
         )
     else:
-        call.output.say(*(f"{one} written." for one in files))
-    if expected is not None and not same:
-        lines = difflib.unified_diff(
-            expected.splitlines(), shown.splitlines(), "expected", "shown", n=1, lineterm=""
-        )
-        if not call.output.json:
-            call.output.report("\n".join(list(lines)[:DIFFERENCES]))
+        call.output.say(*(f"{written} written." for written in files))
+    if differ:
+        named = differ[:MOST_DIFFERENT]
+        if expected is not None and not call.output.json:
+            for name in named:
+                call.output.report(_difference(name, expected.get(name), shown.get(name)))
+        more = f" and {len(differ) - len(named)} more" if len(differ) > len(named) else ""
         raise CommandError(
             Exit.ENDED_OTHERWISE,
             "TAPE_DIFFERS",
-            "The marked moments show other texts than are expected.",
+            f"Other than expected: {', '.join(named)}{more}.",
             IN_SANDBOX,
             "you: look at what differs; --record writes the texts anew",
         )
+
+
+def _difference(name: str, expected: str | None, shown: str | None) -> str:
+    """The rows of a moment that differ, with who has them."""
+    if expected is None or shown is None:
+        return f"{name}: {'not expected' if expected is None else 'never marked'}"
+    rows = difflib.unified_diff(
+        expected.splitlines()[:MOST_ROWS], shown.splitlines()[:MOST_ROWS], n=0, lineterm=""
+    )
+    told = [row for row in rows if not row.startswith(("---", "+++", "@@"))]
+    return "\n".join([f"{name}, - expected, + shown:", *told])

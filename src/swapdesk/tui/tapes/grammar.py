@@ -3,16 +3,17 @@
 | Act | Does |
 |---|---|
 | `size 100x30` | the size of the screen without a terminal; before every other act |
-| `patience 60s` | how long each `wait` below waits at most; 30 s where nothing is said |
+| `patience 60s` | how long each `wait` below waits: 30 s where nothing is said, 600 s at most |
 | `press n` | keys, one after the other, as `[keys]` of the configuration writes them |
 | `type 0.5 btc eth` | the characters of a text |
 | `wait usable routes` | until the text is in a row of the screen |
-| `pause 1.5s` | a while; `ms` and `s` |
+| `pause 1.5s` | a while; `ms` and `s`, 60 s at most |
 | `mark quotes` | a moment to be kept: a picture and its text |
 | `say Enter takes the best route.` | one line for the reader; without a text it goes |
 | `await enter usable routes` | the reader's key, until the text is on the screen |
 
-Empty lines and lines that begin with ``#`` are left out.
+Empty lines and lines that begin with ``#`` are left out. All acts together wait for half an hour at
+most.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ MOST_SAID = 72
 """Characters of a sentence: with the key beside it, it fits into 100 columns."""
 MOST_PAUSE = 60.0
 MOST_PATIENCE = 600.0
+MOST_WAITING = 1_800.0
+"""Seconds that all acts of a tape may wait together."""
 PATIENCE = 30.0
 LEAST_SIZE, MOST_SIZE = (60, 15), (200, 60)
 SIZE = (100, 30)
@@ -139,6 +142,11 @@ def read_tape(content: bytes) -> Tape:
             reader.mistakes.append(Mistake(number, str(wrong)))
     if not reader.acts and not reader.mistakes:
         reader.mistakes.append(Mistake(1, "The tape is empty."))
+    if reader.waiting > MOST_WAITING:
+        said = (
+            f"The tape waits {reader.waiting:,.0f} s in all, and {MOST_WAITING:,.0f} are the most."
+        )
+        reader.mistakes.append(Mistake(len(lines), said))
     if reader.mistakes:
         raise TapeRefused(reader.mistakes)
     return Tape(tuple(reader.acts), reader.size)
@@ -151,6 +159,7 @@ class _Reader:
         self.acts: list[Act] = []
         self.mistakes: list[Mistake] = []
         self.size = SIZE
+        self.waiting = 0.0
         self._patience = PATIENCE
         self._marks: set[str] = set()
         self._begun = False
@@ -180,6 +189,10 @@ class _Reader:
         self._begun = True
         if act is not None:
             self.acts.append(act)
+        if isinstance(act, Wait | Await):
+            self.waiting += act.patience
+        elif isinstance(act, Pause):
+            self.waiting += act.seconds
 
     def _size(self, number: int, rest: str) -> None:
         found = _SIZE.fullmatch(rest)

@@ -33,11 +33,14 @@ from swapdesk.tui.tapes.recorder import (
     screen_text,
 )
 from swapdesk.tui.widgets.frame import Caption
+from swapdesk.tui.widgets.text_field import PassphraseField
 
 if TYPE_CHECKING:
     from swapdesk.tui.app import DeskApp
 
 LOOK_SECONDS = 0.05
+KEY_SECONDS, LETTER_SECONDS = 0.9, 0.09
+"""Before each key, and before each letter that is typed: the pace of somebody who talks."""
 STILL_LOOKS = 200
 """Looks at a screen that does not become still; the key is pressed then, and refused as any."""
 SLICE_SECONDS = 0.25
@@ -55,32 +58,28 @@ def timers_of(clock: Clock) -> Iterator[None]:
     They do not wait at all for less than half a millisecond, which is spent anyway, they say. On a
     clock that only passes while everybody waits, a timer for that rest began again without end.
     """
-    machine, almost = _time.get_time, timer.sleep
-    _time.get_time, timer.sleep = clock.monotonic, clock.sleep
+    timers: Any = timer
+    machine, almost = _time.get_time, timers.sleep
+    _time.get_time, timers.sleep = clock.monotonic, clock.sleep
     try:
         yield
     finally:
-        _time.get_time, timer.sleep = machine, almost
+        _time.get_time, timers.sleep = machine, almost
 
 
-class Pace(Struct, frozen=True):
-    """Seconds before each key, and before each letter that is typed."""
+class TapeFailed(Exception):
+    """The tape does not go on; ``screen`` is what was there."""
 
-    key: float = 0.0
-    letter: float = 0.0
-
-
-TALKING = Pace(0.9, 0.09)
-AT_ONCE = Pace()
-"""Where nobody looks and time is real."""
+    def __init__(self, line: int, said: str, screen: str) -> None:
+        super().__init__(f"Line {line} {said}")
+        self.screen = screen
 
 
-class NeverCame(Exception):
-    """A text that the tape waited for; ``screen`` is what was there instead."""
+class NeverCame(TapeFailed):
+    """A text that the tape waited for."""
 
     def __init__(self, line: int, text: str, patience: float, screen: str) -> None:
-        super().__init__(f'Line {line} waited {patience:g} s for "{text}", which never came.')
-        self.screen = screen
+        super().__init__(line, f'waited {patience:g} s for "{text}", which never came.', screen)
 
 
 class _Over(Exception):
@@ -95,20 +94,17 @@ class Player:
     for the keys of a person, who has all keys all the time.
     """
 
-    def __init__(
-        self, tape: Tape, *, pace: Pace = TALKING, alone: bool = False, reader: bool = False
-    ) -> None:
+    def __init__(self, tape: Tape, *, alone: bool = False, reader: bool = False) -> None:
         self.cast = Cast()
         self.moments: list[Moment] = []
-        self.failure: NeverCame | None = None
+        self.failure: TapeFailed | None = None
         self.left_at: int | None = None
         self._tape = tape
-        self._pace = pace
         self._alone = alone
         self._reader = reader
         self._stopped = False
         self._own: list[Event] = []
-        self._pressed = ""
+        self._pressed: set[str] = set()
         self._said = ""
 
     def attach(self, app: DeskApp) -> Mapping[str, Any]:
@@ -138,7 +134,7 @@ class Player:
         if key == STOP:
             self._stopped = True
             return True
-        self._pressed = key
+        self._pressed.add(key)
         return not self._reader
 
     # the acts
@@ -156,8 +152,8 @@ class Player:
             self.left_at = None
         except _Over:
             pass
-        except NeverCame as never:
-            self.failure = never
+        except TapeFailed as failure:
+            self.failure = failure
         finally:
             self.cast.end()
             app.player = None
@@ -172,11 +168,11 @@ class Player:
         match act:
             case Press():
                 for key in act.keys:
-                    await self._press(stage, key)
+                    await self._press(stage, act.line, key)
             case Type():
                 for character in act.text:
-                    await self._pass(stage, self._pace.letter)
-                    self._give(stage, Key(character_key(character), character))
+                    await self._pass(stage, LETTER_SECONDS)
+                    self._give(stage, act.line, Key(character_key(character), character))
                 await self._settle(stage)
             case Wait():
                 await self._see(stage, act.line, act.text, act.patience)
@@ -192,31 +188,33 @@ class Player:
             case Await():
                 await self._await(stage, act)
 
-    async def _press(self, stage: _Stage, key: str) -> None:
-        await self._pass(stage, self._pace.key)
+    async def _press(self, stage: _Stage, line: int, key: str) -> None:
+        await self._pass(stage, KEY_SECONDS)
         for _ in range(STILL_LOOKS):
             if not stage.moves_under(key):
                 break
             await self._pass(stage, LOOK_SECONDS)
-        self._give(stage, Key(key, key_to_character(key)))
+        self._give(stage, line, Key(key, key_to_character(key)))
         await self._settle(stage)
 
     async def _await(self, stage: _Stage, act: Await) -> None:
         if not self._reader:
-            await self._press(stage, act.key)
+            await self._press(stage, act.line, act.key)
             if act.text:
                 await self._see(stage, act.line, act.text, act.patience)
             return
         self._show(stage, f"{act.shown} · {ENDS_TOUR}")
-        self._pressed = ""
+        self._pressed.clear()
         await self._until(
-            stage,
-            lambda: act.text in stage.text if act.text else self._pressed == act.key,
+            stage, lambda: act.text in stage.text if act.text else act.key in self._pressed
         )
         self._show(stage, ENDS_TOUR)
 
-    def _give(self, stage: _Stage, event: Key) -> None:
-        """As a terminal hands a key over."""
+    def _give(self, stage: _Stage, line: int, event: Key) -> None:
+        """As a terminal hands a key over. A secret is never a tape's to give."""
+        if isinstance(stage.app.focused, PassphraseField) and event.is_printable:
+            said = "would write into the field of a pass phrase, and no tape does."
+            raise TapeFailed(line, said, stage.text)
         event.set_sender(stage.app)
         self._own.append(event)
         stage.app.post_message(event)

@@ -22,6 +22,7 @@ from swapdesk.paths import make_directories, write_private
 from swapdesk.tui.cell_updates import thrifty_driver
 
 HEAD = "== {} =="
+_HEADS = re.compile(r"^== ([a-z0-9-]{1,40}) ==\n", re.MULTILINE)
 _KEPT = re.compile(r"[^\x1b\x00-\x08\x0b-\x1f\x7f-\x9f]+|\x1b\[[0-9;]*[HGmJK]")
 """Text and line feeds, and sequences for places, colours and erasing."""
 OPENING = "\x1b[?25l\x1b[H\x1b[2J"
@@ -43,7 +44,7 @@ def screen_text(app: App[Any]) -> str:
     drawn = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     assert isinstance(drawn, LayoutUpdate)  # a full update is one
     rows = ("".join(part.text for strip in row for part in strip) for row in drawn.strips)
-    return "\n".join(row.rstrip() for row in rows)
+    return "\n".join(row.rstrip() for row in rows).rstrip("\n")
 
 
 def moment(app: App[Any], name: str) -> Moment:
@@ -52,7 +53,13 @@ def moment(app: App[Any], name: str) -> Moment:
 
 def moments_text(moments: Iterable[Moment]) -> str:
     """The document of the moments: a head line for each, then its rows."""
-    return "\n".join(f"{HEAD.format(one.name)}\n{one.text.rstrip()}\n" for one in moments)
+    return "\n".join(f"{HEAD.format(one.name)}\n{one.text}\n" for one in moments)
+
+
+def read_moments(document: bytes) -> dict[str, str]:
+    """The texts of :func:`moments_text` by their names; a name that comes twice has the last."""
+    _, *parts = _HEADS.split(document.decode(errors="replace"))
+    return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 class Cast:
