@@ -30,8 +30,8 @@ MOST_LINES = 1_000
 MOST_LINE = 300
 MOST_KEYS = 20
 MOST_TYPED = 200
-MOST_SAID = 72
-"""Characters of a sentence: with the key beside it, it fits into 100 columns."""
+MOST_SAID = 68
+"""Characters of a sentence: with the key beside it, it fits into 80 columns."""
 MOST_PAUSE = 60.0
 MOST_PATIENCE = 600.0
 MOST_WAITING = 1_800.0

@@ -184,7 +184,7 @@ class Player:
                 self.cast.marked(act.name)
             case Say():
                 self._said = act.text
-                self._show(stage, "" if self._reader else STOPS)
+                self._show(stage)
             case Await():
                 await self._await(stage, act)
 
@@ -203,12 +203,12 @@ class Player:
             if act.text:
                 await self._see(stage, act.line, act.text, act.patience)
             return
-        self._show(stage, f"{act.shown} · {ENDS_TOUR}")
+        self._show(stage, act.shown)
         self._pressed.clear()
         await self._until(
             stage, lambda: act.text in stage.text if act.text else act.key in self._pressed
         )
-        self._show(stage, ENDS_TOUR)
+        self._show(stage)
 
     def _give(self, stage: _Stage, line: int, event: Key) -> None:
         """As a terminal hands a key over. A secret is never a tape's to give."""
@@ -255,8 +255,9 @@ class Player:
         if self._stopped or not stage.runs:
             raise _Over
 
-    def _show(self, stage: _Stage, hint: str) -> None:
-        stage.app.show_caption(Caption(self._said, "" if self._alone else hint))
+    def _show(self, stage: _Stage, key: str = "") -> None:
+        ends = "" if self._alone else ENDS_TOUR if self._reader else STOPS
+        stage.app.show_caption(Caption(self._said, key, ends))
 
 
 class _Stage(Struct):

@@ -101,10 +101,11 @@ class FrameState(Struct, frozen=True):
 
 class Caption(Struct, frozen=True):
     """One sentence for who watches a tape, in the frame rule: nothing else moves or is hidden.
-    ``hint`` is the key that is asked for, or the one that ends the tape."""
+    ``key`` is the one that is asked for; ``ends`` how the tape ends, where there is room."""
 
     text: str
-    hint: str = ""
+    key: str = ""
+    ends: str = ""
 
 
 class Frame(LinesView):
@@ -174,10 +175,14 @@ def _rule(world: World, width: int, caption: Caption | None) -> Line:
     if caption is None:
         return [Span(world.rule * width, world.role)]
     edge = Span(world.rule, world.role)
-    hint: Line = [Span(f" {caption.hint} ", "accent", bold=True), edge] if caption.hint else []
-    room = width - width_of(hint)
-    said = cut([Span(f" {caption.text} ", bold=True)], room - 2) if caption.text else []
-    return [edge, *said, Span(world.rule * (room - 1 - width_of(said)), world.role), *hint]
+    asked: Line = [Span(f" {caption.key} ", "accent", bold=True), edge] if caption.key else []
+    ends: Line = [Span(f" {caption.ends} ", "muted"), edge] if caption.ends else []
+    said: Line = [Span(f" {caption.text} ", bold=True)] if caption.text else []
+    room = width - width_of(asked) - 2
+    if width_of(said) + width_of(ends) <= room:
+        room, asked = room - width_of(ends), [*asked, *ends]
+    said = cut(said, room)
+    return [edge, *said, Span(world.rule * (room + 1 - width_of(said)), world.role), *asked]
 
 
 def _badge(badge: Badge) -> Line:
