@@ -10,7 +10,7 @@
 | `pause 1.5s` | a while; `ms` and `s`, 60 s at most |
 | `mark quotes` | a moment to be kept: a picture and its text |
 | `say Enter takes the best route.` | one line for the reader; without a text it goes |
-| `await enter usable routes` | the reader's key, until the text is on the screen |
+| `await enter usable routes` | the reader's key, and the text that it leads to |
 
 Empty lines and lines that begin with ``#`` are left out. All acts together wait for half an hour at
 most.

@@ -205,8 +205,11 @@ class Player:
             return
         self._show(stage, act.shown)
         self._pressed.clear()
+        there = act.text in stage.text
+        # What another way leads to is seen as well; what was there before is not.
         await self._until(
-            stage, lambda: act.text in stage.text if act.text else act.key in self._pressed
+            stage,
+            lambda: (act.key in self._pressed or not there) and act.text in stage.text,
         )
         self._show(stage)
 
