@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.tui.tapes.player import Player
 
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
@@ -61,6 +62,8 @@ COMMANDS: dict[str, str] = {
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
+    "tape": "swapdesk.cli.tape_commands:tape",
+    "tour": "swapdesk.cli.tape_commands:tour",
     "doctor": "swapdesk.cli.doctor_command:doctor",
     "completion": "swapdesk.cli.completion_command:completion",
 }
@@ -139,9 +142,11 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: CliContext, demo: DemoChoice | None = None) -> int:
-    """The screens. Wrong settings are shown there, so they do not keep the desk closed. ``demo`` is
-    a demonstration to begin with, in the sandbox."""
+def open_desk(
+    call: CliContext, demo: DemoChoice | None = None, player: Player | None = None
+) -> int:
+    """The screens, perhaps with a tape in them or a demonstration to begin with. Wrong settings
+    are shown there, so they do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -164,7 +169,7 @@ def open_desk(call: CliContext, demo: DemoChoice | None = None) -> int:
 
     sandbox = SandboxLifetime(settings.home)
     try:
-        return run_desk(settings, sandbox.ready, demo=demo)
+        return run_desk(settings, sandbox.ready, player, demo=demo)
     finally:
         sandbox.close()
 

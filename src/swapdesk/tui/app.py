@@ -47,7 +47,7 @@ from swapdesk.tui.messages import (
     TokenChosen,
 )
 from swapdesk.tui.screens.swap import SwapScreen
-from swapdesk.tui.session import Session, StartSandbox
+from swapdesk.tui.session import PLAYED, Session, StartSandbox
 from swapdesk.tui.terminal import SafeApp
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
+    from swapdesk.tui.tapes.player import Player
+    from swapdesk.tui.widgets.frame import Caption
 
 
 AGAIN_SECONDS = 10.0
@@ -183,6 +185,9 @@ class DeskApp(SafeApp[int]):
         self.creates = CreateController(self, self.navigation)
         self.signing = SigningController(self, self.navigation)
         self.batches = BatchController(self)
+        self.player: Player | None = None
+        """Of the tape that plays; it sees every key first."""
+        self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)
         self._key_problems = self._take_keymap()
@@ -285,6 +290,12 @@ class DeskApp(SafeApp[int]):
         if isinstance(event, KeyPressed):
             self._garbage.key()
             self.session.rest.key()
+        if (
+            isinstance(event, KeyPressed | Paste)
+            and self.player is not None
+            and self.player.keeps(event)
+        ):
+            return
         if isinstance(event, KeyPressed | Paste) and self.screen_stack:
             await self.keys.take(event)
         else:
@@ -326,6 +337,24 @@ class DeskApp(SafeApp[int]):
         )
         if (page := self.navigation.page) is not None:
             page.work_failed(event.worker.group)
+
+    # a tape
+
+    def show_caption(self, caption: Caption | None) -> None:
+        self.caption = caption
+        for screen in self.screen_stack:
+            if isinstance(screen, DeskScreen):
+                screen.refresh_caption()
+
+    def copy_value(self, label: str, value: str) -> str:
+        if self.session.played:
+            self.notify(PLAYED, severity="warning")
+            return PLAYED
+        return super().copy_value(label, value)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        if not self.session.played:
+            super().copy_to_clipboard(text)
 
     # verbs of everywhere
 
@@ -451,12 +480,16 @@ class DeskApp(SafeApp[int]):
 
 
 def run_desk(
-    settings: Settings, start_sandbox: StartSandbox | None, *, demo: DemoChoice | None = None
+    settings: Settings,
+    start_sandbox: StartSandbox | None,
+    player: Player | None = None,
+    *,
+    demo: DemoChoice | None = None,
 ) -> int:
-    """Run the desk until it is left; the exit code. Raises JournalRefused, once the screen is the
-    terminal's again."""
+    """Run the desk until it is left, perhaps with a tape in it or a demonstration to begin with;
+    the exit code. Raises JournalRefused, once the screen is the terminal's again."""
     app = DeskApp(settings, start_sandbox, demo=demo)
-    result = app.run()
+    result = app.run() if player is None else app.run(**player.attach(app))
     if app.session.refused is not None:
         raise app.session.refused
     return (app.return_code or 0) if result is None else result

@@ -347,6 +347,10 @@ class DeskScreen(Screen[None]):
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
 
+    def refresh_caption(self) -> None:
+        """The application has another caption, or none."""
+        self._frame.redraw()
+
     def set_money(
         self,
         where: str,
