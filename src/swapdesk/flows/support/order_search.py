@@ -139,7 +139,12 @@ class OrderSearch:
 
     def _look_into_journal(self) -> None:
         before = set(self._found)
+        amounts = self.pasted.of(ReadAs.AMOUNT)
         for reading in self.pasted.readings:
+            if reading not in amounts:
+                self._match(reading)
+        # Of an amount there may be many orders: it is looked for where nothing else names one.
+        for reading in amounts if len(self._found) == len(before) else ():
             self._match(reading)
         new = [name for name in self._found if name not in before]
         if not new:
