@@ -26,7 +26,7 @@ from swapdesk.secret import Secret
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
 
-TOKEN = "near"  # noqa: S105 - of the tests
+TOKEN = "near"
 
 
 @cache
