@@ -38,6 +38,11 @@ UNLISTED = "0x" + "ee" * 20
 NOT_ASKING = {
     "serve": "it is the service",
     "node": "it is the chains",
+    "trigger NAME": "it asks the control of a sandbox",
+    "trigger list": "it asks the control of a sandbox",
+    "trigger clear": "it asks the control of a sandbox",
+    "trigger clock": "it asks the control of a sandbox",
+    "trigger run": "it asks the control of a sandbox, and creates as swap does",
 }
 """Commands that hear no answer of a service."""
 

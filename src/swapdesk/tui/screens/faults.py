@@ -49,6 +49,7 @@ TARGETS = (
     Column("said", "", 20, grow=1, role="muted"),
 )
 NOTHING_TO_MEET = "This desk knows nothing that it could meet: make an order first."
+PLAY_MONEY = "with the sandbox; nothing here is real money."
 MOST_TOLD = 3
 """Active faults that are named; of others only the number."""
 
@@ -117,7 +118,7 @@ class FaultsScreen(Page):
         yield self._notes
 
     def on_mount(self) -> None:
-        self.set_money("the sandbox's; nothing here is real money.", "you: choose what goes wrong")
+        self.set_money(PLAY_MONEY, "you: choose what goes wrong", where_short="play money.")
         self._show()
 
     def session_changed(self) -> None:
