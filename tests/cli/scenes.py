@@ -41,6 +41,11 @@ NOT_ASKING = {
     "support open": "it reads a file",
     "support diff": "it reads two files",
     "completion": "it prints what a shell runs",
+    "trigger NAME": "it asks the control of a sandbox",
+    "trigger list": "it asks the control of a sandbox",
+    "trigger clear": "it asks the control of a sandbox",
+    "trigger clock": "it asks the control of a sandbox",
+    "trigger run": "it asks the control of a sandbox, and creates as swap does",
 }
 """Commands that hear no answer of a service."""
 

@@ -264,7 +264,7 @@ def _active(told: Mapping[str, Any]) -> str:
         (Target(name, str(told[name])) for name in _KINDS if told.get(name) is not None), None
     )
     times = told.get("times")
-    left = f", {times} time{'s' if times != 1 else ''}" if times is not None else ""
+    left = "" if times is None else ", once" if str(times) == "1" else f", {times} times"
     return f"{told.get('fault')}{f' on {target.said}' if target is not None else ''}{left}"
 
 

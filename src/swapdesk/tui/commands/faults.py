@@ -6,7 +6,7 @@ from swapdesk.tui.commands.command import Command, EverywhereCommand
 
 
 class Faults(EverywhereCommand):
-    """Let something go wrong on purpose, or move the clock; in the sandbox only."""
+    """Let something go wrong in the sandbox."""
 
     KEY = "F"
     VERB = "faults"

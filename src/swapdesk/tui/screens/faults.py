@@ -48,6 +48,8 @@ TARGETS = (
     Column("target", "what it meets", 24),
     Column("said", "", 20, grow=1, role="muted"),
 )
+NOTHING_TO_MEET = "This desk knows nothing that it could meet: make an order first."
+PLAY_MONEY = "with the sandbox; nothing here is real money."
 MOST_TOLD = 3
 """Active faults that are named; of others only the number."""
 
@@ -100,14 +102,14 @@ class FaultsScreen(Page):
         super().__init__(session)
         self._triggers: Triggers | None = None
         self._faults: dict[str, SandboxFault] = {}
-        self._targets: dict[str, Target | None] = {}
+        self.targets: dict[str, Target | None] = {}
         self._setting: SandboxFault | None = None
         self._varied: dict[str, int] = {}
         self._step = 0
         self._active: list[str] = []
         self.busy = False
-        self._table = LineTable(FAULTS, id="faults")
-        self._meets = LineTable(TARGETS, id="targets")
+        self._table = LineTable(FAULTS, id="faults", empty="Asking the sandbox.")
+        self._meets = LineTable(TARGETS, id="targets", empty=NOTHING_TO_MEET)
         self._notes = FaultNotes()
 
     def compose_body(self) -> Iterable[Widget]:
@@ -116,7 +118,7 @@ class FaultsScreen(Page):
         yield self._notes
 
     def on_mount(self) -> None:
-        self.set_money("the sandbox's; nothing here is real money.", "you: choose what goes wrong")
+        self.set_money(PLAY_MONEY, "you: choose what goes wrong", where_short="play money.")
         self._show()
 
     def session_changed(self) -> None:
@@ -192,7 +194,7 @@ class FaultsScreen(Page):
 
     def _show_targets(self, fault: SandboxFault) -> None:
         found = targets(self.desk, fault)
-        self._targets = {key: target for key, (target, _) in found.items()}
+        self.targets = {key: target for key, (target, _) in found.items()}
         self._meets.set_rows(
             [
                 Row(
@@ -239,8 +241,8 @@ class FaultsScreen(Page):
         if verb is ChooseFault:
             if fault is None:
                 return HIDDEN
-            if self._setting is not None and not self._targets:
-                return CommandState(locked="there is nothing that it could meet")
+            if self._setting is not None and not self.targets:
+                return CommandState(locked="nothing is there to meet it")
             return CommandState(verb="choose" if self._setting is None else f"set {fault.name}")
         if verb is VaryFault:
             return READY if fault is not None and len(variants(fault)) > 1 else HIDDEN
@@ -259,10 +261,14 @@ class FaultsScreen(Page):
             return
         if self._setting is None:
             self._setting = fault
+            before = self._meets.cursor_key
             self._show_targets(fault)
+            if self._meets.cursor_key != before:
+                # What was met last stays chosen; of another kind the list begins at its top.
+                self._meets.move_to(next(iter(self.targets), ""))
             self._show()
         elif (key := self._meets.cursor_key) is not None:
-            call = FaultCall(fault.name, self._targets[key], self._members(fault))
+            call = FaultCall(fault.name, self.targets[key], self._members(fault))
             self._setting = None
             self._do(triggers, call.said, triggers.set(call))
 
