@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from swapdesk.cli import completion
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import own_refusal
+from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.serve_command import read_speed
 
 if TYPE_CHECKING:
@@ -79,4 +80,8 @@ def _tell(call: CliContext, choice: DemoChoice) -> int:
 def _show(call: CliContext, choice: DemoChoice) -> int:
     from swapdesk.cli.main import open_desk
 
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input(
+            "NO_TERMINAL", "The screen needs a terminal. --auto tells the stages without one."
+        )
     return open_desk(call, choice)

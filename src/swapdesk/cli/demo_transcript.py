@@ -159,7 +159,13 @@ class _Transcript:
             self._lines(new)
 
     def _lines(self, lines: Iterable[PaneLine]) -> None:
-        self._output.say(*(f"    {line.label:{_LABEL}}{line.whole or line.text}" for line in lines))
+        self._output.say(
+            *(f"    {_label(line):{_LABEL}}{line.whole or line.text}" for line in lines)
+        )
+
+
+def _label(line: PaneLine) -> str:
+    return clock_time(line.at) if line.at is not None else line.label
 
 
 def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
@@ -192,6 +198,6 @@ def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
 def _pane_json(pane: Pane) -> dict[str, Any]:
     return {
         "title": pane.title,
-        "lines": [f"{line.label} {line.whole or line.text}".strip() for line in pane.lines],
+        "lines": [f"{_label(line)} {line.whole or line.text}".strip() for line in pane.lines],
         "ending": pane.ending,
     }

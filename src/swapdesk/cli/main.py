@@ -39,6 +39,8 @@ from swapdesk.cli.output import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from swapdesk.flows.demo.choice import DemoChoice
+
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
     "swap": "swapdesk.cli.create_commands:swap",
@@ -131,8 +133,9 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: CliContext) -> int:
-    """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
+def open_desk(call: CliContext, demo: DemoChoice | None = None) -> int:
+    """The screens, from a demonstration on where one is chosen. Wrong settings are shown there, so
+    they do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -155,7 +158,7 @@ def open_desk(call: CliContext) -> int:
 
     sandbox = SandboxLifetime(settings.home)
     try:
-        return run_desk(settings, sandbox.ready)
+        return run_desk(settings, sandbox.ready, demo)
     finally:
         sandbox.close()
 

@@ -53,6 +53,7 @@ from swapdesk.tui.terminal import SafeApp
 if TYPE_CHECKING:
     import httpx
 
+    from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
 
@@ -186,6 +187,8 @@ class DeskApp(SafeApp[int]):
         self._key_problems = self._take_keymap()
         self._begun = False
         self._clock_told = False
+        self.demo: DemoChoice | None = None
+        """The demonstration that is shown once the desk is connected."""
 
     def get_default_screen(self) -> Screen[Any]:
         return self.navigation.first
@@ -240,6 +243,9 @@ class DeskApp(SafeApp[int]):
         self.orders.follow(self.session.desk.link)
         self.signing.take_on()
         self.tell_problems(self._start_problems())
+        if self.demo is not None:
+            self.navigation.open_demo(self.demo)
+            self.demo = None
 
     def _take_keymap(self) -> list[ConfigProblem]:
         settings = self.session.settings
@@ -442,10 +448,13 @@ class DeskApp(SafeApp[int]):
         )
 
 
-def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:
-    """Run the desk until it is left; the exit code. Raises JournalRefused, once the screen is the
-    terminal's again."""
+def run_desk(
+    settings: Settings, start_sandbox: StartSandbox | None, demo: DemoChoice | None = None
+) -> int:
+    """Run the desk until it is left, from a demonstration on where one is chosen; the exit code.
+    Raises JournalRefused, once the screen is the terminal's again."""
     app = DeskApp(settings, start_sandbox)
+    app.demo = demo
     result = app.run()
     if app.session.refused is not None:
         raise app.session.refused

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from swapdesk.flows.deposits.funds_location import Funds, funds_now
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
-from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.base_screen import DeskScreen, ScreenVerbs
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
@@ -45,6 +45,9 @@ class Page(DeskScreen):
         self.context = context
         self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
+        if session.live:
+            here = [verb for verb in self._verbs_here if not verb.SANDBOX_ONLY]
+            self.verbs = ScreenVerbs(here, self.verb_standing, self._keymap)
 
     @property
     def controls(self) -> DeskControls:

@@ -65,6 +65,8 @@ class Command:
     """Counts only on a still screen and for the step that was shown."""
     WHEN_TOO_SMALL: ClassVar[bool] = False
     """Works also while the terminal is too small to show what would happen."""
+    SANDBOX_ONLY: ClassVar[bool] = False
+    """A live profile has no such verb."""
     EVERYWHERE: ClassVar[bool] = False
     """Works on every screen; listed apart in the help and never in the footer."""
 
