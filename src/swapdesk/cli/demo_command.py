@@ -22,7 +22,7 @@ MOST_SEED = 2**32 - 1
 
 
 @click.command()
-@click.argument("name", type=click.Choice(NAMES))
+@click.argument("name", metavar="NAME", type=click.Choice(NAMES))
 @click.option("--auto", is_flag=True, help="Tell every stage at once, without a screen.")
 @click.option(
     "--seed",
@@ -53,8 +53,8 @@ def demo(
 ) -> int:
     """Show how an order goes through exchanges and chains, stage by stage.
 
-    private shows how Alice pays Bob, swap one exchange, stuck an order that fails and how support
-    finds it. Everything happens in the sandbox, with transactions on its chains. With --auto the
+    NAME is private (how Alice pays Bob), swap (one exchange), or stuck (an order that fails, and
+    how support finds it). Everything happens in the sandbox, with transactions on its chains. With --auto the
     world is a new one of that seed, and nothing of it is kept.
     """
     from swapdesk.flows.demo.choice import DemoChoice

@@ -196,7 +196,7 @@ def compared(facts: Facts) -> tuple[Comparison, ...]:
                 f"{tracker_amount(paid, 'pay')} in, {about_amount(promised)} out,"
                 f" {percent(-lower)}",
                 "not paid out yet, so nothing to compare with",
-                f"amount, {percent(-lower)} after fees, once it is paid out",
+                f"{percent(-lower)}, not paid out yet",
             ),
         )
     return (
@@ -205,14 +205,13 @@ def compared(facts: Facts) -> tuple[Comparison, ...]:
             f"{tracker_amount(known.paid, 'pay')} in, {tracker_amount(known.got)} out,"
             f" {percent(-known.lower_by)}",
             f"{_count(known.others, 'other payout')} since fit within {known.within}%",
-            f"amount, {percent(-known.lower_by)} after fees; {known.others} others fit within"
-            f" {known.within}%",
+            f"{percent(-known.lower_by)}, {_count(known.others, 'other')} within {known.within}%",
         ),
         Comparison(
             "Time",
             f"{duration(known.seconds)} between deposit and payout",
             f"{_count(known.payouts, 'other payout')} of the exchanges since the deposit",
-            f"time, {duration(known.seconds)} apart",
+            f"{duration(known.seconds)} apart, {_count(known.payouts, 'payout')} since",
         ),
         Comparison(
             "Habit",
@@ -240,7 +239,11 @@ def link_pane(search: LinkSearch, facts: Facts) -> Pane:
                  _tone(search.equal)),
     ]  # fmt: skip
     if facts.remains is not None:
-        lines += [PaneLine(f"{one.value}", one.label.lower(), "waiting") for one in compared(facts)]
+        lines += [
+            PaneLine(row.brief, row.label.lower(), "waiting")
+            for row in compared(facts)
+            if row.brief
+        ]
     return Pane(
         LINK,
         tuple(lines),

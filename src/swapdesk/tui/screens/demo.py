@@ -62,13 +62,12 @@ class DemoScreen(Page):
         ShowDemo,
         End,
     )
-    AUTO_FOCUS: ClassVar[str | None] = None
+    AUTO_FOCUS: ClassVar[str | None] = "PaneColumns"
     DEFAULT_CSS = """
-    DemoScreen #title { margin: 1 0 0 0; }
     DemoScreen StageTrack { margin: 1 0 0 0; }
     DemoScreen #said { margin: 1 0 0 0; }
     DemoScreen #compared { margin: 1 0 0 0; }
-    DemoScreen.-short #title, DemoScreen.-short StageTrack, DemoScreen.-short #said,
+    DemoScreen.-short StageTrack, DemoScreen.-short #said,
     DemoScreen.-short #compared { margin: 0; }
     """
 

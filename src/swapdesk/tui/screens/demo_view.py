@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 
 from swapdesk.flows.demo.demonstration import Stage
 from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine
 from swapdesk.flows.notation import clock_time, short_clock
 from swapdesk.tui.glyphs import DONE, MOVING, TROUBLE, WAITING
-from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
-from swapdesk.tui.widgets.case_body import FittedLines
+from swapdesk.tui.spans import Line, Span, cut, spread, width_of, wrapped
+from swapdesk.tui.widgets.case_body import CaseBody, FittedLines
 from swapdesk.tui.widgets.lines_view import section_line
 
 TIMED = 28
@@ -35,11 +37,11 @@ def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
         Span("  "),
         Span(stage.row.title, bold=True),
     ]
-    ahead = f", {come - stage.number} more came" if come > stage.number else ""
+    ahead = f", {come - stage.number} more behind it" if come > stage.number else ""
     at = clock_time(stage.facts.at)
     said = Span(f"{at} on the sandbox clock{ahead}", "muted")
     short = Span(f"{at}{ahead}", "muted")
-    room = width - sum(len(span.text) for span in left) - 2
+    room = width - width_of(left) - 2
     return [spread(left, [said if len(said.text) <= room else short], width)]
 
 
@@ -88,28 +90,24 @@ def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
     if not rows:
         return []
     if width < _COMPARED:
-        said = "; ".join(row.brief for row in rows if row.brief)
+        said = "; ".join(f"{row.label.lower()} {row.brief}" for row in rows if row.brief)
         return wrapped([Span("Still alike: ", "muted"), Span(f"{said}.")], width)
     label = 10
     value = (width - label) // 2
     lines = [section_line("What a watcher can still compare", "", width)]
     for row in rows:
         at: Line = [Span(row.label.ljust(label), "muted"), *cut(row.value, value - 2)]
-        used = sum(len(span.text) for span in at)
-        lines.append(
-            [*at, Span(" " * (label + value - used)), *_remark(row, width - label - value)]
-        )
+        gap = Span(" " * (label + value - width_of(at)))
+        lines.append([*at, gap, *cut([Span(row.remark, "muted")], width - label - value)])
     return lines
 
 
-def _remark(row: Comparison, width: int) -> Line:
-    return cut([Span(row.remark, "muted")], width)
-
-
-class PaneColumns(VerticalScroll, can_focus=False):
-    """The three panes side by side, equally high, each ending at the bottom."""
+class PaneColumns(VerticalScroll, can_focus=True):
+    """The three panes side by side, equally high, each ending at the bottom; scrolled by the keys
+    of a list."""
 
     SCOPED_CSS = False
+    BINDINGS: ClassVar[list[BindingType]] = CaseBody.BINDINGS
     DEFAULT_CSS = """
     PaneColumns { height: 1fr; margin: 1 2 0 2; scrollbar-size: 0 0; }
     PaneColumns Horizontal { height: auto; }
