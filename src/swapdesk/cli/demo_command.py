@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from swapdesk.cli import completion
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import own_refusal
+from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.serve_command import read_speed
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ MOST_SEED = 2**32 - 1
 
 
 @click.command()
-@click.argument("name", type=click.Choice(NAMES))
+@click.argument("name", metavar="NAME", type=click.Choice(NAMES))
 @click.option("--auto", is_flag=True, help="Tell every stage at once, without a screen.")
 @click.option(
     "--seed",
@@ -52,9 +53,9 @@ def demo(
 ) -> int:
     """Show how an order goes through exchanges and chains, stage by stage.
 
-    private shows how Alice pays Bob, swap one exchange, stuck an order that fails and how support
-    finds it. Everything happens in the sandbox, with transactions on its chains. With --auto the
-    world is a new one of that seed, and nothing of it is kept.
+    NAME is private (how Alice pays Bob), swap (one exchange), or stuck (an order that fails, and
+    how support finds it). Everything happens in the sandbox, with transactions on its chains.
+    With --auto the world is a new one of that seed, and nothing of it is kept.
     """
     from swapdesk.flows.demo.choice import DemoChoice
 
@@ -79,4 +80,8 @@ def _tell(call: CliContext, choice: DemoChoice) -> int:
 def _show(call: CliContext, choice: DemoChoice) -> int:
     from swapdesk.cli.main import open_desk
 
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input(
+            "NO_TERMINAL", "The screen needs a terminal. --auto tells the stages without one."
+        )
     return open_desk(call, choice)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.cli_context import CliContext
@@ -31,6 +31,8 @@ from swapdesk.flows.notation import clock_time, copied_amount, exact_amount, iso
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 
+T = TypeVar("T")
+
 _LABEL = 10
 IN_MEMORY = "/dev/shm"
 USUAL_SPEED = Decimal(1)
@@ -39,34 +41,38 @@ USUAL_SPEED = Decimal(1)
 def tell_demo(call: CliContext, choice: DemoChoice) -> int:
     """Carry it out and print what happened."""
     require_sandbox()
+    try:
+        in_new_world(choice, lambda desk: tell(call.output, desk, choice))
+    except DemoRefused as error:
+        raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
+    except DemoFailed as error:
+        raise _failed(str(error)) from None
+    except ChainUnreadable as error:
+        raise _failed(f"{error}.") from None
+    except ClientError as error:
+        raise of_client_error(error) from None
+    return Exit.DONE
+
+
+def in_new_world(choice: DemoChoice, work: Callable[[Desk], Awaitable[T]]) -> T:
+    """Do ``work`` with a connected desk in a world of the seed, which ends with it."""
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
-    async def whole(place: Path) -> None:
+    async def whole(place: Path) -> T:
         settings = load_settings({}, Home.at(place / "home"))
-        speed = choice.speed or USUAL_SPEED
-        pools = choice.name == "dex"
+        speed, pools = choice.speed or USUAL_SPEED, choice.name == "dex"
         async with open_world(place / "world", seed=choice.seed, speed=speed, pools=pools) as world:
             desk = Desk.open(settings, clock=world.clock, transport=world.transport)
             try:
                 await desk.connect(sandbox_connection(world.ready, settings), follow=False)
                 await desk.catalog.load_in_steps()
                 await desk.refresh_reference()
-                await _tell(call.output, desk, choice, speed)
+                return await work(desk)
             finally:
                 await desk.close()
 
     with tempfile.TemporaryDirectory(prefix="swapdesk-demo-", dir=_quick_place()) as place:
-        try:
-            run_repeatable(lambda: whole(Path(place)))
-        except DemoRefused as error:
-            raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
-        except DemoFailed as error:
-            raise _failed(str(error)) from None
-        except ChainUnreadable as error:
-            raise _failed(f"{error}.") from None
-        except ClientError as error:
-            raise of_client_error(error) from None
-    return Exit.DONE
+        return run_repeatable(lambda: whole(Path(place)))
 
 
 def _quick_place() -> str | None:
@@ -85,19 +91,21 @@ def _failed(said: str) -> CommandError:
     )
 
 
-async def _tell(output: Output, desk: Desk, choice: DemoChoice, speed: Decimal) -> None:
+async def tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
+    """Print a demonstration as it comes, and give it back with what it recorded."""
     if choice.token is not None:
         token = find_token(choice.token, desk, field="token")
         if choice.amount is not None:
             read_amount(choice.amount, token)
     shown = choice.begin(desk, str(choice.seed))
     told = _Transcript(output, shown)
-    told.head(choice.seed, speed)
+    told.head(choice.seed, choice.speed or USUAL_SPEED)
     try:
         await shown.run(told.stage)
         told.end(await shown.last_look())
     finally:
         await shown.close()
+    return shown
 
 
 class _Transcript:
@@ -159,7 +167,13 @@ class _Transcript:
             self._lines(new)
 
     def _lines(self, lines: Iterable[PaneLine]) -> None:
-        self._output.say(*(f"    {line.label:{_LABEL}}{line.whole or line.text}" for line in lines))
+        self._output.say(
+            *(f"    {_label(line):{_LABEL}}{line.whole or line.text}" for line in lines)
+        )
+
+
+def _label(line: PaneLine) -> str:
+    return clock_time(line.at) if line.at is not None else line.label
 
 
 def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
@@ -192,6 +206,6 @@ def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
 def _pane_json(pane: Pane) -> dict[str, Any]:
     return {
         "title": pane.title,
-        "lines": [f"{line.label} {line.whole or line.text}".strip() for line in pane.lines],
+        "lines": [f"{_label(line)} {line.whole or line.text}".strip() for line in pane.lines],
         "ending": pane.ending,
     }

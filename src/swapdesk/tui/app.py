@@ -167,7 +167,6 @@ class DeskApp(SafeApp[int]):
         clock: Clock | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         driver_class: type[Driver] | None = None,
-        demo: DemoChoice | None = None,
     ) -> None:
         super().__init__(
             theme=settings.theme.value,
@@ -192,8 +191,9 @@ class DeskApp(SafeApp[int]):
         self._garbage = GarbageRounds(self.session.clock)
         self._key_problems = self._take_keymap()
         self._begun = False
-        self._demo = demo
         self._clock_told = False
+        self.demo: DemoChoice | None = None
+        """The demonstration that is shown once the desk is connected."""
 
     def get_default_screen(self) -> Screen[Any]:
         return self.navigation.first
@@ -248,11 +248,9 @@ class DeskApp(SafeApp[int]):
         self.orders.follow(self.session.desk.link)
         self.signing.take_on()
         self.tell_problems(self._start_problems())
-        if self._demo is not None:
-            from swapdesk.tui.screens.demo import DemoScreen
-
-            choice, self._demo = self._demo, None
-            self.navigation.push(DemoScreen(self.session, choice))
+        if self.demo is not None:
+            self.navigation.open_demo(self.demo)
+            self.demo = None
 
     def _take_keymap(self) -> list[ConfigProblem]:
         settings = self.session.settings
@@ -488,7 +486,8 @@ def run_desk(
 ) -> int:
     """Run the desk until it is left, perhaps with a tape in it or a demonstration to begin with;
     the exit code. Raises JournalRefused, once the screen is the terminal's again."""
-    app = DeskApp(settings, start_sandbox, demo=demo)
+    app = DeskApp(settings, start_sandbox)
+    app.demo = demo
     result = app.run() if player is None else app.run(**player.attach(app))
     if app.session.refused is not None:
         raise app.session.refused

@@ -63,8 +63,8 @@ class SupportWork(Struct, frozen=True):
     """What support did: the message of the customer, where it was looked for, and the answer."""
 
     message: str
-    searched: tuple[Searched, ...] = ()
-    sheet: CaseSheet | None = None
+    searched: tuple[Searched, ...]
+    sheet: CaseSheet
     replied: bool = False
 
 
@@ -113,9 +113,11 @@ class Facts(Struct, frozen=True):
 
 class StageRow(Struct, frozen=True):
     """One row of the table of a demonstration. ``act`` is done first; ``reached`` says whether
-    the stage, or a later one, has come. ``more`` is told on demand."""
+    the stage, or a later one, has come. ``more`` is told on demand; ``short`` is the name where
+    there is little room."""
 
     name: str
+    short: str
     title: str
     sentence: str
     more: str
@@ -284,8 +286,8 @@ class Demonstration:
 
     # what support does
 
-    async def write_to_support(self) -> None:
-        """Alice's message, which names nothing but her transaction."""
+    async def find_order(self) -> None:
+        """Alice writes and names nothing but her transaction; support pastes that as it is."""
         paid = self.record[-1].facts.paid
         if paid is None:
             raise DemoFailed("Alice's payment is in no block that was read.")
@@ -293,24 +295,15 @@ class Demonstration:
             f"Hello, where is my money? I sent it at {clock_time(paid.at)} and nothing came."
             f" This is all I have: {paid.hash}"
         )
-        self._support = SupportWork(message)
-
-    async def find_order(self) -> None:
-        """As support does it: paste, look up."""
-        assert self._support is not None
         catalog = self._desk.catalog
-        pasted = read_pasted(
-            self._support.message, is_symbol=lambda word: bool(catalog.rows_of_symbol(word))
-        )
+        pasted = read_pasted(message, is_symbol=lambda word: bool(catalog.rows_of_symbol(word)))
         search = OrderSearch(self._desk, pasted)
         search.look_here()
         found = next(iter(search.found), None)
         facts = facts_of(self._desk, found) if found is not None else None
         if facts is None:
             raise DemoFailed(f"Support did not find the order: {search.verdict or 'not here'}")
-        self._support = replace(
-            self._support, searched=tuple(search.searched), sheet=sheet_of(facts)
-        )
+        self._support = SupportWork(message, tuple(search.searched), sheet_of(facts))
 
     async def reply(self) -> None:
         """Send what the sheet has ready."""

@@ -58,6 +58,7 @@ PRIVATE = Demo(
     rows=(
         StageRow(
             "waiting",
+            "wait",
             "Waiting for the deposit",
             "Alice has an order and an address to pay. Nothing has moved yet.",
             "The address is the first exchange's and was made for this order alone. The order"
@@ -66,6 +67,7 @@ PRIVATE = Demo(
             Demonstration.create,
         ),
         StageRow(
+            "seen",
             "seen",
             "Deposit seen",
             "Alice paid. The chain shows her account, the amount and an address used once.",
@@ -76,6 +78,7 @@ PRIVATE = Demo(
         ),
         StageRow(
             "exchange 1",
+            "exch 1",
             "First exchange in progress",
             "The first exchange has its confirmations and changes her coins into another one.",
             "Inside an exchange nothing is on a chain: it takes the deposit into its books. It"
@@ -84,6 +87,7 @@ PRIVATE = Demo(
         ),
         StageRow(
             "to middle",
+            "to mid",
             "On the way to the middle",
             "The first exchange pays the second one, from a wallet that pays many others.",
             "The coin in the middle is another one, and mostly on another chain. Its amount follows"
@@ -92,6 +96,7 @@ PRIVATE = Demo(
         ),
         StageRow(
             "at middle",
+            "at mid",
             "Arrived in the middle",
             "What the second exchange receives comes from an exchange, not from Alice.",
             "Where the middle is Monero, no amount and no account is public at all. Here it is a"
@@ -99,6 +104,7 @@ PRIVATE = Demo(
             _at_middle,
         ),
         StageRow(
+            "second",
             "second",
             "Second exchange begins",
             "The second exchange counts confirmations. For it, the customer is the service.",
@@ -108,6 +114,7 @@ PRIVATE = Demo(
         ),
         StageRow(
             "exchange 2",
+            "exch 2",
             "Second exchange in progress",
             "The coins for Bob come from an exchange that never saw Alice. Her deposit went to"
             " another one.",
@@ -117,6 +124,7 @@ PRIVATE = Demo(
         ),
         StageRow(
             "to bob",
+            "to bob",
             "On the way to Bob",
             "The second exchange pays Bob, from a wallet that pays many others as well.",
             "Explorers label such wallets with the name of the exchange. A watcher sees an exchange"
@@ -124,6 +132,7 @@ PRIVATE = Demo(
             _leg(1, "SENDING"),
         ),
         StageRow(
+            "done",
             "done",
             "Bob is paid",
             "Bob is paid. What a watcher can still compare is the amount and the time.",
@@ -146,6 +155,7 @@ SWAP = Demo(
     rows=(
         StageRow(
             "waiting",
+            "wait",
             "Waiting for the deposit",
             "The order says exactly what to pay, where, and until when.",
             "The desk wrote the order down before it asked for it, compared the answer with what"
@@ -155,6 +165,7 @@ SWAP = Demo(
         ),
         StageRow(
             "seen",
+            "seen",
             "Deposit seen",
             "Alice paid the address of the order. The exchange waits for confirmations.",
             "Until the chain has so many blocks on top, the payment could be undone.",
@@ -163,6 +174,7 @@ SWAP = Demo(
         ),
         StageRow(
             "exchange",
+            "exchange",
             "Exchange in progress",
             "The exchange has the deposit and changes it. Nothing of that is on a chain.",
             "This is where an exchange may hold a deposit to check it; the desk would say so.",
@@ -170,12 +182,14 @@ SWAP = Demo(
         ),
         StageRow(
             "sending",
+            "sending",
             "On the way to the receiver",
             "The exchange pays the receiver from a wallet of its own.",
             "The payment is a transaction like any other and can be looked up by its hash.",
             _leg(0, "SENDING"),
         ),
         StageRow(
+            "done",
             "done",
             "The receiver is paid",
             "The coins are on the chain. One exchange saw both ends.",
@@ -197,6 +211,7 @@ STUCK = Demo(
     rows=(
         StageRow(
             "waiting",
+            "wait",
             "Waiting for the deposit",
             "An ordinary order; Alice is about to pay it.",
             "The sandbox was told to let the exchange of this order fail once it is paid.",
@@ -204,6 +219,7 @@ STUCK = Demo(
             Demonstration.create,
         ),
         StageRow(
+            "seen",
             "seen",
             "Deposit seen",
             "Alice paid exactly what the order says.",
@@ -213,28 +229,25 @@ STUCK = Demo(
         ),
         StageRow(
             "failed",
+            "failed",
             "The exchange failed",
             "The exchange has the deposit and will not pay. The order is over.",
             "The chain shows that the money arrived, so nobody needs to take anybody's word.",
             _failed,
         ),
         StageRow(
-            "asked",
-            "Alice writes to support",
-            "Her message names no order, only the hash of her transaction.",
-            "Customers paste what they have: a link, an address, an amount, a whole e-mail.",
-            _failed,
-            Demonstration.write_to_support,
-        ),
-        StageRow(
+            "found",
             "found",
             "Support finds the order",
-            "Support pastes the message as it is. The hash leads to the order, at no cost.",
-            "Every place that was searched says what it answered. i does the same at any time.",
+            "Alice writes, and names no order. Support pastes her message, and her hash leads to"
+            " it.",
+            "Customers paste what they have: a link, an address, an amount, a whole e-mail. Every"
+            " place that was searched says what it answered. i does the same at any time.",
             _failed,
             Demonstration.find_order,
         ),
         StageRow(
+            "answered",
             "answered",
             "Support answers",
             "The reply says where the money is and who acts, and promises nothing.",

@@ -6,6 +6,7 @@ Screen and transcript show the same lines. Nothing is said that was not read or 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from decimal import Decimal
 
 from msgspec import Struct
@@ -16,7 +17,6 @@ from swapdesk.flows.demo.demonstration import Facts, Movement
 from swapdesk.flows.demo.link_search import LinkSearch
 from swapdesk.flows.notation import (
     about_amount,
-    clock_time,
     duration,
     percent,
     short_address,
@@ -44,13 +44,15 @@ _PAYING = frozenset({"SENDING", "FINISHED", "FALLBACK"})
 
 
 class PaneLine(Struct, frozen=True):
-    """``label`` is a time or the name of a leg; ``tone`` is strong, muted, done, moving, waiting,
-    trouble, or none. ``whole`` is the text where there is room for all of it."""
+    """``at`` or ``label`` stands before it: a time, or the name of a leg. ``tone`` is strong,
+    muted, done, moving, waiting, trouble, or none. ``whole`` is the text where there is room for
+    all of it."""
 
     text: str
     label: str = ""
     tone: str = ""
     whole: str = ""
+    at: datetime | None = None
 
 
 class Pane(Struct, frozen=True):
@@ -65,6 +67,8 @@ class Comparison(Struct, frozen=True):
     label: str
     value: str
     remark: str
+    brief: str = ""
+    """For where there is no room for the others."""
 
 
 def panes_of(facts: Facts, did: str) -> tuple[Pane, Pane, Pane]:
@@ -75,14 +79,14 @@ def _alice(facts: Facts, did: str) -> Pane:
     order = facts.tracked.order
     amount = f"{tracker_amount(order.in_amount, 'pay')} {facts.sold.symbol}"
     lines = [
-        PaneLine(did, clock_time(facts.created)),
+        PaneLine(did, at=facts.created),
         PaneLine(f"{amount} to Bob"),
     ]
     if facts.paid is None:
         return Pane(ALICE, tuple(lines), "She has not paid yet.")
     to = checksummed(facts.paid.receiver)
     lines += [
-        PaneLine(f"paid {amount} to", clock_time(facts.paid.at)),
+        PaneLine(f"paid {amount} to", at=facts.paid.at),
         PaneLine(short_address(to), whole=to),
     ]
     if facts.fee is not None:
@@ -123,7 +127,7 @@ def _transfer_lines(moved: Movement) -> Iterator[PaneLine]:
     each = moved.transfer
     sender, receiver = checksummed(each.sender), checksummed(each.receiver)
     yield PaneLine(
-        f"{_head(sender)} → {_head(receiver)}", clock_time(each.at), whole=f"{sender} → {receiver}"
+        f"{_head(sender)} → {_head(receiver)}", whole=f"{sender} → {receiver}", at=each.at
     )
     yield PaneLine(f"{tracker_amount(moved.amount)} {moved.symbol}", tone="strong")
     where = f"{each.chain} {each.height}"
@@ -137,7 +141,7 @@ def _head(text: str) -> str:
 
 def _knows(facts: Facts) -> Pane:
     support = facts.support
-    if support is not None and support.sheet is not None:
+    if support is not None:
         sheet = support.sheet
         lines = [
             *(
@@ -192,6 +196,7 @@ def compared(facts: Facts) -> tuple[Comparison, ...]:
                 f"{tracker_amount(paid, 'pay')} in, {about_amount(promised)} out,"
                 f" {percent(-lower)}",
                 "not paid out yet, so nothing to compare with",
+                f"{percent(-lower)}, not paid out yet",
             ),
         )
     return (
@@ -200,11 +205,13 @@ def compared(facts: Facts) -> tuple[Comparison, ...]:
             f"{tracker_amount(known.paid, 'pay')} in, {tracker_amount(known.got)} out,"
             f" {percent(-known.lower_by)}",
             f"{_count(known.others, 'other payout')} since fit within {known.within}%",
+            f"{percent(-known.lower_by)}, {_count(known.others, 'other')} within {known.within}%",
         ),
         Comparison(
             "Time",
             f"{duration(known.seconds)} between deposit and payout",
             f"{_count(known.payouts, 'other payout')} of the exchanges since the deposit",
+            f"{duration(known.seconds)} apart, {_count(known.payouts, 'payout')} since",
         ),
         Comparison(
             "Habit",
@@ -232,7 +239,11 @@ def link_pane(search: LinkSearch, facts: Facts) -> Pane:
                  _tone(search.equal)),
     ]  # fmt: skip
     if facts.remains is not None:
-        lines += [PaneLine(f"{one.value}", one.label.lower(), "waiting") for one in compared(facts)]
+        lines += [
+            PaneLine(row.brief, row.label.lower(), "waiting")
+            for row in compared(facts)
+            if row.brief
+        ]
     return Pane(
         LINK,
         tuple(lines),

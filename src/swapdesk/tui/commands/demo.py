@@ -1,12 +1,12 @@
-"""Verbs of the page that presents a private send."""
+"""Verbs of a demonstration."""
 
 from __future__ import annotations
 
 from swapdesk.tui.commands.command import Command, EverywhereCommand
 
 
-class Demo(EverywhereCommand):
-    """Show a private send stage by stage, on the sandbox's own chains."""
+class ShowDemo(EverywhereCommand):
+    """Show a private send stage by stage; in the sandbox only."""
 
     KEY = "D"
     VERB = "demonstration"
@@ -17,17 +17,17 @@ class Demo(EverywhereCommand):
 
 
 class NextStage(Command):
-    """Go on to the next stage, as soon as the world has come so far."""
+    """Go on to the next stage, or wait for it."""
 
     KEY = "space"
     VERB = "next stage"
 
 
 class StageBefore(Command):
-    """One stage back, from what was recorded."""
+    """One stage back, as it was when it was seen."""
 
     KEY = "b"
-    VERB = "back one"
+    VERB = "back"
     FOOTER = False
 
 
@@ -35,8 +35,8 @@ class Faster(Command):
     """Let the world run twice as fast."""
 
     KEY = "greater_than_sign"
-    SHOWN_KEY = ">"
-    VERB = "faster"
+    SHOWN_KEY = "> <"
+    VERB = "speed"
 
 
 class Slower(Command):
@@ -45,24 +45,33 @@ class Slower(Command):
     KEY = "less_than_sign"
     SHOWN_KEY = "<"
     VERB = "slower"
+    FOOTER = False
 
 
-class ExplainStage(Command):
-    """Say more about this stage, or less again."""
+class Explain(Command):
+    """More about this stage, with whole addresses and hashes; the same key takes it away."""
 
     KEY = "e"
     VERB = "explain"
 
 
 class SearchLink(Command):
-    """Search the local chains for a line from Alice to Bob, and say what was searched."""
+    """Search the local chains for what leads from Alice to Bob; the same key goes back to them."""
 
     KEY = "l"
     VERB = "link search"
 
 
-class EndDemo(Command):
-    """End the demonstration; the order goes on."""
+class CopyHash(Command):
+    """Copy the hash of the newest payment on the screen."""
+
+    KEY = "y"
+    VERB = "copy hash"
+    FOOTER = False
+
+
+class End(Command):
+    """End the demonstration; its order goes on."""
 
     KEY = "escape"
     SHOWN_KEY = "esc"
