@@ -98,7 +98,7 @@ async def test_clock_goes_on_by_the_step_that_is_shown(market: Market) -> None:
         await near_faults(run, market)
         await run.press("s", "s", "s")
         assert "clock +1h" in run.text
-        await run.press("a")
+        await run.press("c")
         await run.see("The sandbox's clock shows 20")
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from msgspec import Struct
 from textual import on
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
-    from swapdesk.tui.tapes.player import Player
     from swapdesk.tui.widgets.frame import Caption
 
 
@@ -143,6 +143,16 @@ class GarbageRounds(Struct):
             gc.collect(1)
 
 
+class TapePlayer(Protocol):
+    """What plays a tape in the desk (``tui.tapes.player``)."""
+
+    def attach(self, app: DeskApp) -> Mapping[str, Any]:
+        """Make an application ready for the tape; what it is to be run with."""
+
+    def keeps(self, event: KeyPressed | Paste) -> bool:
+        """Whether a key of the user is kept from the desk."""
+
+
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
@@ -184,7 +194,7 @@ class DeskApp(SafeApp[int]):
         self.creates = CreateController(self, self.navigation)
         self.signing = SigningController(self, self.navigation)
         self.batches = BatchController(self)
-        self.player: Player | None = None
+        self.player: TapePlayer | None = None
         """Of the tape that plays; it sees every key first."""
         self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
@@ -480,7 +490,7 @@ class DeskApp(SafeApp[int]):
 def run_desk(
     settings: Settings,
     start_sandbox: StartSandbox | None,
-    player: Player | None = None,
+    player: TapePlayer | None = None,
     *,
     demo: DemoChoice | None = None,
 ) -> int:
