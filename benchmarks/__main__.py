@@ -16,6 +16,7 @@ from benchmarks import (
     batch,
     bundles,
     command,
+    completion,
     evm,
     fanout,
     groups,
@@ -35,6 +36,7 @@ from benchmarks.report import Case
 
 CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "command": lambda chosen: command.run(chosen.rounds),
+    "completion": lambda chosen: completion.run(chosen.rounds),
     "start": lambda chosen: start.run(chosen.rounds),
     "tokens": lambda chosen: tokens.run(chosen.rounds),
     "search": lambda chosen: search.run(chosen.rounds),

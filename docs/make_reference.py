@@ -14,6 +14,7 @@ from generator.configuration import configuration_page
 from generator.errors import errors_page
 from generator.json_documents import json_page
 from generator.keys import keys_page
+from generator.manual import manual_page
 from generator.sandbox import sandbox_page
 
 TARGET = Path(__file__).parent / "reference"
@@ -26,6 +27,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "json.md": json_page,
     "keys.md": keys_page,
     "sandbox.md": sandbox_page,
+    "swapdesk.1": manual_page,
 }
 
 

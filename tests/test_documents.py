@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
+import shutil
+import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
+from patience import PATIENCE
 from swapdesk.cli.main import COMMANDS, swapdesk
 from swapdesk.service.openapi import document as openapi_document
 from swapdesk.tui.app import DeskApp
@@ -316,6 +320,28 @@ def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:
         if isinstance(command, click.Group):
             wanted |= {f"{name} {one}" for one in command.list_commands(click.Context(command))}
     assert sorted(told) == sorted(wanted)
+
+
+def test_the_manual_page_is_installed_and_has_every_command(reference: dict[str, str]) -> None:
+    project = tomllib.loads(text("pyproject.toml"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["shared-data"] == {"docs/reference/swapdesk.1": "share/man/man1/swapdesk.1"}
+    page = reference["docs/reference/swapdesk.1"]
+    told = re.findall(r"^\.SS swapdesk ([a-z ]+)", page.replace("\\-", "-"), re.MULTILINE)
+    assert {one.split()[0] for one in told} == set(COMMANDS)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_the_manual_page_is_read_without_a_warning(reference: dict[str, str]) -> None:
+    ended = subprocess.run(
+        ["groff", "-man", "-ww", "-Tascii", "-P-bcou"],
+        input=reference["docs/reference/swapdesk.1"].encode(),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"swapdesk wallet withdraw" in ended.stdout
 
 
 # what stands in tables of the code

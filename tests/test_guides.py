@@ -72,6 +72,7 @@ new_order() {
 BEFORE = {
     "README.md": SERVE,
     "docs/guide/trader.md": SERVE,
+    "docs/guide/support.md": SERVE + "new_order > .made\n",
 }
 """Who does not start a sandbox himself is at a desk, which has one."""
 WORDS = {

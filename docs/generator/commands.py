@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
-from generator.markdown import cell, code, page, section, sentence, table
+from generator.markdown import code, codes, page, section, sentence, table
 from swapdesk.cli.listed_help import WithExchanges, WithOperations, WithVenues
 from swapdesk.cli.main import swapdesk
 
@@ -19,7 +19,7 @@ def commands_page() -> str:
     found = list(every_command())
     whole = dict(found)["swapdesk"]
     listed = [
-        (f"[`{name}`](#{name.replace(' ', '-')})", sentence(_paragraphs(one)[0]))
+        (f"[`{name}`](#{name.replace(' ', '-').lower()})", sentence(paragraphs(one)[0]))
         for name, one in found
         if not isinstance(one, click.Group)
     ]
@@ -55,18 +55,27 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 def _command(name: str, command: click.Command) -> str:
     return section(
         name,
-        code(" ".join([name, *command.collect_usage_pieces(click.Context(command))])),
-        *_paragraphs(command),
-        _options(
-            one
-            for one in command.params
-            if isinstance(one, click.Option) and one.name not in OF_ALL
-        ),
+        code(usage(name, command)),
+        *paragraphs(command),
+        _options(own_options(command)),
         *_lists(command),
     )
 
 
-def _paragraphs(command: click.Command) -> list[str]:
+def usage(name: str, command: click.Command) -> str:
+    # A command keeps the help option of the first context that asks for it.
+    context = click.Context(command, **swapdesk.context_settings)
+    return " ".join([name, *command.collect_usage_pieces(context)])
+
+
+def own_options(command: click.Command) -> list[click.Option]:
+    """Those that not every command has."""
+    return [
+        one for one in command.params if isinstance(one, click.Option) and one.name not in OF_ALL
+    ]
+
+
+def paragraphs(command: click.Command) -> list[str]:
     said = inspect.cleandoc(command.help or "").split("\n\n")
     assert said[0], f"{command.name} has no help"
     return [" ".join(one.split()) for one in said]
@@ -81,20 +90,21 @@ def _lists(command: click.Command) -> Iterator[str]:
         yield "CODE is an exchange: [sandbox.md](sandbox.md#exchanges)."
 
 
-def _options(found: Iterator[click.Parameter]) -> str:
+def _options(found: Iterable[click.Parameter]) -> str:
     rows = []
     for one in found:
         assert isinstance(one, click.Option)
         if one.hidden:
             continue
         assert one.help, f"{one.opts[0]} has no help"
-        rows.append((_names(one), _default(one), _meaning(one)))
+        rows.append((codes(spellings(one)), _default(one), meaning(one)))
     return table(("Option", "Default", "Meaning"), rows)
 
 
-def _names(option: click.Option) -> str:
+def spellings(option: click.Option) -> list[str]:
+    """Every name of the option, with its value."""
     value = "" if option.is_flag else f" {_value(option)}"
-    return ", ".join(code(f"{one}{value}") for one in (*option.opts, *option.secondary_opts))
+    return [f"{one}{value}" for one in (*option.opts, *option.secondary_opts)]
 
 
 def _value(option: click.Option) -> str:
@@ -112,7 +122,7 @@ def _default(option: click.Option) -> str:
     return code(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
 
 
-def _meaning(option: click.Option) -> str:
+def meaning(option: click.Option) -> str:
     said = [sentence(option.help or "")]
     if isinstance(option.type, click.IntRange):
         low, high = option.type.min, option.type.max
@@ -124,4 +134,4 @@ def _meaning(option: click.Option) -> str:
         said.append("Must be given.")
     if option.multiple and "repeatable" not in said[0]:
         said.append("May be repeated.")
-    return cell(" ".join(said))
+    return " ".join(said)

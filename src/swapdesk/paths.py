@@ -162,7 +162,7 @@ def private_directory(path: Path) -> Path:
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
-        _refuse_shared(path, path.lstat(), directory=True)
+        refuse_shared(path, path.lstat(), directory=True)
     return path
 
 
@@ -204,14 +204,14 @@ def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
         raise UnsafePlace(f"{path} is a symbolic link")
     descriptor = os.open(path, flags)
     with os.fdopen(descriptor, "rb") as file:
-        _refuse_shared(path, os.fstat(file.fileno()), directory=False)
+        refuse_shared(path, os.fstat(file.fileno()), directory=False)
         content = file.read(limit + 1)
     if len(content) > limit:
         raise UnsafePlace(f"{path} is larger than {limit} bytes")
     return content
 
 
-def _refuse_shared(path: Path, status: os.stat_result, *, directory: bool) -> None:
+def refuse_shared(path: Path, status: os.stat_result, *, directory: bool) -> None:
     right_kind = stat.S_ISDIR(status.st_mode) if directory else stat.S_ISREG(status.st_mode)
     if not right_kind:
         raise UnsafePlace(f"{path} is no {'directory' if directory else 'regular file'}")

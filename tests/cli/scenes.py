@@ -38,6 +38,9 @@ UNLISTED = "0x" + "ee" * 20
 NOT_ASKING = {
     "serve": "it is the service",
     "node": "it is the chains",
+    "support open": "it reads a file",
+    "support diff": "it reads two files",
+    "completion": "it prints what a shell runs",
     "trigger NAME": "it asks the control of a sandbox",
     "trigger list": "it asks the control of a sandbox",
     "trigger clear": "it asks the control of a sandbox",
@@ -217,6 +220,13 @@ def _withdrawn(front: Front, *words: str) -> Words:
     return words
 
 
+def _fresh(front: Front) -> str:
+    """A file that is not there."""
+    path = front.home / "case.zip"
+    path.unlink(missing_ok=True)
+    return str(path)
+
+
 DEX = ("20", "usdc.base", "weth.base", "--type", "dex")
 CEX = ("0.05", "btc.bitcoin", "eth.ethereum", "--provider", "hy")
 """One venue: which others answer in time, and which is best, differs from run to run."""
@@ -261,6 +271,11 @@ WRITTEN = (
     Scene("orders show", lambda _: ("nosuchorder1234", "--json"), name="missing"),
     Scene("orders watch", lambda f: (_completed(f), "--timeout", "20", "--json")),
     Scene("orders watch", lambda f: (_order(f), "--timeout", "2", "--json"), name="waiting"),
+    Scene("why", lambda f: (_order(f), "--json")),
+    Scene("why", lambda f: (f"Where is my order {_order(f)}?",), name="told"),
+    Scene("inspect", lambda f: (_order(f),)),
+    Scene("inspect", lambda _: ("nosuchorder1234", "--reads", "0"), name="missing"),
+    Scene("support bundle", lambda f: (_order(f), "--out", _fresh(f), "--json")),
     Scene("orders put-away", lambda f: (_order(f), "--json")),
     Scene("orders export", lambda f: ("--filter", _order(f), "--format", "json")),
     Scene("api", lambda _: ("GET", "/rateLimits"), raw=True),

@@ -21,13 +21,13 @@ from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import NOTHING
-from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_listing import Group, group_of, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
 from swapdesk.flows.orders.payment_progress import swap_payment
 from swapdesk.flows.orders.situations import Certainty
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.support.diagnosis import diagnose
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.widgets.order_table import stage_of
@@ -151,7 +151,7 @@ def test_what_was_not_signed_is_diagnosed_so() -> None:
     tracked = with_steps(step("swap", StepState.REFUSED, "QUOTE_EXPIRED"))
     found = diagnose(tracked, NOW)
     assert (found.rule, found.certainty) == ("not-signed", Certainty.CERTAIN)
-    assert found.acts == "you: ask for new quotes."
+    assert found.acts == "the customer: ask for new quotes."
     assert "not signed" in order_sentence(tracked, NOW)
     # When the service has seen a transaction, its word counts.
     seen = replace(

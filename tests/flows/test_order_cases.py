@@ -15,12 +15,12 @@ from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.deposit_destination import deposit_destination
-from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_status import order_status, reported_status
 from swapdesk.flows.orders.situations import Certainty, Situation, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.support.diagnosis import diagnose
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatusCode
@@ -358,12 +358,12 @@ def test_a_diagnosis_names_order_request_and_what_was_looked_at() -> None:
     found = diagnose(tracked(held), LATER, request_id="6f1d-22c9", since=NOW)
     assert (found.rule, found.certainty) == ("held", Certainty.CERTAIN)
     assert (
-        found.acts == "you: write to support with order h8Kq2PdT5mXcVbN3wRtY7z, request 6f1d-22c9."
+        found.acts
+        == "you: pass it to the service with order h8Kq2PdT5mXcVbN3wRtY7z, request 6f1d-22c9."
     )
     assert found.by == "No deadline is known."
     assert "Seen so since 14:02:11 UTC" in found.cause
-    assert "leg state 8" in found.basis
-    assert "were not asked" in found.basis
+    assert "leg state 8, list 14:02:11 UTC" in found.facts
 
 
 def test_waiting_long_is_no_advice_for_ever() -> None:
@@ -376,7 +376,7 @@ def test_waiting_long_is_no_advice_for_ever() -> None:
     assert late.acts.startswith("Halyard:")
     assert "6m over the expected time" in late.cause
     later = diagnose(moving, NOW + timedelta(minutes=41))
-    assert later.acts == "you: write to support with order h8Kq2PdT5mXcVbN3wRtY7z."
+    assert later.acts == "you: pass it to the service with order h8Kq2PdT5mXcVbN3wRtY7z."
 
 
 @pytest.mark.parametrize("hostile", load("markup", "text")[:30], ids=lambda one: one.id)

@@ -16,12 +16,12 @@ from swapdesk.flows.creation.order_verification import Created, CreateUnknown, O
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import RELEASED, DepositRelease, Intent, IntentKind
-from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.raw_json import HIDDEN, raw_lines
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.support.diagnosis import diagnose
 from swapdesk.flows.tracking.open_business import findings, quit_warning
 from swapdesk.tui.screens.deposit_facts import SETTING_UP, deposit_state
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order

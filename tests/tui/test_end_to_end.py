@@ -24,6 +24,7 @@ ENTER = "\r"
 STILL = 0.4
 """A money key counts after 0.3 s without a change."""
 MOST_KEYS = 20
+MOST_KEYS_TO_ANSWER = 5
 
 
 class DeskWindow(TerminalWindow):
@@ -182,6 +183,21 @@ def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow])
     assert "private" in desk.row_of(order)
     desk.open(order)
     desk.read_until("First leg", "Second leg", "anonymous: true", "@bob")
+
+    # Support: from the customer's message to the reply on the clipboard.
+    desk.press("\x1b")
+    desk.until(lambda: "Orders" in desk.text.split("\n")[0], "the tracker")
+    desk.keys = 0
+    desk.press("i")
+    desk.read_until("Paste whatever names the order")
+    whole = next(one for one in orders_of_the_service(sandbox.ready) if one.startswith(order))
+    desk.paste(f"Hello,\n\nwhere is my money? My order was {whole}.\n\nKind regards\nBob")
+    desk.read_until("an order id")
+    desk.press(ENTER)
+    desk.read_until("rule completed, certain", "y copy reply")
+    desk.press("y")
+    desk.read_until("Copied reply")
+    assert desk.keys <= MOST_KEYS_TO_ANSWER
 
 
 def test_a_killed_desk_comes_back_to_its_one_order(

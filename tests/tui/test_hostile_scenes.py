@@ -24,7 +24,7 @@ from tui.picture import faults_of, take
 from tui.scenes import Scene, all_scenes, go_on, tours
 
 WITHOUT_TEXT = re.compile(
-    "sign|wallets|address-book|home-signing|batch-empty|orders-empty|requests$"
+    "sign|wallets|address-book|home-signing|batch-empty|orders-empty|requests$|inspect(-read|-several)?$"
     "|swap-(empty|private|refused)|order-(lower|private|waiting|withheld)"
 )
 """Scenes that show no text of the service: of the wallet, of the book, and with nothing to say."""

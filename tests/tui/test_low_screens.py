@@ -8,11 +8,11 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.breakpoints import classes_at
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.deposit_facts import deposit_state
+from swapdesk.tui.screens.inspect import InspectScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.widgets.deposit_card import deposit_lines
 from swapdesk.tui.widgets.help_overlay import HelpOverlay
-from swapdesk.tui.widgets.overlay import DiagnosisOverlay
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import held, prepare, waiting
 from tui.quote_rows import MERIDIAN, quotes_with
@@ -80,10 +80,10 @@ async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> N
         run.app.navigation.open_order(known.id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
         await run.press("i")
-        await run.settle(lambda: isinstance(run.app.screen, DiagnosisOverlay), "the diagnosis")
-        await run.see("↑↓ move")
-        assert "other programs" not in run.text
-        await seen_below(run, "other programs", "j")
+        await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the diagnosis")
+        await run.see("Diagnosis")
+        assert "We never ask" not in run.text
+        await seen_below(run, "We never ask", "j")
         await seen_below(run, "Diagnosis", "pageup")
         await run.press("escape", "question_mark")
         await run.settle(lambda: isinstance(run.app.screen, HelpOverlay), "the help")

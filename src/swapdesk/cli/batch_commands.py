@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.wallet_commands import passphrase_option
 
@@ -18,7 +19,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 def sell_option(command: F) -> F:
     return click.option(
-        "--sell", default="", metavar="TOKEN", help="Sold by rows that name no token."
+        "--sell",
+        default="",
+        metavar="TOKEN",
+        shell_complete=completion.tokens,
+        help="Sold by rows that name no token.",
     )(command)
 
 
@@ -42,7 +47,12 @@ def group_option(command: F) -> F:
 
 def wallet_option(command: F) -> F:
     return click.option(
-        "--wallet", "account", default="", metavar="NAME|ADDRESS", help="The account that pays."
+        "--wallet",
+        "account",
+        default="",
+        metavar="NAME|ADDRESS",
+        shell_complete=completion.accounts,
+        help="The account that pays.",
     )(command)
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
 
 
 @click.command()
 @click.argument("term", required=False, default="")
-@click.option("--chain", metavar="NAME", help="Short name of a chain, as in USDC.base.")
+@click.option(
+    "--chain",
+    metavar="NAME",
+    shell_complete=completion.chains,
+    help="Short name of a chain, as in USDC.base.",
+)
 @click.option("--symbol", metavar="SYMBOL", help="Only tokens of exactly this symbol.")
 @click.option(
     "--limit",

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import CommandError, bad_input
@@ -80,13 +81,24 @@ def create_options(command: F) -> F:
         click.option(
             "--middle-refund",
             metavar="ADDR",
+            shell_complete=completion.payees,
             help="With --use-xmr: where XMR of a private swap that fails half-way comes back to.",
         ),
         click.option("--refund-memo", metavar="M", help="Memo of the refund address."),
-        click.option("--refund", metavar="ADDR", help="Where the deposit comes back to."),
+        click.option(
+            "--refund",
+            metavar="ADDR",
+            shell_complete=completion.payees,
+            help="Where the deposit comes back to.",
+        ),
         click.option("--waive-memo", metavar=f'"{NO_MEMO}"', help="The recipient has no memo."),
         click.option("--memo", metavar="M", help="Memo or destination tag of the recipient."),
-        click.option("--to", metavar="ADDR|@name", help="Who gets the money."),
+        click.option(
+            "--to",
+            metavar="ADDR|@name",
+            shell_complete=completion.payees,
+            help="Who gets the money.",
+        ),
     ):
         command = option(command)
     return command
@@ -94,8 +106,8 @@ def create_options(command: F) -> F:
 
 @click.command(cls=WithVenues)
 @click.argument("amount")
-@click.argument("sell", metavar="FROM")
-@click.argument("buy", metavar="TO")
+@click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
+@click.argument("buy", metavar="TO", shell_complete=completion.tokens)
 @create_options
 @click.option(
     "--type",
@@ -111,6 +123,7 @@ def create_options(command: F) -> F:
     "--wallet",
     "account",
     metavar="NAME|ADDR",
+    shell_complete=completion.accounts,
     help="With --type dex: the account that signs and pays; else the first one.",
 )
 @click.option(
@@ -144,7 +157,7 @@ def swap(
 
 @click.command(cls=WithExchanges)
 @click.argument("amount")
-@click.argument("token")
+@click.argument("token", shell_complete=completion.tokens)
 @create_options
 @desk_command
 def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
@@ -249,8 +262,14 @@ def _create(
 
 
 @click.command()
-@click.argument("order")
-@click.option("--wallet", "account", metavar="NAME|ADDRESS", help="The account that pays.")
+@click.argument("order", shell_complete=completion.open_orders)
+@click.option(
+    "--wallet",
+    "account",
+    metavar="NAME|ADDRESS",
+    shell_complete=completion.accounts,
+    help="The account that pays.",
+)
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
 @passphrase_option
 @desk_command
@@ -273,10 +292,19 @@ def fund(
 @click.argument("quote_id", metavar="QUOTE")
 @click.option("--dry-run", is_flag=True, help="Needed: signing itself belongs to swap --quote.")
 @click.option(
-    "--to", default="", metavar="ADDR|@name", help="Who gets the money; else the account."
+    "--to",
+    default="",
+    metavar="ADDR|@name",
+    shell_complete=completion.payees,
+    help="Who gets the money; else the account.",
 )
 @click.option(
-    "--account", "--wallet", "account", metavar="NAME|ADDR", help="Who signs; else the first one."
+    "--account",
+    "--wallet",
+    "account",
+    metavar="NAME|ADDR",
+    shell_complete=completion.accounts,
+    help="Who signs; else the first one.",
 )
 @desk_command
 def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:

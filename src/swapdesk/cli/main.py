@@ -9,15 +9,15 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from swapdesk import __version__
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, global_options, narrow
 from swapdesk.cli.command_error import (
     CommandError,
@@ -36,6 +36,9 @@ from swapdesk.cli.output import (
     silence,
 )
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
     "swap": "swapdesk.cli.create_commands:swap",
@@ -48,12 +51,15 @@ COMMANDS: dict[str, str] = {
     "orders": "swapdesk.cli.orders_commands:orders",
     "why": "swapdesk.cli.support_commands:why",
     "inspect": "swapdesk.cli.support_commands:inspect",
+    "support": "swapdesk.cli.support_files:support",
     "trigger": "swapdesk.cli.trigger_command:trigger",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
+    "doctor": "swapdesk.cli.doctor_command:doctor",
+    "completion": "swapdesk.cli.completion_command:completion",
 }
 """Name of a command: its module and attribute."""
 
@@ -80,13 +86,21 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        known = ctx.resilient_parsing or args[0] in COMMANDS or args[0].startswith("-")
+        if not known:
             import difflib
 
             near = difflib.get_close_matches(args[0], list(COMMANDS), n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Without importing every command for its help, as a group does."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 @click.group(
@@ -97,17 +111,24 @@ class CommandTable(click.Group):
 )
 @click.version_option(__version__, prog_name="swapdesk")
 @global_options
-@click.option("--theme", metavar="NAME", help="The palette of the desk.")
+@click.option(
+    "--theme", metavar="NAME", shell_complete=completion.themes, help="The palette of the desk."
+)
 @click.pass_context
 def swapdesk(
-    context: click.Context, theme: str | None, profile: str | None, as_json: bool, plain: bool
+    context: click.Context,
+    theme: str | None,
+    profile: str | None,
+    as_json: bool,
+    plain: bool,
+    read_only: bool,
 ) -> int | None:
     """A swap desk in a terminal, with a complete local sandbox.
 
     Without a command it opens the desk. The profile is the sandbox unless one is chosen.
     """
     call = CliContext(Output(Form.TABLE), theme=theme)
-    narrow(call, profile, as_json, plain)
+    narrow(call, profile, as_json, plain, read_only)
     context.obj = call
     if context.invoked_subcommand is not None:
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
@@ -146,6 +167,8 @@ def open_desk(call: CliContext) -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and give its exit code; every error is printed here, once."""
+    import logging
+
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())
     output = Output(Form.JSON if "--json" in arguments else Form.TABLE)
     try:
@@ -247,10 +270,21 @@ def main() -> NoReturn:
     replace_closed()
     escape_foreign()
     load_libraries_lean()
+    if os.environ.get(completion.VARIABLE):
+        answer_shell()
     code = run(sys.argv[1:])
     # The process ends: what is left is not searched for garbage once more.
     gc.freeze()
     sys.exit(code)
+
+
+def answer_shell() -> NoReturn:
+    """What a shell offers for the word at its cursor (``cli.completion``)."""
+    # It would show a complaint between the words that are typed.
+    silence(sys.stderr)
+    gc.disable()
+    swapdesk(prog_name="swapdesk")
+    raise AssertionError("click ends the process")
 
 
 def load_libraries_lean() -> None:

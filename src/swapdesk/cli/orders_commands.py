@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import UNMOVED, bad_input
 
@@ -94,7 +95,7 @@ def export(call: CliContext, form: str, out: Path | None, words: str, sort: str)
 
 
 @orders.command()
-@click.argument("order")
+@click.argument("order", shell_complete=completion.open_orders)
 @desk_command
 def show(call: CliContext, order: str) -> int:
     """Show one order by its id or the beginning of one, or by what only this order has: a part of
@@ -106,7 +107,7 @@ def show(call: CliContext, order: str) -> int:
 
 
 @orders.command("put-away")
-@click.argument("order")
+@click.argument("order", shell_complete=completion.open_orders)
 @click.option("--undo", is_flag=True, help="Take it back: it needs you again.")
 @desk_command
 def put_away(call: CliContext, order: str, undo: bool) -> int:
@@ -124,7 +125,9 @@ def put_away(call: CliContext, order: str, undo: bool) -> int:
 
 
 @orders.command()
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument(
+    "ids", metavar="ID...", nargs=-1, required=True, shell_complete=completion.open_orders
+)
 @click.option(
     "--until",
     type=click.Choice(("ended", "refunded")),

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
@@ -26,8 +27,8 @@ ROUTES = ("standard", "private", "dex")
 
 @click.command(cls=WithVenues)
 @click.argument("amount")
-@click.argument("sell", metavar="FROM")
-@click.argument("buy", metavar="TO")
+@click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
+@click.argument("buy", metavar="TO", shell_complete=completion.tokens)
 @route_options
 @receive_option
 @click.option("--both", is_flag=True, help="Floating and fixed rates; this takes two quotes.")

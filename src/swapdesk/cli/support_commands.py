@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +27,7 @@ def searching(command: F) -> F:
             show_default=True,
             help="Calls of the service that may be spent. The journal costs none.",
         ),
-        click.argument("text", nargs=-1, required=True),
+        click.argument("text", nargs=-1, required=True, shell_complete=completion.open_orders),
     ):
         command = decorate(command)
     return command

@@ -15,7 +15,7 @@ from swapdesk.flows.orders.order_history import updates_of
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
-from swapdesk.flows.support.support_case import SupportCase, case_of
+from swapdesk.flows.support.support_case import SupportCase, facts_of, support_case
 
 
 async def report_search(session: CommandSession, text: str, reads: int, *, whole: bool) -> int:
@@ -38,11 +38,11 @@ async def report_search(session: CommandSession, text: str, reads: int, *, whole
             break
     if len(search.found) == 1 and reads:
         await _read_again(session, *search.found)
-    cases = [
-        case
+    known = (
+        facts_of(session.desk, service_id, search.payment_of(service_id))
         for service_id in search.found
-        if (case := case_of(session.desk, service_id, search.payment_of(service_id))) is not None
-    ]
+    )
+    cases = [support_case(facts) for facts in known if facts is not None]
     if not cases:
         raise _not_found(search, unspent)
     _tell(session, search, cases, unspent, whole=whole)
@@ -63,11 +63,10 @@ async def _read_again(session: CommandSession, service_id: str) -> None:
 
 
 def _read(session: CommandSession, text: str) -> PastedText:
-    secret = session.settings.secret.value
     pasted = read_pasted(
         text,
         is_symbol=lambda word: bool(session.desk.catalog.rows_of_symbol(word)),
-        own_secrets=(secret.reveal(),) if secret is not None else (),
+        own_secrets=session.settings.secrets,
     )
     if pasted.secret:
         raise CommandError(
@@ -113,7 +112,7 @@ def _tell(
                 ],
                 "searched": [_place_json(place) for place in search.searched],
                 "orders": [
-                    {"foundBy": search.found[case.tracked.service_id], **_case_json(case)}
+                    {"foundBy": search.found[case.facts.tracked.service_id], **_case_json(case)}
                     for case in cases
                 ],
             }
@@ -124,12 +123,12 @@ def _tell(
     if unspent:
         output.talk(unspent)
     if len(cases) > 1:
-        output.say(*(order_sentence(case.tracked, now, case.made) for case in cases))
+        output.say(*(order_sentence(case.facts.tracked, now, case.facts.made) for case in cases))
         output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")
         return
     case = cases[0]
     found = case.diagnosis
-    output.say(order_sentence(case.tracked, now, case.made))
+    output.say(order_sentence(case.facts.tracked, now, case.facts.made))
     rows = [
         ("Rule", f"{found.rule}, {found.certainty}"),
         ("Cause", found.cause),
@@ -141,7 +140,7 @@ def _tell(
     if whole:
         rows += [
             ("Seen", f"{iso(one.at)} {one.source}: {one.state}; {', '.join(one.changed)}")
-            for one in reversed(updates_of(case.seen))
+            for one in reversed(updates_of(case.facts.seen))
         ]
     if output.form is Form.PLAIN:
         output.say(*(f"{label}: {value}" for label, value in rows))
@@ -164,8 +163,8 @@ def _place_json(place: Searched) -> dict[str, Any]:
 def _case_json(case: SupportCase) -> dict[str, Any]:
     found = case.diagnosis
     return {
-        "serviceId": case.tracked.service_id,
-        "requestId": case.request_id,
+        "serviceId": case.facts.tracked.service_id,
+        "requestId": case.facts.request_id,
         "rule": found.rule,
         "certainty": found.certainty,
         "cause": found.cause,
@@ -178,7 +177,7 @@ def _case_json(case: SupportCase) -> dict[str, Any]:
         "escalation": case.escalation,
         "updates": [
             {"at": one.at, "source": one.source, "state": one.state, "changed": list(one.changed)}
-            for one in updates_of(case.seen)
+            for one in updates_of(case.facts.seen)
         ],
-        "order": order_json(case.tracked.order, withheld=case.tracked.withheld),
+        "order": order_json(case.facts.tracked.order, withheld=case.facts.tracked.withheld),
     }

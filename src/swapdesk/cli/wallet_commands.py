@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
 
@@ -53,7 +54,12 @@ def read_coins(context: click.Context, option: click.Parameter, value: str | Non
 
 
 def account_option(command: F) -> F:
-    return click.option("--account", metavar="NAME|ADDRESS", help="Of this account only.")(command)
+    return click.option(
+        "--account",
+        metavar="NAME|ADDRESS",
+        shell_complete=completion.accounts,
+        help="Of this account only.",
+    )(command)
 
 
 @wallet.command("list")
@@ -132,7 +138,7 @@ def import_(
 
 
 @wallet.command()
-@click.argument("account")
+@click.argument("account", shell_complete=completion.accounts)
 @click.option("--confirm", metavar="PHRASE", help="What else is typed: export and 6 characters.")
 @click.option(
     "--out",
@@ -185,7 +191,13 @@ def allowances(call: CliContext, account: str | None) -> int:
 @wallet.command()
 @click.argument("token")
 @click.argument("spender")
-@click.option("--chain", required=True, metavar="CHAIN", help="Short name of the chain.")
+@click.option(
+    "--chain",
+    required=True,
+    metavar="CHAIN",
+    shell_complete=completion.chains,
+    help="Short name of the chain.",
+)
 @account_option
 @click.option(
     "--permit2/--direct", default=None, help="Where both were given: the one in Permit2, or not."
@@ -293,7 +305,13 @@ def bump(call: CliContext, hash_: str, gas: int | None, yes: bool, descriptor: i
 
 
 @wallet.command()
-@click.option("--chain", required=True, metavar="CHAIN", help="Short name of the chain.")
+@click.option(
+    "--chain",
+    required=True,
+    metavar="CHAIN",
+    shell_complete=completion.chains,
+    help="Short name of the chain.",
+)
 @click.option("--token", metavar="TOKEN", help="Symbol or contract; else everything.")
 @account_option
 @click.option("--despite-bundle", is_flag=True, help="Also where a bundle that waits needs it.")

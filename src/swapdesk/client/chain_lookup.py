@@ -73,6 +73,22 @@ class NodeReader:
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise LookupFailed("the node's answer has another shape") from None
 
+    async def chain_id(self) -> int:
+        """Of an EVM chain. Raises LookupFailed."""
+        return await self._number("eth_chainId", 16)
+
+    async def slot(self) -> int:
+        """The height of a Solana chain. Raises LookupFailed."""
+        return await self._number("getSlot", 10)
+
+    async def _number(self, method: str, base: int) -> int:
+        async with self._client() as http:
+            told = await self._ask(http, method)
+        try:
+            return int(str(told), base)
+        except ValueError:
+            raise LookupFailed("the node's answer has another shape") from None
+
     async def _evm(self, transaction_hash: str) -> ChainTransaction | None:
         async with self._client() as http:
             found = await self._ask(http, "eth_getTransactionByHash", transaction_hash)

@@ -24,13 +24,12 @@ from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.connection import Connection
+from swapdesk.flows.connection import LIVE_SKEW_SECONDS, Connection, clock_problem
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.resume import ResumeReport, resume
 from swapdesk.flows.deposits.funding import SandboxFaucet
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.notation import duration
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.settings import Settings
 
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quoting import QuoteDesk
 
 log = logging.getLogger(__name__)
-
-LIVE_SKEW_SECONDS = 120.0
-"""Above this difference between the clocks nothing is created live."""
 
 SETTLE_SECONDS = 60.0
 """How often a request of unknown outcome is looked for while the desk runs."""
@@ -117,14 +113,7 @@ class ConnectedDesk:
 
     def clock_problem(self) -> str | None:
         """A sentence where nothing is created because the clocks differ too much, live only."""
-        skew = self.api.skew()
-        if not self._live or skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
-            return None
-        which = "behind" if skew > 0 else "ahead of"
-        return (
-            f"This machine's clock is {duration(abs(skew))} {which} the service's:"
-            " nothing is created until it is right."
-        )
+        return clock_problem(self.api.skew()) if self._live else None
 
     def follow(self) -> None:
         """Start following orders, and read those of the past; without a key there is nothing to

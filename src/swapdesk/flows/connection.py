@@ -8,10 +8,25 @@ from typing import Any
 from msgspec import Struct
 
 from swapdesk.client.credentials import Credentials
+from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import sandbox_links, sandbox_makers
 from swapdesk.secret import Secret
 from swapdesk.settings import Origin, Settings
 from swapdesk.wallet.accounts import ChainLink
+
+LIVE_SKEW_SECONDS = 120.0
+"""Above this difference between the clocks nothing is created live."""
+
+
+def clock_problem(skew: float | None) -> str | None:
+    """A sentence where the clock of a live service, ``skew`` seconds ahead, differs too much."""
+    if skew is None or abs(skew) <= LIVE_SKEW_SECONDS:
+        return None
+    which = "behind" if skew > 0 else "ahead of"
+    return (
+        f"This machine's clock is {duration(abs(skew))} {which} the service's:"
+        " nothing is created until it is right."
+    )
 
 
 class NotConfigured(Exception):

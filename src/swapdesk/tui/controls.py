@@ -34,6 +34,9 @@ class PageNavigation(Protocol):
 
     def open_orders(self, filter_line: str) -> None: ...
 
+    async def begin_with(self, line: str) -> None:
+        """The first page with this line of a swap; nothing is asked."""
+
 
 class Creates(Protocol):
     """Creates of exchanges, and deposits paid by the sandbox's faucet."""

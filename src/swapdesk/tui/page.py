@@ -46,16 +46,18 @@ class Page(DeskScreen):
         self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
 
-    def verbs_here(self) -> tuple[type[Command], ...]:
-        found = super().verbs_here()
-        if not self.session.live:
-            return found
-        return tuple(verb for verb in found if not getattr(verb, "SANDBOX_ONLY", False))
+    def standing_of(self, verb: type[Command]) -> CommandState:
+        """Also absent: a verb of the sandbox on a live desk."""
+        return HIDDEN if verb.SANDBOX_ONLY and self.session.live else super().standing_of(verb)
 
     @property
     def controls(self) -> DeskControls:
         """The controllers of the application."""
         return cast("DeskControls", self.app)
+
+    @property
+    def reads_only(self) -> bool:
+        return self.session.settings.reads_only
 
     @property
     def desk(self) -> Desk:
@@ -169,7 +171,7 @@ class Page(DeskScreen):
             link.connection.partner,
             badge if not link.connection.read_only else None,
             budget_of(link, self.SPENDS),
-            link.connection.read_only,
+            session.settings.reads_only,
         )
 
     def _nothing_open(self) -> bool:

@@ -3,14 +3,13 @@
 Masking is the last step before cells are painted, so no page can forget it. All masks have one
 width, and the gaps of a line make up the difference. Nothing copied, stored or sent is touched.
 
-A number counts as an amount when it has a fraction, a currency sign, thousands, a column of amounts
-around it, or a symbol behind it. Times, ages, counts, percentages and ids stay.
+What counts as an amount is told by ``notation.hidden_amounts``, and by a column of amounts around
+a number.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
@@ -22,13 +21,17 @@ from textual.app import App
 from textual.color import Color
 from textual.strip import Strip
 
+from swapdesk.flows.notation.hidden_amounts import (
+    DOTS,
+    HIDDEN,
+    Known,
+    hide_named_amounts,
+    hide_numbers,
+    unknown,
+)
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Line, Span, ascii_line, cut, plain_text, width_of
 
-DOTS = "•••"
-"""What every amount is drawn as."""
-HIDDEN = "\ue000"
-"""Stands for one character of an amount until the amount is drawn; no text is shown with it."""
 _STOP = re.compile(rf"{HIDDEN}+|(?<=\S)  +")
 _LEAST_GAP = 1
 
@@ -80,36 +83,13 @@ def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
 
 DOT = "•"
 
-_NUMBER = re.compile(
-    r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d++(?:[.,]\d++)*+)(?P<unit>[KMBT]?)"
-    r"(?![\w/%]|:\d)"
-)
-_THOUSANDS = re.compile(r",\d{3}(?!\d)")
-_SYMBOL = re.compile(r"(?:(?: to |–)[\d,.]+)? +([A-Za-z][A-Za-z0-9.$]{1,11})(?![\w:])")
-_JSON_AMOUNT = re.compile(
-    r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
-)
-_DIGITS = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
-_NAMED_AMOUNT = re.compile(rf'(?i)amount\w*(?:=|":| )"?{_DIGITS}(?: to {_DIGITS})?(?![\w%])')
-"""Behind its name, as in the address of a call, in its body and in the history of an order."""
 _GROUPS = re.compile(
     r"(?<![0-9A-Za-z])(?:0x )?[0-9A-Za-z]{3,4}(?: [0-9A-Za-z]{4}){3,}(?: [0-9A-Za-z]{1,3})?"
     r"(?![0-9A-Za-z])"
 )
 _LONG = re.compile(r"(?<![0-9A-Za-z])[0-9A-Za-z]{25,}(?![0-9A-Za-z])")
-_NO_SYMBOLS = frozenset(
-    ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "UTC")
-)
 KEPT = 4
 """Characters of an unbroken address that stay at each end."""
-
-Known = Callable[[str], bool]
-"""Whether a word is the symbol of a token."""
-
-
-def unknown(word: str) -> bool:
-    """No symbols are known: only words in capitals count as one."""
-    return False
 
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
@@ -135,11 +115,10 @@ def _hidden(text: str, known: Known) -> str:
     """As long, each amount as so many ``HIDDEN``, addresses by their ends."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
-    text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
-    text = _NAMED_AMOUNT.sub(_named_amount, text)
+    text = hide_named_amounts(text)
     text = _GROUPS.sub(_address, text)
     text = _LONG.sub(lambda m: m[0][:KEPT] + DOT * (len(m[0]) - 2 * KEPT) + m[0][-KEPT:], text)
-    return _NUMBER.sub(lambda match: _amount(match, known), text)
+    return hide_numbers(text, known)
 
 
 def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
@@ -159,37 +138,6 @@ def _applied(line: Line, hidden: str, edits: list[MaskEdit]) -> Line:
         shown.append(Span("".join(parts), span.role, span.bold))
         at = end
     return shown
-
-
-def _amount(match: re.Match[str], known: Known) -> str:
-    sign, digits, unit = match["sign"], match["digits"], match["unit"]
-    if "$" in sign or unit or _has_fraction(digits) or _symbol_follows(match, known):
-        return HIDDEN * len(match[0])
-    return match[0]
-
-
-def _has_fraction(digits: str) -> bool:
-    """Whether there is a fraction or a group of thousands; ``127.0.0.1`` and ``3,4`` have none."""
-    if _THOUSANDS.search(digits):
-        return True
-    return digits.count(".") == 1 or ("." in digits and "," in digits)
-
-
-def _named_amount(match: re.Match[str]) -> str:
-    text = match[0]
-    for group in (1, 2):
-        if match[group] is not None:
-            begin, end = (at - match.start() for at in match.span(group))
-            text = text[:begin] + HIDDEN * (end - begin) + text[end:]
-    return text
-
-
-def _symbol_follows(match: re.Match[str], known: Known) -> bool:
-    word = _SYMBOL.match(match.string, match.end())
-    if word is None or word[1] in _NO_SYMBOLS:
-        return False
-    capitals = sum(char.isupper() for char in word[1])
-    return capitals >= 2 or known(word[1])
 
 
 def _address(match: re.Match[str]) -> str:

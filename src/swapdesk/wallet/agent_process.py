@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from swapdesk.secret import Secret, SecretBytes
+from swapdesk.wallet.accounts import SIGNING_PACKAGES
 from swapdesk.wallet.encoding import MessageError, from_json
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, refusal_of
 from swapdesk.wallet.protocol import (
@@ -41,7 +42,6 @@ START_SECONDS = 20.0
 STOP_SECONDS = 2.0
 _SAID_LINES = 20
 _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
-_MISSING = ("eth_account", "web3", "solders", "coincurve")
 
 
 class AgentProcess:
@@ -243,7 +243,7 @@ def _how_it_ended(code: int) -> str:
 
 
 def _why_missing(gone: AgentGone) -> str:
-    missing = [name for name in _MISSING if importlib.util.find_spec(name) is None]
+    missing = [name for name in SIGNING_PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         return f"signing needs {', '.join(missing)}: install swapdesk[wallet]"
     said = f" ({gone.said[-1]})" if gone.said else ""

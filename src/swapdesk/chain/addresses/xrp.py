@@ -113,7 +113,7 @@ def read(text: str) -> ParsedAddress:
 
 def is_seed(text: str) -> bool:
     """Whether a text is a seed, of either curve (Ed25519 starts with sEd)."""
-    payload = base58.payload(text, base58.XRP_ALPHABET)
+    payload = base58.payload(text, base58.XRP_ALPHABET) if 25 <= len(text) <= 35 else None
     if payload is None:
         return False
     old = payload[:1] == b"\x21" and len(payload) == 17

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from swapdesk.flows.catalog.token_list import ListedToken, ListPart, TextColumn, TokenList, pack
+from swapdesk.flows.catalog.token_list import (
+    ListedToken,
+    ListPart,
+    TextColumn,
+    TokenList,
+    names_of,
+    pack,
+)
 from swapdesk.flows.catalog.token_row import TokenRow, Verdict
 from swapdesk.paths import make_directories
 
@@ -72,6 +79,26 @@ def connect(path: Path) -> sqlite3.Connection:
         raise
     path.chmod(0o600)
     return connection
+
+
+def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
+    """``symbol.chain`` in lower case of the tokens of the current list that are enabled and
+    verified, and whose name has this ``beginning``, in the order of the list; none of a file of
+    another version."""
+    current = None
+    if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
+        current = db.execute(
+            "SELECT max(number) FROM generation WHERE finished IS NOT NULL"
+        ).fetchone()[0]
+    columns = []
+    for name in ("symbols", "chains", "flags"):
+        blocks = db.execute(
+            "SELECT block FROM listing WHERE generation = ? AND field = ? ORDER BY part",
+            (current, ListPart._fields.index(name)),
+        )
+        columns.append(b"".join(block for (block,) in blocks))
+    symbols, chains, flags = columns
+    return names_of(symbols, chains, flags, beginning)
 
 
 UNLISTED = 0

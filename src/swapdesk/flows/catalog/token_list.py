@@ -323,6 +323,18 @@ def pack(listed: Iterable[ListedToken]) -> ListPart:
     return ListPart._make((*blocks, bytes(flags for _, flags in lines)))
 
 
+def names_of(symbols: bytes, chains: bytes, flags: bytes, beginning: str) -> list[str]:
+    """``symbol.chain`` out of whole columns, without those that are disabled or unverified."""
+    begin = needle(beginning)
+    wanted, bits = _BIT["enabled"], _BIT["enabled"] | _BIT["unverified"]
+    listed = zip(symbols.split(b"\n"), chains.split(b"\n"), flags, strict=False)
+    return [
+        name.decode("utf-8", "replace")
+        for symbol, chain, flag in listed
+        if flag & bits == wanted and (name := b"%b.%b" % (symbol, chain)).startswith(begin)
+    ]
+
+
 def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
     rest = (
         row.symbol,

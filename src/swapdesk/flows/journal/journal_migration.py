@@ -286,7 +286,7 @@ class JournalRefused(Exception):
 def refuse_others(db: sqlite3.Connection, name: str) -> None:
     """Raise JournalRefused for a file of a newer version, or for one that is no journal. Nothing
     is written to it."""
-    version = _version(db)
+    version = version_of(db)
     if version > SCHEMA_VERSION:
         raise JournalRefused(
             "JOURNAL_NEWER",
@@ -303,9 +303,9 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
     """Make the file behind ``db`` one of this version. Raises JournalRefused where that fails,
     then it is of the version that the last whole step made; of a new file also sqlite3.Error."""
-    before = _version(db)
+    before = version_of(db)
     try:
-        while _version(db) < SCHEMA_VERSION:
+        while version_of(db) < SCHEMA_VERSION:
             _next_step(db, path, before)
     except (OSError, sqlite3.Error) as error:
         if not before:
@@ -323,7 +323,7 @@ def _next_step(db: sqlite3.Connection, path: Path, before: int) -> None:
     try:
         # Whoever had the lock may have done it, or gone further than this program knows.
         refuse_others(db, path.name)
-        version = _version(db)
+        version = version_of(db)
         if version < SCHEMA_VERSION:
             if version == before and _shape(db):
                 _copy(path, version)
@@ -373,7 +373,7 @@ def _copy(path: Path, version: int) -> None:
         os.close(folder)
 
 
-def _version(db: sqlite3.Connection) -> int:
+def version_of(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 

@@ -46,6 +46,28 @@ def _becomes(tracked: TrackedOrder) -> str:
     return f"{words.get(found.outcome, ' to')} {tracker_amount(found.amount)} {found.symbol}"
 
 
+def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
+    """``0.5 BTC → 14.524108 ETH``, or what it was to be, or what came back, in parts; the second
+    of each says whether it is an amount."""
+    sent, _ = tracked.symbols
+    found = tracked.proceeds
+    asked = " asked for" if deposit_doubted(tracked.order, tracked.intent) else ""
+    paid = (f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", True)
+    if unsaid(found):
+        return (
+            paid,
+            (f"{asked} → the ", False),
+            (found.symbol, True),
+            (" came back", False),
+        )
+    words = {ProceedsOutcome.MISSED: "was to be ", ProceedsOutcome.CAME_BACK: "came back "}
+    return (
+        paid,
+        (f"{asked} → {words.get(found.outcome, '')}", False),
+        (f"{tracker_amount(found.amount)} {found.symbol}", True),
+    )
+
+
 def sent_amount(tracked: TrackedOrder, status: OrderStatus) -> str:
     """Exact while it is to be paid, short afterwards."""
     pay = amount_to_pay(tracked) if status.payable else None

@@ -59,7 +59,7 @@ from swapdesk.flows.orders.situations import (
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+from swapdesk.wire.orders import DisplayStatus, Order
 
 URGENT_SECONDS = 120
 LONGEST_NAME = 40
@@ -582,7 +582,8 @@ def _expected(order: Order, now: datetime) -> str:
 
 def _holder(order: Order) -> str:
     if order.anonymous:
-        second = in_second_leg(order) or order.out_status in (LegStatus.FAILED, LegStatus.FALLBACK)
+        reached = display_of(order) == DisplayStatus.REACHED_INTERMEDIARY
+        second = reached or in_second_leg(order)
         return "the second exchange" if second else "the first exchange"
     return _venue_name(order.swap_name) or "the exchange"
 

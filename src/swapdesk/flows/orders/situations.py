@@ -137,12 +137,22 @@ def _on_chain(order: Order) -> bool:
     return bool(order.is_dex)
 
 
+def _chain_unseen(order: Order) -> bool:
+    return _on_chain(order) and not deposit_arrived(order)
+
+
 def _no_address(order: Order) -> bool:
     return order.deposit_address is None
 
 
 def _leg(status: LegStatus) -> Callable[[Order], bool]:
     return lambda order: status in (order.in_status, order.out_status)
+
+
+def _leg_broke(order: Order) -> bool:
+    """A leg failed, or its deposit never came although the order's own had arrived."""
+    broke = LegStatus.FAILED, LegStatus.EXPIRED
+    return deposit_arrived(order) and any(_leg(status)(order) for status in broke)
 
 
 def _part_returned(order: Order) -> bool:
@@ -288,7 +298,7 @@ class Situation(Enum):
         "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
     )
     LEG_FAILED = SituationRow(
-        _OPEN, _leg(LegStatus.FAILED), "Exchange failed", "trouble",
+        _OPEN, _leg_broke, "Exchange failed", "trouble",
         "{Holder} could not finish; the service has not closed the order yet",
         "{amount}with the service.", "the service", "it sends the money on, or back", NO_TIME,
     )
@@ -296,6 +306,11 @@ class Situation(Enum):
         _OPEN, _leg(LegStatus.REFUNDED), "Coming back", "back",
         "{Holder} returned the funds; the service has not closed the order",
         "{amount}on its way back.", "the service", "it reports the refund", NO_TIME,
+    )
+    LEG_FAILED_UNPAID = SituationRow(
+        _OPEN, _leg(LegStatus.FAILED), "Closing", "trouble",
+        "{Holder} failed before a deposit was seen. Do not send to this order any more",
+        "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
     )
     LEG_EXPIRED = SituationRow(
         _OPEN, _leg(LegStatus.EXPIRED), "Closing", "expired",
@@ -308,7 +323,7 @@ class Situation(Enum):
         "{got} on its way to {recipient}.", "the service", "it completes the order", "{expected}",
     )
     CHAIN_AWAITED = SituationRow(
-        _WAITING, _on_chain, "Waiting for the chain", "waiting",
+        _WAITING, _chain_unseen, "Waiting for the chain", "waiting",
         "The service has not seen this order's transaction. Nothing is deposited by hand",
         "in your wallet, until the transaction is executed.",
         "the chain", "it executes the order's transaction", "{deadline}", until_deadline=True,

@@ -20,7 +20,7 @@ from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction
 from swapdesk.flows.notation import clock_time, date, exact_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.orders.situations import NO_TIME, Certainty
+from swapdesk.flows.orders.situations import NO_TIME, Certainty, Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch, match_payment
 from swapdesk.wire.orders import Order
@@ -56,7 +56,7 @@ class Diagnosis(Struct, frozen=True):
     """Sentences with their points; ``rule`` names what decided."""
 
     rule: str
-    """``held``, ``chain-wrong-token``, ``late``."""
+    """``held``, ``payment-wrong-token``, ``late``."""
     certainty: Certainty
     cause: str
     money: str
@@ -67,7 +67,7 @@ class Diagnosis(Struct, frozen=True):
     facts: tuple[str, ...]
     """What it was concluded from: each with its value, its source and its time."""
     match: PaymentMatch | None = None
-    """How the payment that the chain shows stands to the order."""
+    """How the payment that the chain shows stands to the order, where that decided."""
 
 
 class ChainRule(Struct, frozen=True):
@@ -148,11 +148,33 @@ CHAIN_RULES: dict[PaymentMatch, ChainRule] = {
         Owner.CHAIN,
         "it takes the payment into a block",
     ),
+    PaymentMatch.CLOSED_BEFORE: ChainRule(
+        "The payment of {paid} is not in a block of {chain} yet, and the order is closed",
+        "in the wallet that sent it, until the payment is in a block.",
+        Owner.CUSTOMER,
+        "cancel the transaction, where the wallet can; not pay a second time",
+    ),
+    PaymentMatch.LATE_STUCK: ChainRule(
+        "{paid} arrived on {chain} after the deadline of the order. " + NO_REFUND_ADDRESS[:-1],
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
+    PaymentMatch.CLOSED_WITHOUT: ChainRule(
+        "{paid} arrived on {chain}, and the order was closed as one that was not paid",
+        _AT_ADDRESS,
+        Owner.SUPPORT,
+        _PASS_ON,
+        Certainty.LIKELY,
+        "no deadline is known",
+    ),
     PaymentMatch.LATE: ChainRule(
         "{paid} arrived on {chain} after the deadline of the order",
         _AT_ADDRESS,
         Owner.SERVICE,
-        "it sends the deposit back, if it has an address for that",
+        "it sends the deposit back",
         Certainty.LIKELY,
     ),
     PaymentMatch.TOO_LITTLE: ChainRule(
@@ -212,7 +234,7 @@ def diagnose(
             "request": request,
         }
         found = _Found(
-            f"chain-{match.value.replace(' ', '-')}",
+            f"payment-{match.value.replace(' ', '-')}",
             rule.certainty,
             rule.cause.format_map(words),
             rule.money.format_map(words),
@@ -247,13 +269,13 @@ def diagnose(
     return Diagnosis(
         rule=found.rule,
         certainty=found.certainty,
-        cause=cause,
+        cause=f"{cause[:1].upper()}{cause[1:]}",
         money=f"{found.money[:1].upper()}{found.money[1:]}",
         owner=found.owner,
         acts=f"{found.actor or found.owner}: {found.act}.",
         by=f"{found.by[:1].upper()}{found.by[1:]}.",
         facts=_facts(tracked, status, made, payment, known, now),
-        match=match,
+        match=match if untold else None,
     )
 
 
@@ -288,11 +310,11 @@ class _Found(Struct, frozen=True):
 
 def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _Found:
     meaning = status.situation.meaning
-    cause = status.told.removesuffix(".")
+    cause = for_support(status.told.removesuffix("."))
     if meaning.asks_where and tracked.order.refund_address is None:
         cause = f"{cause}. {NO_REFUND_ADDRESS.removesuffix('.')}"
-    owner, act, actor = _owner(status), status.act, ""
-    if owner is Owner.SUPPORT:
+    owner, act, actor = _owner(status, tracked), status.act, ""
+    if owner is Owner.SUPPORT and not tracked.in_batch:
         asked = "if it was paid, " if act.startswith("if you paid") else ""
         act = asked + _PASS_ON.format(order=tracked.service_id, request=request)
     elif owner is Owner.SERVICE:
@@ -301,7 +323,8 @@ def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _
         status.situation.code.replace(" ", "-"),
         status.certainty,
         cause,
-        money_for_support(status.money),
+        # A batch is paid from this desk.
+        status.money if tracked.in_batch else for_support(_unless_sent(status)),
         owner,
         act,
         status.by,
@@ -309,14 +332,33 @@ def _of_situation(tracked: TrackedOrder, status: OrderStatus, request: str) -> _
     )
 
 
-def money_for_support(money: str) -> str:
-    """A sentence about money, for whoever helps: the wallet is the customer's."""
-    return money.replace("your wallet", "the customer's wallet")
+def for_support(text: str) -> str:
+    """A sentence about an order, for whoever helps: "you" is its customer."""
+    for said, told in _CUSTOMER:
+        text = text.replace(said, told)
+    return text
 
 
-def _owner(status: OrderStatus) -> Owner:
+_CUSTOMER = (
+    ("your wallet", "the customer's wallet"),
+    ("if you sent nothing", "if nothing was sent"),
+    ("the token you sent", "the token that was sent"),
+    ("than you confirmed", "than was confirmed"),
+)
+
+
+def _unless_sent(status: OrderStatus) -> str:
+    """That the service saw no deposit does not tell that none was sent."""
+    if status.said is Situation.WAITING and status.money == Situation.WAITING.meaning.money:
+        return "in your wallet, if you sent nothing."
+    return status.money
+
+
+def _owner(status: OrderStatus, tracked: TrackedOrder) -> Owner:
     if status.actor == "you":
-        return Owner.SUPPORT if _SUPPORT_ACT in status.act else Owner.CUSTOMER
+        # What a batch waits for is done at this desk.
+        mine = tracked.in_batch or _SUPPORT_ACT in status.act
+        return Owner.SUPPORT if mine else Owner.CUSTOMER
     if status.actor == "whoever made it":
         return Owner.CUSTOMER
     # Any other name is a provider's, which acts for the service.

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.encoding.text import identity_text
@@ -56,6 +57,11 @@ class PaidOnChain(Struct, frozen=True):
         return f"{exact_amount(self.amount)} {self.symbol}"
 
     @property
+    def words(self) -> str:
+        """The same to a customer, behind "your"."""
+        return "payment of another token" if self.amount is None else self.what
+
+    @property
     def said(self) -> str:
         """``12,000 USDT on Tron, 19 confirmations``."""
         if self.failed:
@@ -78,7 +84,13 @@ class PaymentMatch(StrEnum):
     WRONG_MEMO = "another memo"
     UNDERPRICED = "underpriced"
     UNCONFIRMED = "not in a block"
+    CLOSED_BEFORE = "closed before"
+    """It waits for a block, and the order is closed."""
+    LATE_STUCK = "late stuck"
+    """After the deadline, and the order names no address for a refund."""
     LATE = "late"
+    CLOSED_WITHOUT = "closed without"
+    """It arrived, and the order was closed as one that was not paid."""
     TOO_LITTLE = "too little"
     TOO_MUCH = "too much"
     AS_ASKED = "as asked"
@@ -101,10 +113,13 @@ def match_payment(order: Order, paid: PaidOnChain) -> PaymentMatch:
         return PaymentMatch.NO_MEMO
     if order.deposit_tag and paid.memo != order.deposit_tag:
         return PaymentMatch.WRONG_MEMO
+    closed = ended(display_of(order))
     if (waits := _waiting(paid)) is not None:
-        return waits
+        return PaymentMatch.CLOSED_BEFORE if closed else waits
     if paid.at is not None and order.expires is not None and paid.at > order.expires:
-        return PaymentMatch.LATE
+        return PaymentMatch.LATE if order.refund_address else PaymentMatch.LATE_STUCK
+    if closed:
+        return PaymentMatch.CLOSED_WITHOUT
     if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
         return PaymentMatch.AS_ASKED
     return PaymentMatch.TOO_LITTLE if paid.amount < order.in_amount else PaymentMatch.TOO_MUCH

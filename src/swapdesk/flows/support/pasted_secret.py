@@ -7,10 +7,10 @@ digits are a key only where the text says so, because every transaction hash loo
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from importlib.resources import files
+from itertools import chain, islice
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.base58 import BITCOIN_ALPHABET
@@ -27,25 +27,32 @@ OWN = (
     " replace it."
 )
 
+SHORTEST_OWN = 8
 PHRASE_WORDS = 12
 _MISTYPED = 1
 _WORD = re.compile(r"[a-z]+")
-_TOKEN = re.compile(r"[A-Za-z0-9+/=]{16,128}")
-_BYTES = re.compile(r"\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){63}\s*\]")
+_TAG = re.compile(r"<[^<>]{0,200}>")
+MOST_PAIRS = 100
+"""Pairs of keys that are looked into: each costs a millisecond, and of so many nobody asks for
+one."""
+# No pattern has a repetition without an end, so that every character costs the same.
+_TOKEN = re.compile(r"[A-Za-z0-9]{16,130}")
+_BYTES = re.compile(r"\[\s{0,8}\d{1,3}(?:\s{0,8},\s{0,8}\d{1,3}){63}")
 _MARKED = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}"
-    r'|"ciphertext"\s*:\s*"[0-9a-f]{32,}"'
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----|\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100}"
+    r'|"ciphertext"\s{0,8}:\s{0,8}"[0-9a-f]{32}'
 )
+_FILLED = r"(?:\W{1,3}(?:of|for|to|is|was|the|my|this|our|his|her|wallet|account|here)){0,6}"
 _NAMED_KEY = re.compile(
-    r"(?:private|secret|wallet)[\s_-]*key\W{0,20}(?:is\W{0,5})?(?:0x)?[0-9a-f]{64}\b"
-    r"|\b(?:0x)?[0-9a-f]{64}\b\W{0,5}(?:is\W+)?(?:my|the|his|her)\W+(?:private|secret)"
+    rf"(?:private|secret|wallet|priv)[\s_-]{{0,4}}key{_FILLED}\W{{0,20}}(?:0x)?[0-9a-f]{{64}}\b"
+    r"|\b(?:0x)?[0-9a-f]{64}\b\W{0,5}(?:is\W{1,5})?(?:my|the|his|her)\W{1,5}(?:private|secret)"
 )
 
 
 def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
     """A sentence where ``text`` holds a key or a phrase, which it does not repeat. ``own`` are
     secrets of this desk."""
-    if any(secret in text for secret in own if len(secret) >= 8):
+    if any(secret in text for secret in own if len(secret) >= SHORTEST_OWN):
         return OWN
     lowered = text.lower()
     if _has_phrase(lowered):
@@ -56,7 +63,14 @@ def secret_in(text: str, own: tuple[str, ...] = ()) -> str | None:
 
 
 def _has_phrase(lowered: str) -> bool:
-    known = [word in _words() for word in _WORD.findall(lowered)]
+    """Also one between tags, of which each is a word more; or in what looks like a tag."""
+    texts = (lowered, _TAG.sub(" ", lowered)) if "<" in lowered else (lowered,)
+    return any(_in_a_row(_WORD.findall(text)) for text in texts)
+
+
+def _in_a_row(words: list[str]) -> bool:
+    listed = _words()
+    known = [word in listed for word in words]
     within = sum(known[:PHRASE_WORDS])
     if len(known) < PHRASE_WORDS:
         return False
@@ -75,25 +89,42 @@ def _words() -> frozenset[str]:
 
 
 def _has_key(text: str) -> bool:
-    for token in _TOKEN.findall(text):
-        if any(kind.is_secret(token) for kind in ADDRESS_KINDS.values()):
-            return True
-        encoded = len(token) in (87, 88) and set(token) <= set(BITCOIN_ALPHABET)
-        if encoded and _is_key_pair(base58.decode(token)):
-            return True
-    return any(_is_key_pair(_octets(found)) for found in _BYTES.findall(text))
+    tokens = _TOKEN.findall(text)
+    if any(kind.is_secret(token) for token in tokens for kind in ADDRESS_KINDS.values()):
+        return True
+    pairs = chain(
+        (_spelled_octets(token) for token in tokens),
+        (_octets(found) for found in _BYTES.findall(text)),
+    )
+    return any(_is_key_pair(pair) for pair in islice(filter(None, pairs), MOST_PAIRS))
+
+
+def _spelled_octets(token: str) -> bytes:
+    """The sixty-four octets that a word spells; empty for any other word."""
+    bare = token.removeprefix("0x")
+    if len(bare) == 128 and _HEX.issuperset(bare):
+        return bytes.fromhex(bare)
+    if len(token) not in (86, 87, 88) or not _BASE58.issuperset(token):
+        return b""
+    octets = base58.decode(token)
+    return octets if len(octets) == 64 else b""
+
+
+_HEX = frozenset("0123456789abcdefABCDEF")
+_BASE58 = frozenset(BITCOIN_ALPHABET)
 
 
 def _octets(array: str) -> bytes:
-    numbers = json.loads(array)
+    numbers = [int(number) for number in _NUMBER.findall(array)]
     return bytes(numbers) if all(number < 256 for number in numbers) else b""
+
+
+_NUMBER = re.compile(r"\d{1,3}")
 
 
 def _is_key_pair(octets: bytes) -> bool:
     """Whether the second half is the public key of the first. A signature of Solana has the same
     form and is none."""
-    if len(octets) != 64:
-        return False
     # Imported on use: nothing else in the desk needs it.
     from Crypto.PublicKey import ECC
 

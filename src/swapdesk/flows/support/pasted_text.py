@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import StrEnum
@@ -24,7 +25,7 @@ from swapdesk.flows.support.pasted_secret import secret_in
 LONGEST = 1 << 20
 """Characters that are read; what is longer is refused."""
 MOST_WORDS = 2_000
-"""Words of a long text that are looked at."""
+"""Words of a long text, and parts of its links, that are looked at."""
 MOST_READINGS = 12
 WORD_LIMIT = 256
 
@@ -46,9 +47,9 @@ class Reading(Struct, frozen=True):
 
     kind: ReadAs
     value: str
-    """As it is looked for: ``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12000``."""
+    """As it is looked for: ``0x8f2c…``, ``h8Kq2PdT5mXcVbN3wRtY7z``, ``12,000 USDT``."""
     called: str
-    """A noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``12,000 USDT``."""
+    """A noun phrase: ``a Solana signature``, ``a Bitcoin address``, ``an amount``."""
     spellings: tuple[str, ...] = ()
     """Other spellings of the same address."""
     chains: tuple[str, ...] = ()
@@ -80,6 +81,7 @@ class PastedText(Struct, frozen=True):
         return MAY_BE_KEY if any(_HEX_64.fullmatch(one.value) for one in self.readings) else ""
 
 
+BEGINNING = "an order id, or the beginning of one"
 NOTHING = "Nothing was pasted."
 UNREADABLE = (
     "Nothing in it can be looked up. Paste an order id, an address, a hash, a memo, a request id,"
@@ -96,6 +98,8 @@ _HEX_64 = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
 _HEX_24 = re.compile(r"[0-9a-fA-F]{24}")
 _ID = re.compile(r"[A-Za-z0-9_-]{4,64}")
 _STRONG_ID = re.compile(r"(?=[^ ]*[0-9])(?=[^ ]*[A-Za-z])[A-Za-z0-9_-]{16,64}")
+_SHORT_UUID = re.compile(r"(?=[^ ]*[a-z])(?=.[^ ]*[A-Z])[2-9A-HJ-NP-Za-km-z]{22}")
+"""One id in thirty has no digit."""
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,88}")
 _BASE58_HASHES = {64: ("a Solana signature", "sol"), 32: ("a Sui transaction hash", "sui")}
 _BASE32_52 = re.compile(r"[A-Z2-7]{52}")
@@ -103,17 +107,19 @@ _MEMO = re.compile(r"[!-~]{1,64}")
 _DIGITS = re.compile(r"[0-9]{1,20}")
 _BETWEEN = re.compile(r"[\s<>()\[\]{}\"'`,;|*\\]+")
 _PARTS = re.compile(r"[/?#&=:]+")
+# No pattern that is searched has a repetition without an end: every character costs the same.
 _NAMED_MEMO = re.compile(
-    r"\b(?:memo|(?:destination[\s_-]*)?tag|payment[\s_-]*id|comment)\b[\s:#=]*(?:is\s+)?"
-    r"([0-9]{1,20}|[A-Za-z0-9]{4,64}(?=\b.*?[0-9]))",
+    r"\b(?:memo|(?:destination[\s_-]{0,3})?tag|payment[\s_-]{0,3}id|comment)\b[\s:#='\"*]{0,8}"
+    r"(?:(?:is|was)[\s:]{1,3})?((?=[A-Za-z]{0,63}[0-9])[A-Za-z0-9]{1,64})\b",
     re.IGNORECASE,
 )
 _NAMED_ID = re.compile(
-    r"\b(?:order|exchange|swap|group|batch|quote|reference|ref|id|nr|no)\b[\s.:#=]*(?:is\s+|id\s*)?"
-    r"[:#=]?\s*((?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{6,64})\b",
+    r"\b(?:order|exchange|swap|group|batch|quote|reference|ref|id|nr|no)\b[\s.:#='\"*]{0,8}"
+    r"(?:(?:id|number|no|nr)\b[\s.:#='\"*]{0,8})?(?:(?:is|was)[\s:]{1,3})?#?"
+    r"((?=[A-Za-z_-]{0,63}[0-9])[A-Za-z0-9_-]{6,64})\b",
     re.IGNORECASE,
 )
-_NUMBER = r"\d{1,3}(?:[ ,.'’\u00a0]\d{3})+(?:[.,]\d{1,18})?|\d{1,18}(?:[.,]\d{1,18})?"
+_NUMBER = r"\d{1,3}(?:[ ,.'’\u00a0]\d{3}){1,6}(?:[.,]\d{1,18})?|\d{1,18}(?:[.,]\d{1,18})?"
 _AMOUNT = re.compile(
     rf"(?<![\w.,])(?:(?P<number>{_NUMBER})\s?(?P<symbol>[A-Za-z][A-Za-z0-9.]{{1,9}})"
     rf"|(?P<before>[A-Z][A-Z0-9]{{1,9}})\s?(?P<after>{_NUMBER}))(?![\w])"
@@ -128,28 +134,44 @@ def read_pasted(
     ``own_secrets`` are those of this desk. Never raises."""
     if len(text) > LONGEST:
         return PastedText(problem=TOO_LONG)
-    if (secret := secret_in(text, own_secrets)) is not None:
-        return PastedText(problem=secret, secret=True)
-    shown = _visible(text).strip()
+    visible = _visible(text)
+    # Characters that are not drawn are left out below, and may hide a key until then.
+    for written in (text,) if len(visible) == len(text) else (text, visible):
+        if (secret := secret_in(written, own_secrets)) is not None:
+            return PastedText(problem=secret, secret=True)
+    shown = visible.strip()
     if not shown:
         return PastedText(problem=NOTHING)
     words = [word for word in _BETWEEN.split(shown) if word]
     found: dict[tuple[ReadAs, str], Reading] = {}
+    for reading in _named(shown):
+        found.setdefault((reading.kind, reading.value), reading)
     if len(words) == 1 and "://" not in shown:
         for reading in _of_one_word(words[0].strip(".,:!?") or words[0]):
             found.setdefault((reading.kind, reading.value), reading)
-    for word in words[:MOST_WORDS]:
-        for part in _parts(word):
-            for reading in _of_strong_word(part):
-                found.setdefault((reading.kind, reading.value), reading)
-    for reading in (*_named(shown), *_amounts(shown, is_symbol)):
+    parts = [part for word in words[:MOST_WORDS] for part in _parts(word)]
+    for part in parts[:MOST_WORDS]:
+        for reading in _of_strong_word(part):
+            found.setdefault((reading.kind, reading.value), reading)
+    for reading in _amounts(shown, is_symbol):
         found.setdefault((reading.kind, reading.value), reading)
-    order = list(ReadAs)
-    readings = sorted(found.values(), key=lambda reading: order.index(reading.kind))
-    cut = len(words) > MOST_WORDS or len(readings) > MOST_READINGS
-    if not readings:
+    if not found:
         return PastedText(problem=UNREADABLE)
-    return PastedText(tuple(readings[:MOST_READINGS]), cut=cut)
+    cut = max(len(words), len(parts)) > MOST_WORDS or len(found) > MOST_READINGS
+    return PastedText(_most_telling(list(found.values())), cut=cut)
+
+
+def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
+    """By kind; of too many some of each kind, so that the ids in the head of an e-mail do not
+    hide the one hash in it."""
+    kinds = list(ReadAs)
+    seen: Counter[ReadAs] = Counter()
+    placed = []
+    for reading in readings:
+        placed.append((seen[reading.kind], kinds.index(reading.kind), reading))
+        seen[reading.kind] += 1
+    kept = sorted(placed, key=lambda place: place[:2])[:MOST_READINGS]
+    return tuple(reading for *_, reading in sorted(kept, key=lambda place: (place[1], place[0])))
 
 
 def _visible(text: str) -> str:
@@ -180,7 +202,7 @@ def _of_one_word(word: str) -> Iterator[Reading]:
     """What a word can be that stands alone, besides what its form proves."""
     strong = list(_of_strong_word(word))
     if _ID.fullmatch(word) and not strong:
-        yield Reading(ReadAs.ID, word, "an order id, or the beginning of one")
+        yield Reading(ReadAs.ID, word, BEGINNING)
     if _MEMO.fullmatch(word) and all(one.kind is ReadAs.ID for one in strong):
         called = "a memo or tag" if _DIGITS.fullmatch(word) else "a memo"
         yield Reading(ReadAs.MEMO, word, called)
@@ -201,7 +223,7 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
     for reading in (*_hashes(word), *_addresses(word)):
         known = True
         yield reading
-    if not known and _STRONG_ID.fullmatch(word):
+    if not known and (_STRONG_ID.fullmatch(word) or _SHORT_UUID.fullmatch(word)):
         yield Reading(ReadAs.ID, word, "an order id")
 
 
@@ -268,9 +290,8 @@ def _named(text: str) -> Iterator[Reading]:
     for found in _NAMED_MEMO.finditer(text[:200_000]):
         yield Reading(ReadAs.MEMO, found[1], "a memo or tag")
     for found in _NAMED_ID.finditer(text[:200_000]):
-        word = found[1]
-        if not any(True for _ in _of_strong_word(word)):
-            yield Reading(ReadAs.ID, word, "an order id, or the beginning of one")
+        strong = list(_of_strong_word(found[1]))
+        yield from strong or [Reading(ReadAs.ID, found[1], BEGINNING)]
 
 
 def _amounts(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
@@ -282,8 +303,8 @@ def _amounts(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
         for amount in _numbers(number):
             yield Reading(
                 ReadAs.AMOUNT,
-                f"{amount} {symbol.upper()}",
                 f"{exact_amount(amount)} {symbol.upper()}",
+                "an amount",
                 amount=amount,
                 symbol=symbol.upper(),
             )

@@ -13,7 +13,7 @@ from datetime import datetime
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import clock_time, exact_amount, iso, short_address
-from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
+from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted, symbols
 from swapdesk.flows.orders.order_status import order_words
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -22,140 +22,142 @@ from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import LegStatus
 
-NO_SECRETS = (
-    "We never ask for a private key or a recovery phrase. Please do not give them to anybody."
-)
-_NOT_AGAIN = "Please do not send anything to this order any more."
-_ASK_HASH = "If you have paid, please send us the transaction hash."
+NO_SECRETS = "We never ask for a private key or a recovery phrase. Do not give them to anybody."
+_NOT_AGAIN = "Do not send anything to this order any more."
+_ASK_HASH = "If you have paid, send us the transaction hash."
 _PASSED_ON = "We pass this on to the exchange service and write to you when we know more."
 _WATCH = "You do not need to do anything. We keep an eye on it."
-_WHERE_BACK = "Please tell us the address of yours that a refund should go to."
+_WHERE_BACK = "Tell us the address of yours that a refund should go to."
 _DONE = "Nothing is left to do."
 
-_EXCHANGING = (
-    "Your {paid} arrived and is being exchanged by {holder}. "
-    + _WATCH
-    + " Please do not pay twice."
-)
+_EXCHANGING = "{Yours} arrived and is being exchanged by {holder}. " + _WATCH + " Do not pay twice."
 _BATCH = (
-    "Your order belongs to a payment that covers several orders at once. Please do not pay it by"
-    " itself. " + _WATCH
+    "Your order over {paid} belongs to a payment of ours that covers several orders at once."
+    " Do not pay it yourself."
 )
 _HIDDEN = (
-    "Please do not pay this order: we are comparing what the exchange service made of it with what"
-    " was asked for. We write to you when that is settled."
+    "Do not pay this order: we are comparing what the exchange service made of it with what"
+    " was asked for. If you sent nothing, {yours} is in your wallet. We write to you when that is"
+    " settled."
 )
 _STUCK = (
-    "Your {paid} arrived, but the exchange could not be finished. The money is with the exchange"
-    " service. " + _PASSED_ON + " " + _NOT_AGAIN
+    "{Yours} arrived, but the exchange could not be finished. The money is with the exchange"
+    " service.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
 )
 
 REPLIES: dict[Situation, str] = {
     Situation.NOT_SIGNED_YET: (
-        "The transaction of your swap has not been signed yet, so nothing has left your wallet."
-        " You can sign it{until}, or let it run out."
+        "The transaction of your swap has not been signed yet, so {yours} has not left your"
+        " wallet. You can sign it{until}, or let it run out."
     ),
     Situation.NOT_SIGNED: (
-        "The transaction of your swap was not signed. Nothing was paid, and your money is in your"
+        "The transaction of your swap was not signed. Nothing was paid, and {yours} is in your"
         " wallet. You can start a new swap at any time."
     ),
     Situation.REVERTED: (
-        "The transaction of your swap was executed on the chain and failed. Your money is in your"
+        "The transaction of your swap was executed on the chain and failed. {Yours} is in your"
         " wallet; only the network fee was spent. You can start a new swap at any time."
     ),
     Situation.NOT_EXECUTED: (
-        "The transaction of your swap was not executed and cannot be any more. Your money is in"
+        "The transaction of your swap was not executed and cannot be any more. {Yours} is in"
         " your wallet. You can start a new swap at any time."
     ),
     Situation.EXECUTED: (
-        "The transaction of your swap was executed on the chain. The exchange service has not noted"
-        " it yet. " + _WATCH
+        "The transaction of your swap was executed on the chain, and {got} is on its way to"
+        " {receiver}. The exchange service has not noted it yet. " + _WATCH
     ),
-    Situation.BATCH_UNDER_WAY: _BATCH,
-    Situation.PAID_BY_BATCH: _BATCH,
+    Situation.BATCH_UNDER_WAY: _BATCH + " The payment is on its way. " + _WATCH,
+    Situation.PAID_BY_BATCH: _BATCH + " The payment is at the address of the order. " + _WATCH,
     Situation.CHAIN_DEADLINE_OVER: (
         "The time for your swap ran out before its transaction was seen. If it was not executed,"
-        " your money is in your wallet. Please do not sign it any more. " + _ASK_HASH
+        " {yours} is in your wallet. Do not sign it any more. " + _ASK_HASH
     ),
-    Situation.BATCH_DEADLINE_OVER: "The time to pay your order ran out. "
-    + _NOT_AGAIN
-    + " "
-    + _ASK_HASH,
+    Situation.BATCH_DEADLINE_OVER: (
+        _BATCH + " The time for that ran out, and the money is with us. " + _PASSED_ON
+    ),
     Situation.DEADLINE_OVER: (
-        "The time to pay your order ran out. " + _NOT_AGAIN + " If you sent nothing, your money is"
+        "The time to pay your order ran out. " + _NOT_AGAIN + " If you sent nothing, {yours} is"
         " in your wallet. " + _ASK_HASH
     ),
-    Situation.WITH_BATCH: _BATCH,
+    Situation.WITH_BATCH: _BATCH + " The money is with us until then. " + _WATCH,
     Situation.WITHHELD_FOREIGN: (
-        "We are waiting for the payment of {paid} for your order{until}. Please pay only to the"
+        "We are waiting for the payment of {paid} for your order{until}. Pay only to the"
         " address that you were given when you made the order, and only once. " + _ASK_HASH
     ),
     Situation.WITHHELD_UNREPEATED: (
-        "Your order was just made and its address is being checked. Please wait for it and pay"
-        " nothing yet."
+        "Your order over {paid} was just made and its address is being checked. Wait for it"
+        " and pay nothing yet; the money is in your wallet."
     ),
     Situation.WITHHELD_LOWER: (
-        "The rate fell before your order was paid: it would pay out {got}. Please do not pay it"
-        " unless you agree to that; without a payment it closes by itself."
+        "The rate fell before your order was paid: it would pay out {got}. Do not pay it"
+        " unless you agree to that; without a payment it closes by itself, and {yours} stays in"
+        " your wallet."
     ),
     Situation.WITHHELD: _HIDDEN,
     Situation.PAID_BY_DESK: (
-        "Your payment was sent. The exchange service has not noted it yet. Please do not pay"
-        " again. " + _WATCH
+        "Your payment of {paid} was sent and is on its way to the exchange service, which has not"
+        " noted it yet. Do not pay again. " + _WATCH
     ),
     Situation.PAID_LESS: (
         "Your order is complete: {got} arrived at {receiver}. That is less than was confirmed; the"
         " exchange service gives no reason."
     ),
     Situation.NOT_SAID: (
-        "We do not know the state of your order yet and are asking the exchange service. Please do"
-        " not pay it now. " + _ASK_HASH
+        "We do not know the state of your order over {paid} yet and are asking the exchange"
+        " service. Do not pay it now. " + _ASK_HASH
     ),
     Situation.HELD: (
-        "Your {paid} arrived. {Holder} is checking the payment and holds the money meanwhile. We"
-        " are not told what the check asks for. " + _PASSED_ON + " Please do not pay again."
+        "{Yours} arrived. {Holder} is checking the payment and holds the money meanwhile. We"
+        " are not told what the check asks for. " + _PASSED_ON + " Do not pay again."
     ),
     Situation.FLAGGED: (
-        "Your order needs a person to look at it. We are not told why. The money is with the"
-        " exchange service. " + _PASSED_ON + " " + _NOT_AGAIN
+        "Your order over {paid} needs a person to look at it. We are not told why. The money is"
+        " with the exchange service. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.LEG_FAILED: (
-        "{Holder} could not finish the exchange. The exchange service has still to say how it goes"
-        " on: by another exchange, or back to you. " + _NOT_AGAIN
+        "{Holder} could not finish your order. {Yours} is with the exchange service, which has"
+        " still to say how it goes on: by another exchange, or back to you. " + _NOT_AGAIN
     ),
     Situation.LEG_RETURNED: (
-        "{Holder} returned the money. It is on its way back; the exchange service has not told us"
-        " the transaction yet. " + _NOT_AGAIN
+        "{Holder} returned {yours}. It is on its way back{back_to}; the exchange service has not"
+        " told us the transaction yet. " + _NOT_AGAIN
+    ),
+    Situation.LEG_FAILED_UNPAID: (
+        "The exchange failed before a payment was seen, and your order is being closed. "
+        + _NOT_AGAIN
+        + " If you sent nothing, {yours} is in your wallet. "
+        + _ASK_HASH
     ),
     Situation.LEG_EXPIRED: (
         "No payment was seen in time, and your order is being closed. " + _NOT_AGAIN + " If you"
-        " sent nothing, your money is in your wallet. " + _ASK_HASH
+        " sent nothing, {yours} is in your wallet. " + _ASK_HASH
     ),
     Situation.FALLBACK_PAYING: (
-        "{Holder} did not finish the exchange, and the exchange service pays your {got} by another"
-        " way. " + _WATCH
+        "{Holder} did not finish your order, and the exchange service pays {got} by another way."
+        " It is on its way to {receiver}. " + _WATCH
     ),
     Situation.CHAIN_AWAITED: (
         "The transaction of your swap has not been seen on the chain yet. Until it is executed,"
-        " your money is in your wallet. Please do not sign it a second time. " + _ASK_HASH
+        " {yours} is in your wallet. Do not sign it a second time. " + _ASK_HASH
     ),
     Situation.DEPOSIT_AHEAD: (
-        "Your payment was seen and is being confirmed. " + _WATCH + " Please do not pay again."
+        "Your payment of {paid} was seen and is being confirmed. " + _WATCH + " Do not pay again."
     ),
     Situation.SETTING_UP: (
-        "Your order is being set up and has no address yet. Please pay nothing before you are"
-        " given one."
+        "Your order over {paid} is being set up and has no address yet. Pay nothing before"
+        " you are given one; the money is in your wallet."
     ),
     Situation.WAITING: (
         "We are waiting for your payment of {paid}{until}. If you have not paid, pay exactly this"
-        " amount once, to the address of your order. If you have paid, please do not pay again;"
+        " amount once, to the address of your order. If you have paid, do not pay again;"
         " send us the transaction hash."
     ),
-    Situation.CHAIN_SEEN: "Your swap is on the chain and is being confirmed. " + _WATCH,
+    Situation.CHAIN_SEEN: "Your swap of {paid} was seen on the chain and is being confirmed. "
+    + _WATCH,
     Situation.DEPOSIT_SEEN: (
-        "Your payment was seen and is being confirmed by the network. "
+        "Your payment of {paid} was seen and is being confirmed by the network. "
         + _WATCH
-        + " Please do not pay again."
+        + " Do not pay again."
     ),
     Situation.EXCHANGING: _EXCHANGING,
     Situation.TO_MIDDLE: _EXCHANGING,
@@ -164,8 +166,8 @@ REPLIES: dict[Situation, str] = {
     Situation.SECOND_EXCHANGE: _EXCHANGING,
     Situation.PAYING_OUT: ("The exchange is done and {got} is on its way to {receiver}. " + _WATCH),
     Situation.UNKNOWN_STATE: (
-        "Your order is in a state that we do not know and are asking the exchange service about."
-        " Please do not pay now. " + _ASK_HASH
+        "Your order over {paid} is in a state that we do not know and are asking the exchange"
+        " service about. Do not pay now. " + _ASK_HASH
     ),
     Situation.COMPLETED_FLAGGED: (
         "{got} arrived at {receiver}. The exchange service marked your order to be looked at all"
@@ -182,44 +184,45 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.COMPLETED: "Your order is complete: {got} arrived at {receiver}. " + _DONE,
     Situation.NOT_REFUNDABLE: (
-        "Your {paid} arrived, but the exchange did not finish, and the exchange service says that"
-        " a refund is not possible any more. " + _PASSED_ON + " " + _NOT_AGAIN
+        "{Yours} arrived, but the exchange did not finish. The money is with the exchange service,"
+        " which says that a refund is not possible any more. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.LATE_STUCK: (
-        "Your payment came after the time for it had run out, and the order names no address for a"
-        " refund. The money is with the exchange service. " + _WHERE_BACK + " " + _PASSED_ON
+        "Your payment of {paid} came after the time for it had run out. The money is with the"
+        " exchange service.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.LATE_RETURNING: (
-        "Your payment came after the time for it had run out. It is with the exchange service,"
-        " which sends it back{back_to}. We are not told when. " + _NOT_AGAIN
+        "Your payment of {paid} came after the time for it had run out. It is with the exchange"
+        " service, which sends it back{back_to}. We are not told when. " + _NOT_AGAIN
     ),
     Situation.CHAIN_EXPIRED: (
         "Your swap was not executed in time and is closed. If its transaction was not executed,"
-        " your money is in your wallet. You can start a new swap at any time."
+        " {yours} is in your wallet. You can start a new swap at any time."
     ),
     Situation.FAILED_STUCK: _STUCK,
     Situation.FAILED_RETURNING: (
-        "Your {paid} arrived, but the exchange could not be finished. The exchange service sends it"
-        " back{back_to}. We are not told when. " + _NOT_AGAIN
+        "{Yours} arrived, but the exchange could not be finished. It is with the exchange service,"
+        " which sends it back{back_to}. We are not told when. " + _NOT_AGAIN
     ),
     Situation.CHAIN_FAILED: (
-        "Your swap failed on the chain or was never executed there. Your money is in your wallet;"
+        "Your swap failed on the chain or was never executed there. {Yours} is in your wallet;"
         " at most the network fee was spent. You can start a new swap at any time."
     ),
     Situation.NEVER_SET_UP: (
-        "Your order could not be set up and never had an address, so nothing could be paid. Your"
-        " money is in your wallet. You can start a new order at any time."
+        "Your order could not be set up and never had an address, so nothing could be paid."
+        " {Yours} is in your wallet. You can start a new order at any time."
     ),
     Situation.EXPIRED: (
         "No payment came in time, and your order is closed. " + _NOT_AGAIN + " If you sent nothing,"
-        " your money is in your wallet. " + _ASK_HASH
+        " {yours} is in your wallet. " + _ASK_HASH
     ),
     Situation.FAILED_BEFORE: (
-        "Your order failed before a payment arrived. " + _NOT_AGAIN + " If you sent nothing, your"
-        " money is in your wallet. " + _ASK_HASH
+        "Your order failed before a payment arrived. " + _NOT_AGAIN + " If you sent nothing,"
+        " {yours} is in your wallet. " + _ASK_HASH
     ),
     Situation.FAILED_UNCLEAR: (
-        "Your order failed, and the exchange service does not say whether a payment arrived. "
+        "Your order failed, and the exchange service does not say whether a payment arrived. If you"
+        " sent nothing, {yours} is in your wallet; else it is with the exchange service. "
         + _NOT_AGAIN
         + " "
         + _ASK_HASH
@@ -232,11 +235,11 @@ REPLIES: dict[Situation, str] = {
         "The exchange was not carried out, and {back} went back{back_to}.{refund} " + _NOT_AGAIN
     ),
     Situation.DELETED_WITH_MONEY: (
-        "The exchange service deleted your order after a payment arrived. The money is with the"
-        " exchange service. " + _PASSED_ON + " " + _NOT_AGAIN
+        "The exchange service deleted your order after {paid} arrived. The money is with the"
+        " exchange service.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.DELETED: (
-        "Your order was deleted. " + _NOT_AGAIN + " If you sent nothing, your money is in your"
+        "Your order was deleted. " + _NOT_AGAIN + " If you sent nothing, {yours} is in your"
         " wallet. " + _ASK_HASH
     ),
 }
@@ -244,21 +247,21 @@ REPLIES: dict[Situation, str] = {
 
 CHAIN_REPLIES: dict[PaymentMatch, str] = {
     PaymentMatch.MISSING: (
-        "{chain} does not know the transaction of your payment: it was dropped, or another one took"
-        " its place. Please look at your wallet's transactions and tell us what you see before you"
-        " pay anything."
+        "{chain} does not know the transaction of your payment of {paid}: it was dropped, or"
+        " another one took its place. Unless another one took it, {yours} is in your wallet."
+        " Look at your wallet's transactions and tell us what you see before you pay anything."
     ),
     PaymentMatch.FAILED: (
-        "Your transaction was executed on {chain} and failed. Nothing was paid by it; your money is"
-        " in the wallet that sent it, but for the network fee."
+        "Your transaction was executed on {chain} and failed. Nothing was paid by it; {yours} is in"
+        " the wallet that sent it, and only the network fee was spent."
     ),
     PaymentMatch.WRONG_CHAIN: (
         "Your {sent} arrived at the address, but on {chain}, and the order asked for {asked}. The"
         " exchange cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     PaymentMatch.WRONG_TOKEN: (
-        "You sent {sent}, and the order asked for {asked}. The exchange cannot credit that by"
-        " itself. " + _PASSED_ON + " " + _NOT_AGAIN
+        "Your {sent} arrived at the address of your order, which asked for {asked}. The exchange"
+        " cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     PaymentMatch.NO_MEMO: (
         "Your {sent} arrived at the address without the memo that your order names, so the exchange"
@@ -269,28 +272,49 @@ CHAIN_REPLIES: dict[PaymentMatch, str] = {
         " exchange cannot tell that it is yours. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     PaymentMatch.UNDERPRICED: (
-        "Your payment waits because its network fee is below what {chain} asks for now. Your wallet"
-        " can raise the fee of the same transaction. Please do not pay a second time."
+        "Your payment of {paid} waits because its network fee is below what {chain} asks for now."
+        " Until then the money is in your wallet, which can raise the fee of the same transaction."
+        " Do not pay a second time."
     ),
     PaymentMatch.UNCONFIRMED: (
-        "Your payment of {sent} is on its way: {chain} has not taken it into a block yet. Please do"
-        " not pay again. " + _WATCH
+        "Your payment of {sent} is on its way: {chain} has not confirmed it yet. Do not pay"
+        " again. " + _WATCH
+    ),
+    PaymentMatch.CLOSED_BEFORE: (
+        "Your payment of {sent} is not confirmed by {chain} yet, and your order is closed. Until it"
+        " is confirmed, the money is in your wallet. If your wallet can cancel the payment,"
+        " cancel it. " + _NOT_AGAIN
+    ),
+    PaymentMatch.LATE_STUCK: (
+        "Your {sent} arrived after the time to pay had run out. It is at the address of your"
+        " order, which names no address for a refund. "
+        + _WHERE_BACK
+        + " "
+        + _PASSED_ON
+        + " "
+        + _NOT_AGAIN
+    ),
+    PaymentMatch.CLOSED_WITHOUT: (
+        "Your {sent} arrived at the address of your order, and the order was closed without it. "
+        + _PASSED_ON
+        + " "
+        + _NOT_AGAIN
     ),
     PaymentMatch.LATE: (
         "Your {sent} arrived after the time to pay had run out. It is at the address of your order."
         " The exchange service has still to say what it does with it. " + _NOT_AGAIN
     ),
     PaymentMatch.TOO_LITTLE: (
-        "Your {sent} arrived; the order asked for {asked}. The exchange service has still to say"
-        " whether it exchanges that or sends it back. " + _NOT_AGAIN
+        "Your {sent} arrived at the address of your order, which asked for {asked}. The exchange"
+        " service has still to say whether it exchanges that or sends it back. " + _NOT_AGAIN
     ),
     PaymentMatch.TOO_MUCH: (
-        "Your {sent} arrived; the order asked for {asked}. The exchange service has still to say"
-        " what it does with the rest. " + _NOT_AGAIN
+        "Your {sent} arrived at the address of your order, which asked for {asked}. The exchange"
+        " service has still to say what it does with the rest. " + _NOT_AGAIN
     ),
     PaymentMatch.AS_ASKED: (
         "Your {sent} arrived at the address of your order. The exchange service has not noted it"
-        " yet. Please do not pay again. " + _WATCH
+        " yet. Do not pay again. " + _WATCH
     ),
 }
 
@@ -314,22 +338,30 @@ def reply_to(
     status = status_for_support(tracked, now, made)
     words = order_words(tracked.order, tracked.intent, status.said, now, None)
     if order.in_amount is None:
-        words["paid"] = "payment" if deposit_arrived(order) else "the amount of your order"
+        words["paid"] = "an amount that we are not told"
+    # The service names what it asked for, not what came.
+    told = order.in_amount is not None and not deposit_doubted(order, tracked.intent)
+    yours = f"your {words['paid']}" if told else "your payment"
     receiver = short_address(order.receiver_address) if order.receiver_address else "its receiver"
     back_to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
     left = status.deadline is not None and status.deadline > now
     words |= {
+        "yours": yours,
+        "Yours": f"{yours[:1].upper()}{yours[1:]}",
+        "where_back": "" if order.refund_address else f" {_WHERE_BACK}",
         "receiver": receiver,
         "back_to": back_to,
         "until": f" until {clock_time(status.deadline)} UTC" if left and status.deadline else "",
         "refund": f" The transaction is {order.refund_hash}." if order.refund_hash else "",
     }
     text = REPLIES[status.situation]
-    if diagnosis.rule.startswith("chain-") and diagnosis.match is not None and payment is not None:
+    if diagnosis.rule == "not-private" and not deposit_arrived(order):
+        text = _HIDDEN
+    if diagnosis.match is not None and payment is not None:
         text = CHAIN_REPLIES[diagnosis.match]
         sent, _ = symbols(order, tracked.intent)
         asked = f"{exact_amount(order.in_amount)} {sent}" if order.in_amount is not None else sent
-        words |= {"sent": payment.what, "asked": asked, "chain": payment.chain_name}
+        words |= {"sent": payment.words, "asked": asked, "chain": payment.chain_name}
     body = text.format_map(words)
     if diagnosis.rule == "not-private":
         body = f"{_NOT_PRIVATE}{body} {_PASSED_ON}"
@@ -355,6 +387,7 @@ def escalation(
     that were seen, each with its time."""
     order = tracked.order
     sent, received = symbols(order, tracked.intent)
+    address = order.deposit_address is not None and tracked.withheld is None
     lines = [
         f"Order {order.service_id}",
         f"Record id {order.id}" if order.id else "",
@@ -363,6 +396,9 @@ def escalation(
         f"Provider {order.swap_name or order.in_}" if order.swap_name or order.in_ else "",
         f"Created {iso(order.created)}" if order.created is not None else "",
         f"Deposit due {iso(order.expires)}" if order.expires is not None else "",
+        f"Deposit address {order.deposit_address}" if address else "",
+        f"Deposit memo {order.deposit_tag}" if address and order.deposit_tag else "",
+        f"Refund address {order.refund_address}" if order.refund_address else "",
         f"Asked for {plain(order.in_amount)} {sent}" if order.in_amount is not None else "",
         f"To pay out {plain(order.out_amount)} {received}" if order.out_amount is not None else "",
         f"State {display_of(order) or 'not given'}, {_legs(order.in_status, order.out_status)}",
@@ -374,7 +410,7 @@ def escalation(
         f"Refund {order.refund_hash}" if order.refund_hash else "",
         f"Finding ({diagnosis.rule}, {diagnosis.certainty}): {diagnosis.cause}",
         f"Money: {diagnosis.money}",
-        "Please say what the order waits for, who has to act, and until when.",
+        "Asked: what the order waits for, who has to act, and until when.",
         f"Written {iso(now)}",
     ]
     return "\n".join(line for line in lines if line)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from swapdesk.client.exchange_log import Exchange
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.order_history import Seen, seen_since
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, diagnose, status_for_support
 from swapdesk.flows.support.paid_on_chain import PaidOnChain
 from swapdesk.flows.support.replies import escalation, reply_to
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.orders import DisplayStatus
 
 if TYPE_CHECKING:
+    from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.desk import Desk
 
 SILENT_SECONDS = 120
@@ -26,13 +32,48 @@ SILENT_SECONDS = 120
 heard of."""
 
 
-class SupportCase(Struct, frozen=True):
+class CaseFacts(Struct, frozen=True):
+    """All that is known of one order."""
+
+    at: datetime
+    """When it was looked at."""
     tracked: TrackedOrder
-    status: OrderStatus
-    made: tuple[OrderTransaction, ...]
-    seen: tuple[Seen, ...]
+    made: tuple[OrderTransaction, ...] = ()
+    seen: tuple[Seen, ...] = ()
     """Every different state that the journal kept, oldest first."""
-    request_id: str | None
+    request_id: str | None = None
+    """Of the create, where this desk made it."""
+    payment: PaidOnChain | None = None
+    """What a chain shows of its deposit."""
+    known: DeskFacts = DeskFacts()
+    calls: tuple[Exchange, ...] = ()
+    """Requests of this run that concerned it."""
+
+    def then(self, number: int) -> CaseFacts:
+        """As they stood when the state ``number`` was seen; what else the desk knew then is not
+        kept."""
+        at, source, order = self.seen[number]
+        now = self.tracked.order
+        tracked = replace(
+            self.tracked,
+            # The history leaves tokens out, which never change.
+            order=order.model_copy(update={"in_token": now.in_token, "out_token": now.out_token}),
+            seen_at=at,
+            source=source,
+            ended=ended(display_of(order)),
+            batch_payment=None,
+            swap_payment=None,
+            own_payment=None,
+            away=None,
+        )
+        return CaseFacts(at, tracked, (), self.seen[: number + 1], self.request_id)
+
+
+class SupportCase(Struct, frozen=True):
+    """All that is said of an order, from facts alone."""
+
+    facts: CaseFacts
+    status: OrderStatus
     diagnosis: Diagnosis
     reply: str
     """To the customer, as it is sent."""
@@ -40,56 +81,65 @@ class SupportCase(Struct, frozen=True):
     """To the service, as it is sent."""
 
 
-def support_case(
-    tracked: TrackedOrder,
-    now: datetime,
-    *,
-    made: Sequence[OrderTransaction],
-    seen: Sequence[Seen],
-    request_id: str | None,
-    payment: PaidOnChain | None = None,
-    known: DeskFacts | None = None,
-) -> SupportCase:
-    """All that is said of an order, from facts alone."""
+def support_case(facts: CaseFacts) -> SupportCase:
+    tracked, now, made, payment = facts.tracked, facts.at, facts.made, facts.payment
     found = diagnose(
         tracked,
         now,
-        request_id=request_id,
-        since=seen_since(seen),
+        request_id=facts.request_id,
+        since=seen_since(facts.seen),
         made=made,
         payment=payment,
-        known=known,
+        known=facts.known,
     )
-    states = [(at, display_of(order) or "no state") for at, _, order in seen]
+    states = [(at, display_of(order) or "no state") for at, _, order in facts.seen]
     return SupportCase(
-        tracked=tracked,
+        facts=facts,
         status=status_for_support(tracked, now, made),
-        made=tuple(made),
-        seen=tuple(seen),
-        request_id=request_id,
         diagnosis=found,
         reply=reply_to(tracked, found, now, made=made, payment=payment),
         escalation=escalation(
-            tracked, found, now, request_id=request_id, made=made, payment=payment, seen=states
+            tracked,
+            found,
+            now,
+            request_id=facts.request_id,
+            made=made,
+            payment=payment,
+            seen=states,
         ),
     )
 
 
-def case_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) -> SupportCase | None:
-    """The case of an order of this desk's journal. Raises JournalUnavailable."""
+def facts_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) -> CaseFacts | None:
+    """What this desk knows of an order of its journal, but for :func:`calls_about` it. Raises
+    JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
     journal = desk.journal
-    return support_case(
-        tracked,
+    return CaseFacts(
         desk.clock.now(),
-        made=journal.transactions.of(service_id),
-        seen=journal.orders.events(service_id),
-        request_id=journal.create_requests.of(service_id),
-        payment=payment,
-        known=desk_facts(desk, tracked),
+        tracked,
+        tuple(journal.transactions.of(service_id)),
+        tuple(journal.orders.events(service_id)),
+        journal.create_requests.of(service_id),
+        payment,
+        desk_facts(desk, tracked),
     )
+
+
+def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:
+    """With the requests of this run that concerned the order, oldest first."""
+    order = facts.tracked.order
+    names = {name for name in (order.service_id, order.multi_id, facts.request_id) if name}
+
+    def concerns(call: Exchange) -> bool:
+        body = call.request_body
+        return call.request_id in names or any(
+            name in call.target or name.encode() in body for name in names
+        )
+
+    return replace(facts, calls=tuple(call for call in desk.exchange_log if concerns(call)))
 
 
 def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
@@ -106,3 +156,22 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
         None,
     )
     return DeskFacts(silent_since=silent, clock_problem=link.clock_problem(), provider_off=off)
+
+
+def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
+    """``0.49994 btc.bitcoin eth.ethereum``: a line for a new swap of what came back of an order
+    that was refunded, or of what one asked for that expired unpaid. Empty for every other order,
+    and where a token is no longer listed."""
+    order = tracked.order
+    display = display_of(order)
+    left = order.refund_amount if display == DisplayStatus.REFUNDED else None
+    if display == DisplayStatus.EXPIRED and not deposit_arrived(order):
+        left = order.in_amount
+    tokens = [
+        resolve(token_id, catalog).token if token_id is not None else None
+        for token_id in (order.in_token_id, order.out_token_id)
+    ]
+    if left is None or None in tokens:
+        return ""
+    names = (f"{token.symbol}.{token.chain}".lower() for token in tokens if token is not None)
+    return f"{plain(left)} {' '.join(names)}"

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from swapdesk.wallet.accounts import ChainLink, Kind
 
 if TYPE_CHECKING:
-    from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.settings import Settings
     from swapdesk.wire.chains import Chain
+
+
+class KnownChains(Protocol):
+    """Chains of a service: its catalogue, or its list."""
+
+    def chain(self, short_name: str) -> Chain | None: ...
+
 
 KINDS = {"evm": Kind.EVM, "sol": Kind.SOLANA}
 """Kinds of chains as the service names them."""
@@ -50,7 +56,7 @@ def no_node(settings: Settings, chain: Chain) -> str:
     return f"no node of {chain.name} is configured: set {chain.short_name} under {where}"
 
 
-def live_links(settings: Settings, catalog: Catalog) -> tuple[tuple[ChainLink, ...], list[str]]:
+def live_links(settings: Settings, catalog: KnownChains) -> tuple[tuple[ChainLink, ...], list[str]]:
     """``[profiles.NAME.rpc]`` with kinds and ids of the catalogue, and a sentence for each
     entry that cannot be used."""
     links, problems = [], []

@@ -35,8 +35,24 @@ class CopyEscalation(Command):
     VERB = "copy for the service"
 
 
+class WriteBundle(Command):
+    """Write the case into one file that may be posted publicly; what is in it is shown first."""
+
+    KEY = "B"
+    VERB = "write bundle"
+
+
+class TryAgain(Command):
+    """Write what came back into the line of a new swap; nothing is asked or sent."""
+
+    WRITES = True
+    KEY = "A"
+    VERB = "try again with what is left"
+    FOOTER = False
+
+
 class CaseHistory(Command):
-    """Every update received, with its time."""
+    """Every update and request with its time, and the order as it stood after each."""
 
     KEY = "h"
     VERB = "history"
@@ -44,6 +60,28 @@ class CaseHistory(Command):
 
 class Back(Command):
     """Back: to the list of what was found, to the field, then to the screen before."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "back"
+
+
+class MaskOrShow(Command):
+    """Show what the line under the cursor names in the file, or mask it."""
+
+    KEY = "space"
+    VERB = "mask or show"
+
+
+class WriteFile(Command):
+    """Write the file. Nothing is sent."""
+
+    KEY = "enter"
+    VERB = "write"
+
+
+class LeaveBundle(Command):
+    """Back to the case; nothing is written."""
 
     KEY = "escape"
     SHOWN_KEY = "esc"

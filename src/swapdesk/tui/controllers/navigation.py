@@ -64,6 +64,11 @@ class Navigation:
         await self.home()
         self.first.write_token(spec)
 
+    async def begin_with(self, line: str) -> None:
+        """The first page with this line of a swap; nothing is asked."""
+        await self.home()
+        self.first.begin_with(line)
+
     async def finish_with(self, page: Page) -> None:
         """What the first page asked for is done: it is emptied, and ``page`` shows the result."""
         await self.home()

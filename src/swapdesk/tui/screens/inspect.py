@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import events, on
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.support.diagnosis import money_for_support
+from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
-from swapdesk.flows.support.support_case import SupportCase, case_of
+from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.inspect import (
@@ -26,21 +24,21 @@ from swapdesk.tui.commands.inspect import (
     CopyReply,
     Inspect,
     LookUp,
+    TryAgain,
+    WriteBundle,
 )
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.inspect_facts import (
     COLUMNS,
-    answer_lines,
     found_rows,
-    order_lines,
     read_as,
     reading_lines,
     searched_lines,
 )
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.case_body import CaseBody, FittedLines, say_money
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import LinesView
 from swapdesk.tui.widgets.text_field import TextField
 
 WHAT = (
@@ -48,7 +46,6 @@ WHAT = (
     " a memo, a request id, a link, an amount with its symbol, or the whole message. Looking here"
     " costs nothing; what costs something is asked before."
 )
-NARROW = 100
 SHOWN = 200
 """Characters of what was pasted that stand in the field."""
 
@@ -66,53 +63,28 @@ class PasteField(TextField):
         self.post_message(self.Pasted(event.text))
 
 
-class CaseView(LinesView):
-    """One column of the answer."""
-
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._rows: Any = None
-
-    def show(self, rows: Any) -> None:
-        """``rows`` makes the lines for a width."""
-        self._rows = rows
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return self._rows(width) if self._rows is not None else []
-
-
-class Answer(VerticalScroll, can_focus=True):
-    """Order and diagnosis side by side; scrolled by the keys of a list."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "scroll_down", "down", show=False),
-        Binding("up,k", "scroll_up", "up", show=False),
-        Binding("pagedown,ctrl+d", "page_down", "further down", show=False),
-        Binding("pageup,ctrl+u", "page_up", "further up", show=False),
-    ]
-
-
 class InspectScreen(Page):
     """``service_id``: an order to begin with, else the field is empty."""
 
     NAME = "Inspect"
     SPENDS = "read"
-    VERBS = (LookUp, CopyReply, CopyEscalation, CaseHistory, Inspect, Back)
+    VERBS = (
+        LookUp,
+        CopyReply,
+        CopyEscalation,
+        WriteBundle,
+        CaseHistory,
+        TryAgain,
+        Inspect,
+        Back,
+    )
     AUTO_FOCUS: ClassVar[str | None] = "PasteField"
     DEFAULT_CSS = """
     InspectScreen #readings, InspectScreen #searched { margin: 1 0 0 0; }
     InspectScreen #found { height: 1fr; margin: 1 0 0 0; }
-    InspectScreen Answer { height: 1fr; margin: 1 0 0 0; scrollbar-size: 0 0; }
-    InspectScreen Answer Horizontal { height: auto; }
-    InspectScreen #order { width: 44; }
-    InspectScreen #answer { width: 1fr; background: $surface; }
-    InspectScreen.-narrow Answer Horizontal, InspectScreen.-small Answer Horizontal {
-        layout: vertical;
+    InspectScreen.-short #readings, InspectScreen.-short #searched, InspectScreen.-short #found {
+        margin: 0;
     }
-    InspectScreen.-narrow #order, InspectScreen.-small #order { width: 100%; }
-    InspectScreen.-short #readings, InspectScreen.-short #searched, InspectScreen.-short #found,
-    InspectScreen.-short Answer { margin: 0; }
     """
 
     def __init__(self, session: Session, service_id: str | None = None) -> None:
@@ -121,13 +93,12 @@ class InspectScreen(Page):
         self._pasted: PastedText | None = None
         self._search: OrderSearch | None = None
         self._asking = False
-        self._cases: dict[str, SupportCase] = {}
+        self._sheets: dict[str, CaseSheet] = {}
         self._opened: str | None = None
         self._field = PasteField()
-        self._readings, self._searched = CaseView(id="readings"), CaseView(id="searched")
+        self._readings, self._searched = FittedLines(id="readings"), FittedLines(id="searched")
         self._table = LineTable(COLUMNS, id="found")
-        self._order, self._answer = CaseView(id="order"), CaseView(id="answer")
-        self._body = Answer(Horizontal(self._order, self._answer))
+        self._body = CaseBody()
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -139,7 +110,8 @@ class InspectScreen(Page):
     def on_mount(self) -> None:
         self._show()
         if self._begin_with is not None:
-            self._field.set_value(self._begin_with)
+            with self.prevent(TextField.Changed):
+                self._field.set_value(self._begin_with)
 
     def session_changed(self) -> None:
         if self._begin_with is not None and self.link is not None:
@@ -182,14 +154,13 @@ class InspectScreen(Page):
         self.do_look_up()
 
     def _read(self, text: str) -> None:
-        secret = self.session.settings.secret.value
         catalog = self.catalog
         self._pasted = read_pasted(
             text,
             is_symbol=lambda word: catalog is not None and bool(catalog.rows_of_symbol(word)),
-            own_secrets=(secret.reveal(),) if secret is not None else (),
+            own_secrets=self.session.settings.secrets,
         )
-        self._search, self._cases, self._opened = None, {}, None
+        self._search, self._sheets, self._opened = None, {}, None
         self._show()
 
     # searching
@@ -211,11 +182,8 @@ class InspectScreen(Page):
             self.run_worker(self._go_on(self._search), group="inspect", exclusive=True,
                             exit_on_error=False)  # fmt: skip
             self._show()
-        elif self._case is not None:
-            from swapdesk.tui.screens.order import OrderScreen
-
-            service_id = self._case.tracked.service_id
-            self.app.push_screen(OrderScreen(self.session, service_id))
+        elif self._sheet is not None:
+            self.controls.navigation.open_order(self._sheet.order_id)
 
     @on(LineTable.Chosen, "#found")
     def _row_chosen(self) -> None:
@@ -244,17 +212,19 @@ class InspectScreen(Page):
     def _took_in(self) -> None:
         """The focus goes to what was found, so that letters are keys again."""
         self._show()
-        (self._table if len(self._cases) > 1 and self._opened is None else self._body).focus()
-        self.refresh_frame()
+        (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
+
+    def on_descendant_focus(self) -> None:
+        self.refresh_keys()
 
     # drawing
 
     @property
-    def _case(self) -> SupportCase | None:
+    def _sheet(self) -> CaseSheet | None:
         """The order that is answered for."""
         if self._opened is not None:
-            return self._cases.get(self._opened)
-        return next(iter(self._cases.values())) if len(self._cases) == 1 else None
+            return self._sheets.get(self._opened)
+        return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
 
     def _show(self) -> None:
         if not self.is_mounted:
@@ -262,28 +232,26 @@ class InspectScreen(Page):
         pasted, search = self._pasted, self._search
         self._field.hint = read_as(pasted) if pasted is not None else ""
         self._field.redraw()
-        self._take_cases()
-        case, now = self._case, self.now()
-        many = len(self._cases) > 1 and self._opened is None
+        self._take_sheets()
+        sheet = self._sheet
+        many = len(self._sheets) > 1 and self._opened is None
         problem = pasted.problem if pasted is not None and self._field_used else ""
         verdict = search.verdict if search is not None else ""
-        self._readings.show(lambda width: self._reading_rows(problem, case is None, width))
+        self._readings.show(lambda width: self._reading_rows(problem, sheet is None, width))
         self._searched.show(
             lambda width: [
                 *(searched_lines(search.searched, width) if search is not None else []),
                 *(wrapped([Span(verdict)], width) if verdict else []),
             ]
         )
-        self._readings.display = case is None
+        self._readings.display = sheet is None
         self._searched.display = search is not None
-        self._table.display, self._body.display = many, case is not None
+        self._table.display, self._body.display = many, sheet is not None
         if many and search is not None:
-            self._table.set_rows(found_rows(search, self._cases, now))
-        if case is not None:
-            brief = self.app.size.width < NARROW
-            self._order.show(lambda width: order_lines(case, now, width, brief=brief))
-            self._answer.show(lambda width: answer_lines(case, width))
-        self._say_money(case)
+            self._table.set_rows(found_rows(search, self._sheets))
+        if sheet is not None:
+            self._body.show(sheet)
+        self._say_money(sheet)
         self.refresh_keys()
 
     @property
@@ -300,49 +268,53 @@ class InspectScreen(Page):
             return []
         return reading_lines(self._pasted, width)
 
-    def _take_cases(self) -> None:
-        """The cases of what was found, as they stand now."""
+    def _take_sheets(self) -> None:
+        """What was found, as it stands now."""
         search = self._search
         if search is None:
             return
-        found: dict[str, SupportCase] = {}
-        for service_id in search.found:
-            try:
-                case = case_of(self.desk, service_id, search.payment_of(service_id))
-            except JournalUnavailable:
-                case = None
-            if case is not None:
-                found[service_id] = case
-        self._cases = found
+        self._sheets = {
+            service_id: sheet_of(facts)
+            for service_id in search.found
+            if (facts := self._facts(service_id)) is not None
+        }
 
-    def _say_money(self, case: SupportCase | None) -> None:
-        if case is None:
+    def _facts(self, service_id: str) -> CaseFacts | None:
+        payment = self._search.payment_of(service_id) if self._search is not None else None
+        try:
+            return facts_of(self.desk, service_id, payment)
+        except JournalUnavailable:
+            return None
+
+    def _say_money(self, sheet: CaseSheet | None) -> None:
+        if sheet is not None:
+            say_money(self, sheet)
+        elif self._sheets:
+            self.set_money(
+                f"{len(self._sheets)} orders; each says where.",
+                "you: open the one that is meant",
+                next_short="you: open one",
+            )
+        else:
             asks = "you: enter looks for it" if self._pasted else "you: paste what you have"
             if self._search is not None and self._search.verdict:
                 asks = "you: ask the customer for the order id or the transaction hash"
             self.set_money(
                 "not known before an order is found.", asks, next_short="you: ask the customer"
             )
-            return
-        status = case.status
-        acts = case.diagnosis.acts.rstrip(".")
-        self.set_money(
-            money_for_support(status.money),
-            acts,
-            where_short=money_for_support(status.place),
-            next_short=acts.split(" with order", maxsplit=1)[0],
-        )
 
     # keys
 
     def verb_standing(self, verb: type[Command]) -> CommandState:
-        typing, case, search = self._field.has_focus, self._case, self._search
+        typing, sheet, search = self._field.has_focus, self._sheet, self._search
         if verb is Inspect:
             return HIDDEN if typing else CommandState(verb="look for another")
         if verb is LookUp:
             return self._look_up_standing()
-        if verb in (CopyReply, CopyEscalation, CaseHistory):
-            return READY if case is not None and not typing else HIDDEN
+        if verb in (CopyReply, CopyEscalation, WriteBundle, CaseHistory):
+            return READY if sheet is not None and not typing else HIDDEN
+        if verb is TryAgain:
+            return READY if not typing and self._line_again() else HIDDEN
         if verb is Back and self._opened is not None and search is not None:
             return CommandState(verb="to the list")
         return READY
@@ -354,38 +326,55 @@ class InspectScreen(Page):
             return READY if self.link is not None else CommandState(locked="connecting")
         if self._asking:
             return CommandState(locked="asking")
-        if len(self._cases) > 1 and self._opened is None:
+        if len(self._sheets) > 1 and self._opened is None:
             return CommandState(verb="open")
         cost = self._search.next_cost
         if cost is not None:
             return CommandState(verb="ask", cost=cost.said)
-        return CommandState(verb="order") if self._case is not None else HIDDEN
+        return CommandState(verb="order") if self._sheet is not None else HIDDEN
 
     def do_inspect(self) -> None:
         """Another one: the field, empty."""
         self._field.set_value("")
         self._pasted = self._search = self._opened = None
-        self._cases = {}
+        self._sheets = {}
         self._field.focus()
         self._show()
 
     def do_copy_reply(self) -> None:
-        if self._case is not None:
-            self.controls.copy_value("reply", self._case.reply)
+        if self._sheet is not None:
+            self.controls.copy_value("reply", "\n".join(self._sheet.reply))
 
     def do_copy_escalation(self) -> None:
-        if self._case is not None:
-            self.controls.copy_value("text for the service", self._case.escalation)
+        if self._sheet is not None:
+            self.controls.copy_value("text for the service", "\n".join(self._sheet.escalation))
 
     def do_case_history(self) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen
 
-        if self._case is not None:
-            screen = OrderHistoryScreen(self.session, self._case.tracked.service_id)
-            self.app.push_screen(screen)
+        if self._sheet is not None:
+            self.app.push_screen(OrderHistoryScreen(self.session, self._sheet.order_id))
+
+    def do_write_bundle(self) -> None:
+        from swapdesk.tui.screens.bundle import BundleScreen
+
+        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+        if facts is not None:
+            self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
+
+    async def do_try_again(self) -> None:
+        line = self._line_again()
+        if line:
+            await self.controls.navigation.begin_with(line)
+
+    def _line_again(self) -> str:
+        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+        if facts is None or self.catalog is None:
+            return ""
+        return line_again(facts.tracked, self.catalog)
 
     def do_back(self) -> None:
-        if self._opened is not None and len(self._cases) > 1:
+        if self._opened is not None and len(self._sheets) > 1:
             self._opened = None
             self._took_in()
         else:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
-from swapdesk.flows.notation import NOTHING, clock_time, grouped_address, short_address
-from swapdesk.flows.orders.order_fields import route_of, short_id
-from swapdesk.flows.orders.order_history import updates_of
+from swapdesk.flows.notation import clock_time
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.support.case_sheet import CaseSheet
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
 from swapdesk.flows.support.pasted_text import PastedText
-from swapdesk.flows.support.support_case import SupportCase
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
-from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
-from swapdesk.tui.widgets.lines_view import section_line
-from swapdesk.tui.widgets.order_table import SIGNS, pair_spans, sign_span, stage_of
-from swapdesk.tui.widgets.stage_line import stage_spans
+from swapdesk.tui.spans import Line, Span, cut, wrapped
+from swapdesk.tui.widgets.case_body import UNKNOWN_SIGN, pair_line
+from swapdesk.tui.widgets.order_table import SIGNS
 from swapdesk.tui.widgets.table_layout import Column, Row
 
 LABEL = 10
@@ -76,103 +73,21 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
     return rows
 
 
-def found_rows(search: OrderSearch, cases: Mapping[str, SupportCase], now: datetime) -> list[Row]:
+def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
     """The orders that were found, one row each."""
     rows = []
-    for service_id, case in cases.items():
-        sign = sign_span(case.status)
-        created = case.tracked.order.created
+    for service_id, sheet in sheets.items():
+        _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
         rows.append(
             Row(
                 service_id,
                 {
                     "order": short_id(service_id),
-                    "state": Span(case.status.word, sign.role),
-                    "pair": pair_spans(case.tracked),
+                    "state": Span(sheet.word, role),
+                    "pair": pair_line(sheet),
                     "by": search.found.get(service_id, ""),
-                    "created": clock_time(created) if created is not None else "",
+                    "created": clock_time(sheet.created) if sheet.created is not None else "",
                 },
             )
         )
     return rows
-
-
-def order_lines(case: SupportCase, now: datetime, width: int, *, brief: bool) -> list[Line]:
-    """The order: what it exchanges and how far it is; where there is room also what was seen of
-    it and where it pays."""
-    tracked, status = case.tracked, case.status
-    order = tracked.order
-    sign = sign_span(status)
-    rows: list[Line] = [
-        section_line(f"Order {short_id(order.service_id)}", route_of(order), width),
-        cut(pair_spans(tracked), width),
-        cut(
-            [
-                *stage_spans(stage_of(status)),
-                Span("  "),
-                sign,
-                Span(" "),
-                Span(status.word, sign.role, bold=True),
-            ],
-            width,
-        ),
-        [],
-    ]
-    if brief:
-        return rows
-    updates = list(reversed(updates_of(case.seen)))
-    for one in updates[-MOST_UPDATES:]:
-        glyph, role = SIGNS[one.level]
-        at = Span(f"{clock_time(one.at)}  ", "muted")
-        state = one.state.replace("_", " ").lower()
-        rows.append(cut([Span(f"{glyph} ", role), at, Span(state)], width))
-    if len(updates) > MOST_UPDATES:
-        rows.append([Span(f"  {len(updates) - MOST_UPDATES} earlier ones: h", "muted")])
-    rows.append([])
-    receiver = order.receiver_address
-    rows += _labelled(
-        "Pays", grouped_address(receiver) if receiver else "not told", "foreground", width
-    )
-    if order.receiver_tag:
-        rows += _labelled("Memo", order.receiver_tag, "foreground", width)
-    refund = order.refund_address
-    rows += _labelled(
-        "Refund", short_address(refund) if refund else "none recorded", "foreground", width
-    )
-    rows += _labelled("Request", case.request_id or "not made at this desk", "foreground", width)
-    if status.time.text != NOTHING:
-        role = "status-trouble" if status.time.late else "foreground"
-        rows += [[], *_labelled("Time", status.time.text, role, width)]
-    if tracked.archived(now):
-        old = "older than 48 h: the service no longer answers for it"
-        rows += _labelled("Known", old, "status-waiting", width)
-    return rows
-
-
-def answer_lines(case: SupportCase, width: int) -> list[Line]:
-    """Diagnosis, reply, and what both rest on."""
-    found = case.diagnosis
-    head = [Span("Diagnosis", "foreground", bold=True)]
-    fact = [Span(f"rule {found.rule}, {found.certainty}", "muted")]
-    rows: list[Line] = [spread(head, fact, width), []]
-    for label, text in (
-        ("Cause", found.cause),
-        ("Money", found.money),
-        ("Acts", found.acts),
-        ("By", found.by),
-    ):
-        rows += _labelled(label, text, "foreground", width)
-    rows += [[], section_line("Reply, ready to copy", "", width)]
-    for paragraph in case.reply.splitlines():
-        rows += wrapped([Span(paragraph)], width) if paragraph else [[]]
-    rows += [[], section_line("From", "", width)]
-    for text in found.facts:
-        rows += wrapped([Span(text, "muted")], width, indent=2)
-    return rows
-
-
-def _labelled(label: str, text: str, role: str, width: int) -> list[Line]:
-    parts = wrapped([Span(text, role)], max(8, width - FACT_LABEL))
-    heads = [Span(label.ljust(FACT_LABEL), "muted")]
-    heads += [Span(" " * FACT_LABEL)] * (len(parts) - 1)
-    return [[head, *part] for head, part in zip(heads, parts, strict=True)]

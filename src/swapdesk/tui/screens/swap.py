@@ -118,6 +118,11 @@ class SwapView(Page):
         self.line.field.focus()
         self._understand()
 
+    def begin_with(self, line: str) -> None:
+        """A swap with this line, to be gone on with or changed."""
+        self.begin(private=False)
+        self.line.set_value(line)
+
     def finished(self) -> None:
         """The order of this line exists; the next one starts empty."""
         self.begin(private=False)

@@ -29,6 +29,7 @@ class World(Enum):
 
     SANDBOX = ("SANDBOX", "frame-sandbox", SANDBOX_RULE)
     LIVE = ("LIVE", "frame-live", LIVE_RULE)
+    FILE = ("FILE", "frame-sandbox", SANDBOX_RULE)
 
     @property
     def word(self) -> str:

@@ -23,7 +23,6 @@ from swapdesk.flows.orders.order_listing import (
 )
 from swapdesk.flows.orders.order_status import RowTime, order_status, time_at
 from swapdesk.tui.glyphs import (
-    BECOMES,
     DONE,
     ENDED,
     MOVING,
@@ -147,30 +146,23 @@ def sign_span(summary: OrderStatus) -> Span:
 
 def stage_of(summary: OrderStatus) -> StageState:
     """The stage line of an order."""
-    mark = StageMark.ENDED if summary.not_signed else _MARKS[summary.level]
+    mark = StageMark.ENDED if summary.not_signed else stage_mark(summary.level)
     return StageState(summary.stage, len(summary.stages), mark)
+
+
+def stage_mark(level: str) -> StageMark:
+    """How the stage of an order at this level is marked."""
+    return _MARKS.get(level, StageMark.WAITING)
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
     """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
     otherwise."""
-    from swapdesk.flows.orders.order_fields import ProceedsOutcome, deposit_doubted, unsaid
+    from swapdesk.flows.orders.order_sentence import pair_parts
 
-    sent, _ = tracked.symbols
-    found = tracked.proceeds
-    paid: Line = [Span(f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", bold=True)]
-    if deposit_doubted(tracked.order, tracked.intent):
-        paid.append(Span(" asked for", "muted"))
-    if unsaid(found):
-        back = Span(found.symbol, bold=True)
-        return [*paid, Span(f" {BECOMES} the ", "muted"), back, Span(" came back", "muted")]
-    words = {ProceedsOutcome.MISSED: "was to be ", ProceedsOutcome.CAME_BACK: "came back "}.get(
-        found.outcome, ""
-    )
     return [
-        *paid,
-        Span(f" {BECOMES} {words}", "muted"),
-        Span(f"{tracker_amount(found.amount)} {found.symbol}", bold=True),
+        Span(text, bold=True) if amount else Span(text, "muted")
+        for text, amount in pair_parts(tracked)
     ]
 
 

@@ -1,0 +1,76 @@
+"""The manual page, from click: every command with its options, as ``man swapdesk`` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from generator.commands import (
+    OF_ALL,
+    every_command,
+    meaning,
+    own_options,
+    paragraphs,
+    spellings,
+    usage,
+)
+from generator.markdown import COMMAND
+from swapdesk import __version__
+from swapdesk.cli.exit_codes import MEANINGS
+from swapdesk.cli.listed_help import WithExchanges, WithOperations
+
+
+def manual_page() -> str:
+    (name, whole), *commands = every_command()
+    said, *more = paragraphs(whole)
+    of_all = [one for one in whole.params if isinstance(one, click.Option) and one.name in OF_ALL]
+    lines = [
+        f'.\\" Made by {COMMAND}: change the source that it names, not this page.',
+        f'.TH SWAPDESK 1 "" "swapdesk {__version__}"',
+        ".SH NAME",
+        f"{name} \\- {_text(said[:1].lower() + said[1:].rstrip('.'))}",
+        ".SH SYNOPSIS",
+        f".B {_text(usage(name, whole))}",
+        ".SH DESCRIPTION",
+        *_paragraphs(more),
+        ".SH OPTIONS",
+        *_options(own_options(whole)),
+        ".SS Of every command",
+        *_options(of_all),
+        ".SH COMMANDS",
+    ]
+    for name, command in commands:
+        if isinstance(command, click.Group):
+            continue
+        lines += [f".SS {_text(usage(name, command))}", *_paragraphs(paragraphs(command))]
+        listed = {WithExchanges: "codes", WithOperations: "operations"}
+        for kind, what in listed.items():
+            if isinstance(command, kind):
+                lines += [".PP", f"{_text(f'{name} --help')} lists the {what}."]
+        lines += _options(own_options(command))
+    lines.append(".SH EXIT STATUS")
+    for end, meant in MEANINGS.items():
+        lines += [".TP", f".B {end.value}", _text(meant)]
+    return "\n".join(lines) + "\n"
+
+
+def _paragraphs(said: Iterable[str]) -> Iterator[str]:
+    for one in said:
+        yield ".PP"
+        yield _text(one)
+
+
+def _options(found: Iterable[click.Option]) -> Iterator[str]:
+    for option in found:
+        if not option.hidden:
+            yield ".TP"
+            yield f".B {_text(', '.join(spellings(option)))}"
+            yield _text(meaning(option))
+
+
+def _text(text: str) -> str:
+    """One line in which nothing is a request of roff, and no dash a hyphen that is copied."""
+    said = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
+    said = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in said)
+    return f"\\&{said}" if said.startswith((".", "'")) else said

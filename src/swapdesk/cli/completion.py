@@ -1,0 +1,124 @@
+"""What a shell offers for a word: names of the profile's files, without a service.
+
+A command line is completed at every press of a key, so nothing is loaded before it is needed. A
+text of a file or of a service may be anything, and what a shell inserts is run with the next
+``enter``: a name is offered only if all its characters mean nothing to any shell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from swapdesk.settings import Settings
+
+VARIABLE = "_SWAPDESK_COMPLETE"
+"""By it click knows that a shell asks, and which one."""
+MOST_ORDERS = 200
+_HARMLESS = re.compile(r"@?[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
+_BOOK_LIMIT = 1 << 20
+
+Offered = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
+    """The names that begin with what was typed, in the case in which it was. ``names`` is told that
+    beginning in lower case, and may ignore it."""
+
+    def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
+        import sqlite3
+
+        wanted = typed.lower()
+        try:
+            settings = _settings(context)
+            found = dict.fromkeys(
+                one for one in names(settings, wanted) if one[: len(typed)].lower() == wanted
+            )
+        except (OSError, ValueError, sqlite3.Error):
+            # Nothing is offered where nothing can be read.
+            return []
+        return [typed + one[len(typed) :] for one in found if _HARMLESS.fullmatch(one)]
+
+    return offered
+
+
+def _settings(context: click.Context) -> Settings:
+    from swapdesk.paths import find_home
+    from swapdesk.settings import Options, SettingsError, load_settings
+
+    chosen: str | None = None
+    at: click.Context | None = context
+    while at is not None and chosen is None:
+        chosen, at = at.params.get("profile"), at.parent
+    try:
+        return load_settings(os.environ, find_home(os.environ), Options(profile=chosen))
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
+
+
+def _tokens(settings: Settings, beginning: str) -> Iterable[str]:
+    from swapdesk.database_reading import reading
+    from swapdesk.flows.catalog.catalog_file import token_names
+
+    with reading(settings.places.catalog) as db:
+        return token_names(db, beginning)
+
+
+def _chains(settings: Settings, _: str) -> Iterable[str]:
+    from swapdesk.database_reading import reading
+
+    with reading(settings.places.catalog) as db:
+        return [name for (name,) in db.execute("SELECT DISTINCT short_name FROM chain ORDER BY 1")]
+
+
+def _payees(settings: Settings, _: str) -> Iterable[str]:
+    from swapdesk.toml_document import read_document
+
+    return [f"@{name}" for name in read_document(settings.places.address_book, _BOOK_LIMIT).content]
+
+
+def _open_orders(settings: Settings, _: str) -> Iterable[str]:
+    from swapdesk.database_reading import reading
+
+    with reading(settings.places.journal) as db:
+        found = db.execute(
+            "SELECT service_id FROM known_order WHERE ended = 0 ORDER BY rowid DESC LIMIT ?",
+            (MOST_ORDERS,),
+        )
+        return [name for (name,) in found]
+
+
+def _accounts(settings: Settings, _: str) -> Iterable[str]:
+    """By name; by address where the name cannot be typed as it is."""
+    import json
+
+    from swapdesk.paths import read_private
+
+    names = json.loads(read_private(settings.places.keys / "names.json"))
+    if not isinstance(names, dict):
+        raise ValueError("no names")
+    return [str(one if _HARMLESS.fullmatch(str(one)) else at) for at, one in names.items()]
+
+
+def _profiles(settings: Settings, _: str) -> Iterable[str]:
+    return ["sandbox", *(settings.config.profiles if settings.config is not None else ())]
+
+
+def _themes(settings: Settings, _: str) -> Iterable[str]:
+    from swapdesk.tui.palette_files import read_palettes
+
+    return sorted(read_palettes(settings.home.themes).all)
+
+
+tokens = _offering(_tokens)
+chains = _offering(_chains)
+payees = _offering(_payees)
+open_orders = _offering(_open_orders)
+accounts = _offering(_accounts)
+profiles = _offering(_profiles)
+themes = _offering(_themes)

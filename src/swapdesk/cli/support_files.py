@@ -1,0 +1,178 @@
+"""``support``: a case as a file, one that was sent, and what differs between two."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from swapdesk.cli import completion
+from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from swapdesk.cli.session import CommandSession
+    from swapdesk.flows.support.case_file import CaseFile, Shown
+
+KINDS = ("addresses", "amounts", "memos", "hashes", "names")
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group()
+def support() -> None:
+    """Write an order into a file that may be posted publicly, and read such files."""
+
+
+@support.command()
+@click.argument("order", shell_complete=completion.open_orders)
+@click.option("--out", type=FILE, help="The file; by default one named after the order, here.")
+@click.option(
+    "--with",
+    "shown",
+    metavar="KINDS",
+    default="",
+    help=f"What is not masked, with commas: {', '.join(KINDS)}.",
+)
+@desk_command
+def bundle(call: CliContext, order: str, out: Path | None, shown: str) -> int:
+    """Write ORDER with its updates, requests, diagnosis and versions into one file (0600).
+
+    ORDER is its id or the beginning of one. Nothing is sent. Keys, secrets and tokens never stand
+    in the file; addresses, amounts, memos, hashes and names are masked unless --with names them.
+    A file that is there is not replaced.
+    """
+    from swapdesk.cli.session import run_session
+    from swapdesk.flows.support.case_file import Shown
+
+    kinds = {word.strip() for word in shown.split(",") if word.strip()}
+    if unknown := sorted(kinds - set(KINDS)):
+        said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
+        raise bad_input("NO_SUCH_KIND", said, money=UNMOVED, field="with")
+    wanted = {Shown(kind) for kind in kinds}
+    return run_session(call, lambda session: _write(session, order, out, wanted), from_journal=True)
+
+
+async def _write(session: CommandSession, name: str, out: Path | None, shown: set[Shown]) -> int:
+    from swapdesk.cli.order_reports import find_order
+    from swapdesk.flows.support.case_file import (
+        NotWritten,
+        case_file,
+        contents,
+        file_name,
+        program_facts,
+        write_case_file,
+    )
+    from swapdesk.flows.support.support_case import calls_about, facts_of
+
+    tracked = await find_order(session, name)
+    facts = facts_of(session.desk, tracked.service_id)
+    assert facts is not None  # it was just read
+    settings = session.settings
+    file = case_file(
+        calls_about(session.desk, facts),
+        shown,
+        program=program_facts(session.link.api.skew(), settings),
+        secrets=settings.secrets,
+    )
+    output = session.call.output
+    output.talk(*(f"{what}: {how}." for what, how in contents(file)))
+    try:
+        path = write_case_file(file, out or Path.cwd() / file_name(tracked.service_id))
+    except NotWritten as error:
+        raise bad_input("NOT_WRITTEN", str(error), money=UNMOVED, field="out") from None
+    if output.json:
+        output.document({"file": str(path), "masked": list(file.masked)})
+    else:
+        output.say(f"Written to {path}. Nothing was sent.")
+    return Exit.DONE
+
+
+@support.command("open")
+@click.argument("file", type=FILE)
+@desk_command
+def open_file(call: CliContext, file: Path) -> int:
+    """Show FILE as the desk showed it: without profile, keys, service or journal.
+
+    In a terminal it opens the pages of the desk; in a pipe it prints the case.
+    """
+    case = _read(file)
+    output = call.output
+    if output.json:
+        import msgspec
+
+        from swapdesk.flows.notation import iso
+
+        output.document(
+            {
+                "schema": case.schema,
+                "written": iso(case.written),
+                "masked": list(case.masked),
+                "program": dict(case.program),
+                "record": msgspec.to_builtins(case.record),
+                "order": dict(case.order),
+            }
+        )
+    elif output.to_person and output.form == "table":
+        from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
+        from swapdesk.tui.case_file_app import CaseFileApp
+        from swapdesk.tui.glyphs import wanted_set
+
+        theme, glyphs = DEFAULT_THEME, DEFAULT_GLYPHS
+        with suppress(CommandError):
+            # Of the configuration only how it looks; without one the file is shown all the same.
+            settings = call.settings(lenient=True)
+            theme, glyphs = settings.theme.value, settings.glyphs.value
+        return CaseFileApp(case, theme=theme, glyph_set=wanted_set(glyphs)).run() or Exit.DONE
+    else:
+        sheet = case.record.sheet
+        output.say(
+            f"From a file, written {case.written:%Y-%m-%d %H:%M} UTC. Masked in it:"
+            f" {', '.join(case.masked) or 'nothing'}.",
+            f"Order {sheet.order_id}, {sheet.route}: {''.join(text for text, _ in sheet.pair)}.",
+            f"Cause: {sheet.cause}",
+            f"Money: {sheet.money}",
+            f"Acts: {sheet.acts}",
+            f"By: {sheet.by}",
+            *(f"Fact: {fact}" for fact in sheet.facts),
+            *(
+                f"Seen: {one.at:%H:%M:%S} {one.source}: {one.state}; {', '.join(one.changed)}"
+                for one in case.record.moments
+            ),
+            *(
+                f"Request: {one.at:%H:%M:%S} {one.method} {one.path} {one.status} {one.code}"
+                for one in case.record.calls
+            ),
+        )
+    return Exit.DONE
+
+
+@support.command()
+@click.argument("first", type=FILE)
+@click.argument("second", type=FILE)
+@desk_command
+def diff(call: CliContext, first: Path, second: Path) -> int:
+    """Say what differs between two files, place by place."""
+    from swapdesk.flows.support.case_file import differences
+
+    found = differences(_read(first), _read(second))
+    if call.output.json:
+        rows = [{"place": place, "first": one, "second": other} for place, one, other in found]
+        call.output.document({"differences": rows})
+    elif found:
+        call.output.table(("place", "first", "second"), found)
+    else:
+        call.output.say("The two files say the same.")
+    return Exit.DONE
+
+
+def _read(path: Path) -> CaseFile:
+    from swapdesk.flows.support.case_file import CaseFileRefused, read_case_file
+
+    try:
+        return read_case_file(path)
+    except CaseFileRefused as error:
+        said = f"{path.name} is not opened. {error}"
+        raise bad_input("NO_CASE_FILE", said, money=UNMOVED, field="file") from None

@@ -1,0 +1,44 @@
+"""Reading a SQLite file without changing anything on disk, whoever writes to it meanwhile.
+
+A connection of the usual kind makes the files beside a database (``-wal``, ``-shm``) or writes
+to them, also where it only reads.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the file at ``path`` and what its log adds to it. Raises sqlite3.Error, and
+    OSError for a file that is not there."""
+    path.stat()
+    log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+    if index.exists():
+        # Somebody has the file open, or was killed.
+        with _connection(path, "mode=ro&readonly_shm=1") as connection:
+            yield connection
+    elif log.exists() and log.stat().st_size:
+        import shutil
+        from tempfile import TemporaryDirectory
+
+        # A log without its index was copied here: nobody writes, and reading makes an index.
+        with TemporaryDirectory() as place:
+            for one in (path, log):
+                shutil.copyfile(one, Path(place, one.name))
+            with _connection(Path(place, path.name), "mode=ro") as connection:
+                yield connection
+    else:
+        with _connection(path, "immutable=1") as connection:
+            yield connection
+
+
+@contextmanager
+def _connection(path: Path, how: str) -> Iterator[sqlite3.Connection]:
+    address = f"{path.absolute().as_uri()}?{how}"
+    with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
+        yield connection

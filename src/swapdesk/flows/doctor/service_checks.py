@@ -1,0 +1,258 @@
+"""What has to be asked: the sandbox's run file, the service, the nodes and the wallet agent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.chain_lookup import LookupFailed, NodeReader
+from swapdesk.client.credentials import Credentials, CredentialsError
+from swapdesk.client.errors import AccessError, ApiError, ClientError
+from swapdesk.client.retry import RetryPolicy
+from swapdesk.clock import Clock
+from swapdesk.flows.connection import (
+    NotConfigured,
+    clock_problem,
+    live_connection,
+    sandbox_connection,
+)
+from swapdesk.flows.doctor.finding import (
+    Finding,
+    State,
+    as_root,
+    install,
+    ok,
+    shared,
+    shell_word,
+    unchecked,
+    wrong,
+)
+from swapdesk.flows.doctor.home_checks import line_of_profile, secret_file, type_secret
+from swapdesk.flows.notation import duration
+from swapdesk.flows.wallet.chain_links import live_links
+from swapdesk.paths import Home
+from swapdesk.settings import Origin, Settings
+from swapdesk.wallet.accounts import ChainLink, Kind
+from swapdesk.wire.chains import Chain, ChainQuery
+
+T = TypeVar("T")
+
+ANSWER_SECONDS = 5.0
+"""How long one answer of the service is waited for."""
+
+MOST_PAGES = 10
+"""Of chains."""
+
+
+def check_run_file(home: Home, ready: Mapping[str, Any] | None, *, runs: bool) -> Finding:
+    """The ready line that a sandbox leaves beside its data; ``ready`` is None where the file has
+    none, and ``runs`` says whether the sandbox of it answers."""
+    file = home.sandbox_run_file
+    found = shared("run file", file)
+    if found is not None:
+        return found
+    if not file.exists():
+        return ok("run file", "No sandbox runs; a command that needs one starts it.")
+    if ready is None:
+        return wrong("run file", f"{file} holds no ready line.", f"rm {shell_word(file)}")
+    if not runs:
+        said = f"No sandbox answers at {ready['control']}, which {file} names."
+        return wrong("run file", said, f"rm {shell_word(file)}")
+    return ok("run file", f"The sandbox of process {ready['pid']} runs.")
+
+
+async def check_service(
+    settings: Settings, ready: Mapping[str, Any] | None, clock: Clock
+) -> list[Finding]:
+    """Service, clock, credentials and nodes. ``ready`` is the line of a sandbox that runs."""
+    if not settings.live and ready is None:
+        return [unchecked("service", "No sandbox runs.")]
+    credentials, refused = _credentials(settings, ready)
+    url = settings.url.value if ready is None else str(ready["url"])
+    if url is None:
+        said = f"Profile {settings.profile.value} has no url."
+        return [wrong("service", said, line_of_profile(settings, "url"))]
+    try:
+        api = PartnerApi(url, credentials, clock=clock, policy=RetryPolicy(attempts=1))
+    except CredentialsError as error:
+        return [wrong("service", f"{error}.", _mend_url(settings))]
+    async with api:
+        found = [await _health(api, settings)]
+        if found[0].state is not State.OK:
+            return [*found, *refused]
+        found.append(_clock(api, settings))
+        found += refused or [await _accepted(api, settings, ready)]
+        found += await _nodes(api, settings, ready)
+    return found
+
+
+def _credentials(
+    settings: Settings, ready: Mapping[str, Any] | None
+) -> tuple[Credentials, list[Finding]]:
+    """What to call with, and why it cannot be more than an open call."""
+    try:
+        if ready is not None:
+            return sandbox_connection(ready).credentials, []
+        return live_connection(settings).credentials, []
+    except (NotConfigured, CredentialsError) as error:
+        if settings.url.value is None:
+            return Credentials(), []
+        if any(problem.key == "secret_file" for problem in settings.problems):
+            return Credentials(), [unchecked("credentials", "The secret cannot be read.")]
+        said = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        return Credentials(), [wrong("credentials", said, _mend_credentials(settings))]
+
+
+async def _health(api: PartnerApi, settings: Settings) -> Finding:
+    try:
+        health = await _soon(api.health())
+    except ApiError as error:
+        wait = f"until curl -fsS {shell_word(f'{api.url}/health')}; do sleep 5; done"
+        return wrong("service", f"{api.url} answered {error.status}.", wait)
+    except (ClientError, TimeoutError) as error:
+        why = str(error) or "no answer in time"
+        return wrong("service", f"{api.url} does not answer ({why}).", _mend_url(settings))
+    return ok("service", f"{api.url} answers: {health.status}, version {health.version}.")
+
+
+def _clock(api: PartnerApi, settings: Settings) -> Finding:
+    skew = api.skew()
+    if not settings.live or skew is None:
+        return ok("clock", "The desk takes its time from the service.")
+    problem = clock_problem(skew)
+    if problem is None:
+        return ok("clock", f"The clocks differ by {duration(abs(skew))}.")
+    linux = sys.platform.startswith("linux")
+    mend = "timedatectl set-ntp true" if linux else "sntp -sS time.apple.com"
+    return wrong("clock", problem, as_root(mend))
+
+
+async def _accepted(
+    api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
+) -> Finding:
+    """One reading call that needs the credentials."""
+    try:
+        await _soon(api.get_rate_limits() if api.credentials.writes else api.list_chains())
+    except AccessError as error:
+        what = "API key and its secret" if api.credentials.writes else "partner id"
+        mend = _mend_credentials(settings)
+        if ready is not None:
+            mend = f"rm {shell_word(settings.home.sandbox_run_file)}"
+        return wrong("credentials", f"The service refuses the {what} ({error.code}).", mend)
+    except (ClientError, TimeoutError) as error:
+        return unchecked("credentials", f"The service did not say ({error}).")
+    if not api.credentials.writes:
+        return ok("credentials", "The partner id is accepted: reading only.")
+    return ok("credentials", "The API key is accepted.")
+
+
+class _Chains(Struct, frozen=True):
+    """The list of a service as a catalogue of chains."""
+
+    found: Mapping[str, Chain]
+
+    def chain(self, short_name: str) -> Chain | None:
+        return self.found.get(short_name.lower())
+
+
+async def _listed(api: PartnerApi) -> _Chains:
+    found: dict[str, Chain] = {}
+    page = pages = 1
+    while page <= min(pages, MOST_PAGES):
+        told = await api.list_chains(ChainQuery(page=page))
+        found |= {one.short_name.lower(): one for one in told.chains}
+        page, pages = page + 1, int(told.total_pages)
+    return _Chains(found)
+
+
+async def _nodes(
+    api: PartnerApi, settings: Settings, ready: Mapping[str, Any] | None
+) -> list[Finding]:
+    """Whether the node of each chain answers, and is one of that chain."""
+    if ready is not None:
+        links: Sequence[ChainLink] = sandbox_connection(ready).chains
+        return await _asked(links, lambda _: f"kill {int(ready['pid'])}")
+    if not settings.rpc.value:
+        return [ok("nodes", "No node is configured, so nothing is signed here.")]
+    try:
+        chains = await _soon(_listed(api))
+    except (ClientError, TimeoutError) as error:
+        return [unchecked("nodes", f"The service did not list its chains ({error}).")]
+    links, problems = live_links(settings, chains)
+    linked = {link.name.lower() for link in links}
+    others = [name for name in settings.rpc.value if name.lower() not in linked]
+
+    def mend(chain: str) -> str:
+        return line_of_profile(settings, "rpc", chain)
+
+    unused = [wrong("nodes", said, mend(name)) for name, said in zip(others, problems, strict=True)]
+    return [*unused, *await _asked(links, mend)]
+
+
+async def _asked(links: Sequence[ChainLink], mend: Callable[[str], str]) -> list[Finding]:
+    told = list(zip(links, await asyncio.gather(*map(_node_problem, links)), strict=True))
+    found = [wrong("nodes", said, mend(link.name)) for link, said in told if said is not None]
+    well = ", ".join(link.name for link, said in told if said is None)
+    return [*found, *([ok("nodes", f"Nodes answer for {well}.")] if well else [])]
+
+
+async def _node_problem(link: ChainLink) -> str | None:
+    # The address may hold a key of the node's operator, and is not told.
+    node = NodeReader(link.name, link.rpc)
+    try:
+        if link.kind is Kind.SOLANA:
+            await node.slot()
+            return None
+        told = await node.chain_id()
+    except LookupFailed as error:
+        return f"{link.name}: {error}."
+    if told != link.chain_id:
+        return f"{link.name}: the node is one of chain {told}, not of {link.chain_id}."
+    return None
+
+
+async def check_agent(settings: Settings) -> Finding:
+    """Whether the process with the keys can be started. Without a key nobody needs it."""
+    keys = settings.places.keys
+    if not keys.is_dir() or not any(
+        one.startswith(("evm-", "solana-")) for one in os.listdir(keys)
+    ):
+        return ok("agent", "The wallet has no keys, so that no agent is needed.")
+    from swapdesk.wallet.agent_process import AgentProcess
+    from swapdesk.wallet.errors import WalletError
+
+    try:
+        agent = await AgentProcess.start(lambda: None)
+    except WalletError as error:
+        return wrong("agent", f"{error.words}.", install("wallet"))
+    await agent.close()
+    return ok("agent", "The wallet agent starts.")
+
+
+async def _soon(answer: Awaitable[T]) -> T:
+    async with asyncio.timeout(ANSWER_SECONDS):
+        return await answer
+
+
+def _mend_url(settings: Settings) -> str:
+    if settings.url.origin is Origin.ENVIRONMENT:
+        return "unset SWAPDESK_API_URL"
+    return line_of_profile(settings, "url")
+
+
+def _mend_credentials(settings: Settings) -> str:
+    """A secret is typed, never an argument."""
+    if Origin.ENVIRONMENT in (settings.key.origin, settings.secret.origin):
+        return "read -rs SWAPDESK_API_SECRET && export SWAPDESK_API_SECRET"
+    file = secret_file(settings)
+    if file is not None:
+        return type_secret(file)
+    if settings.partner_id.origin is Origin.ENVIRONMENT:
+        return "read -r SWAPDESK_PARTNER_ID && export SWAPDESK_PARTNER_ID"
+    return line_of_profile(settings, "key" if settings.key.value else "partner_id")

@@ -1,0 +1,398 @@
+"""A support case as one file: a zip with one JSON document, which may be posted publicly as it is.
+
+It is masked when it is written. Keys, secrets and whatever looks like one never stand in it;
+addresses, amounts, memos, hashes and names stand in it only where they were asked for, and
+otherwise under a name that is the same in the whole file, or as dots. Reading takes the file for
+hostile: its size and shape are bounded, its texts are made safe, and nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import io
+import platform
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from swapdesk import __version__
+from swapdesk.flows.notation import copied_amount, exact_amount, tracker_amount
+from swapdesk.flows.notation.hidden_amounts import DOTS, without_amounts
+from swapdesk.flows.support.case_sheet import CaseRecord, record_of
+from swapdesk.flows.support.pasted_secret import secret_in
+from swapdesk.flows.support.support_case import CaseFacts
+from swapdesk.paths import write_private
+from swapdesk.settings import Settings
+from swapdesk.wire.encoding.codec import CodecError, refuse_deep
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.orders import Order
+
+SCHEMA = 1
+MEMBER = "case.json"
+MOST_BYTES = 2 << 20
+MOST_UNPACKED = 8 << 20
+LONGEST_TEXT = 4_000
+LONGEST_LIST = 2_000
+SECRET = "«removed: it looks like a key»"
+
+
+class Shown(StrEnum):
+    """What stands in a file only where it was asked for."""
+
+    ADDRESSES = "addresses"
+    AMOUNTS = "amounts"
+    MEMOS = "memos"
+    HASHES = "hashes"
+    NAMES = "names"
+
+
+class CaseFile(Struct, frozen=True, rename="camel"):
+    """The document. ``order`` is what the service said last, under the names of the API."""
+
+    schema: int
+    written: datetime
+    masked: tuple[str, ...]
+    program: Mapping[str, str]
+    """Versions, the clock and the settings that are no secret."""
+    record: CaseRecord
+    order: Mapping[str, Any]
+
+
+class CaseFileRefused(ValueError):
+    """The file cannot be read; the text is a sentence."""
+
+
+class NotWritten(Exception):
+    """The file was not written; the text is a sentence."""
+
+
+# What is masked
+
+_FIELDS = {
+    Shown.ADDRESSES: (
+        "receiver_address",
+        "deposit_address",
+        "refund_address",
+        "intermediate_refund_address",
+    ),
+    Shown.MEMOS: ("receiver_tag", "deposit_tag"),
+    Shown.HASHES: ("in_transaction_out_hash", "out_transaction_out_hash", "refund_hash"),
+}
+_AMOUNTS = (
+    "in_amount",
+    "in_amount_usd",
+    "out_amount",
+    "out_amount_usd",
+    "quoted_in_amount",
+    "quoted_out_amount",
+    "refund_amount",
+)
+_KEPT = frozenset(
+    """service_id id created modified expires status status_label display_status in_status
+    in_status_label in_created out_status out_status_label out_created anonymous is_dex fixed in_
+    swap_name in_symbol out_symbol in_token_id out_token_id eta order_finished_received
+    action_required non_refundable rerouted refund_chain multi_id""".split()  # noqa: SIM905
+)
+"""What is never masked. A field that stands nowhere here is left out of the file."""
+
+
+class Masks:
+    """Names for what is hidden, the same for the same text: ``address-1``."""
+
+    def __init__(self, shown: Iterable[Shown]) -> None:
+        self.shown = frozenset(shown)
+        self._names: dict[tuple[Shown, str], str] = {}
+
+    def of(self, kind: Shown, text: str) -> str:
+        if kind in self.shown:
+            # Sixty-four digits are a hash or a key; as a memo or a name they are no hash.
+            free = kind in (Shown.MEMOS, Shown.NAMES)
+            return SECRET if free and secret_in(f"private key: {text}") else text
+        # EVM addresses and hashes are written in either case.
+        same = text.lower() if text.startswith(("0x", "0X")) else text
+        count = sum(known is kind for known, _ in self._names) + 1
+        name = kind.removesuffix("es") if kind.endswith("sses") else kind.removesuffix("s")
+        return self._names.setdefault((kind, same), f"{name}-{count}")
+
+    def maybe(self, kind: Shown, text: str | None) -> str | None:
+        return None if text is None else self.of(kind, text)
+
+    def order(self, order: Order) -> Order:
+        """With its amounts: they are hidden in what is written of it."""
+        changed: dict[str, Any] = {
+            field: self.maybe(kind, getattr(order, field))
+            for kind, fields in _FIELDS.items()
+            for field in fields
+        }
+        if not {Shown.ADDRESSES, Shown.HASHES} <= self.shown:
+            changed["hash_url"] = None
+        return order.model_copy(update=changed | {"metadata": None})
+
+    def facts(self, facts: CaseFacts) -> CaseFacts:
+        tracked = facts.tracked
+        intent = tracked.intent
+        if intent is not None:
+            intent = replace(
+                intent,
+                recipient=self.of(Shown.ADDRESSES, intent.recipient),
+                recipient_label=self.maybe(Shown.NAMES, intent.recipient_label),
+                memo=self.maybe(Shown.MEMOS, intent.memo),
+                refund_address=self.maybe(Shown.ADDRESSES, intent.refund_address),
+                refund_memo=self.maybe(Shown.MEMOS, intent.refund_memo),
+                intermediate_refund=self.maybe(Shown.ADDRESSES, intent.intermediate_refund),
+            )
+        own = tracked.own_payment
+        payment = facts.payment
+        return replace(
+            facts,
+            tracked=replace(
+                tracked,
+                order=self.order(tracked.order),
+                intent=intent,
+                own_payment=replace(own, hash=self.of(Shown.HASHES, own.hash)) if own else None,
+            ),
+            made=tuple(
+                replace(
+                    one,
+                    hash=self.of(Shown.HASHES, one.hash),
+                    address=self.maybe(Shown.ADDRESSES, one.address),
+                )
+                for one in facts.made
+            ),
+            seen=tuple((at, source, self.order(order)) for at, source, order in facts.seen),
+            payment=None
+            if payment is None
+            else replace(
+                payment,
+                hash=self.of(Shown.HASHES, payment.hash),
+                to=self.of(Shown.ADDRESSES, payment.to),
+                memo=self.maybe(Shown.MEMOS, payment.memo),
+            ),
+            calls=tuple(
+                replace(call, target=call.target.partition("?")[0]) for call in facts.calls
+            ),
+        )
+
+
+# Writing
+
+
+def case_file(
+    facts: CaseFacts,
+    shown: Iterable[Shown] = (),
+    *,
+    program: Mapping[str, str],
+    secrets: tuple[str, ...] = (),
+) -> CaseFile:
+    """``secrets`` of this desk never stand in it, whatever is shown."""
+    masks = Masks(shown)
+    masked = masks.facts(facts)
+    document = msgspec.to_builtins(record_of(masked))
+    order = _order_document(masked.tracked.order, masks.shown)
+    whole: dict[str, Any] = {"record": document, "order": order, "program": dict(program)}
+    if Shown.AMOUNTS not in masks.shown:
+        forms, symbols = _amounts_of(facts), set(facts.tracked.symbols)
+        whole["record"] = _each_text(document, lambda text: _hidden(text, forms, symbols))
+    whole = _each_text(whole, lambda text: SECRET if secret_in(text, secrets) else text)
+    return msgspec.convert(
+        {
+            "schema": SCHEMA,
+            "written": facts.at,
+            "masked": [kind.value for kind in Shown if kind not in masks.shown],
+            **whole,
+        },
+        CaseFile,
+    )
+
+
+def packed(file: CaseFile) -> bytes:
+    """The bytes of the file; the same case gives the same bytes."""
+    text = msgspec.json.encode(file)
+    member = zipfile.ZipInfo(MEMBER, date_time=(1980, 1, 1, 0, 0, 0))
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.external_attr = 0o600 << 16
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(member, text)
+    return out.getvalue()
+
+
+def file_name(order_id: str) -> str:
+    """``swapdesk-case-w2Bn8L.zip``."""
+    return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}.zip"
+
+
+def write_case_file(file: CaseFile, path: Path) -> Path:
+    """Readable by its owner alone; a file that is there is never replaced. Raises NotWritten."""
+    try:
+        write_private(path, packed(file))
+    except FileExistsError:
+        raise NotWritten(f"{path} is there already; it was not replaced.") from None
+    except OSError as error:
+        raise NotWritten(f"{path} cannot be written: {error.strerror}.") from None
+    return path
+
+
+def read_case_file(path: Path) -> CaseFile:
+    """Raises CaseFileRefused."""
+    try:
+        with path.open("rb") as file:
+            return unpacked(file.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise CaseFileRefused(f"It cannot be read: {error.strerror}.") from None
+
+
+def contents(file: CaseFile) -> list[tuple[str, str]]:
+    """What is in a file, as it is said before it is written."""
+    record = file.record
+    return [
+        ("order", f"{len(file.order)} fields as the service said them last"),
+        ("updates", f"{len(record.moments)}, each with what it meant"),
+        ("requests", f"{len(record.calls)}, without their bodies"),
+        ("diagnosis", f"rule {record.sheet.rule}, the reply and the text to the service"),
+        ("program", ", ".join(file.program)),
+        *((kind.value, "masked" if kind in file.masked else "as they are") for kind in Shown),
+        ("secrets", "none: no key, secret, token, pass phrase or hash of one"),
+    ]
+
+
+def program_facts(skew: float | None, settings: Settings) -> dict[str, str]:
+    """Versions, clock and settings. Of the settings only those that say nothing of a person, a
+    machine or a secret."""
+    told = {
+        "swapdesk": __version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "service": "live" if settings.live else "sandbox",
+        "clock": "not compared" if skew is None else f"{skew:+.1f} s behind the service's",
+    }
+    return told | {name: value for name, value, _ in settings.rows() if name in _SETTINGS}
+
+
+_SETTINGS = frozenset({"theme", "glyphs", "notify", "output_tolerance", "read_only"})
+
+
+def _order_document(order: Order, shown: frozenset[Shown]) -> dict[str, Any]:
+    amounts = _AMOUNTS if Shown.AMOUNTS in shown else ()
+    named = {field for fields in _FIELDS.values() for field in fields}
+    kept = {*_KEPT, *named, *amounts, "hash_url"}
+    return order.model_dump(mode="json", by_alias=True, exclude_none=True, include=kept)
+
+
+def _amounts_of(facts: CaseFacts) -> set[str]:
+    """Every amount of the case in each form in which it may be written."""
+    orders = [facts.tracked.order, *(order for _, _, order in facts.seen)]
+    known = {getattr(order, field) for order in orders for field in _AMOUNTS}
+    intent, payment = facts.tracked.intent, facts.payment
+    if intent is not None:
+        known |= {intent.amount_in, intent.amount_out, intent.net_amount_out}
+    if payment is not None:
+        known.add(payment.amount)
+    forms = (plain, exact_amount, copied_amount, tracker_amount)
+    return {form(amount) for amount in known if amount is not None for form in forms}
+
+
+def _hidden(text: str, forms: set[str], symbols: set[str]) -> str:
+    text = without_amounts(text, lambda word: word in symbols)
+    for form in sorted(forms, key=len, reverse=True):
+        # One or two digits are told by their symbol; alone they may be a count.
+        if len(form) > 2 and form in text:
+            text = text.replace(form, DOTS)
+    return text
+
+
+def _each_text(value: Any, change: Any) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: _each_text(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_each_text(one, change) for one in value]
+    return value
+
+
+# Reading
+
+
+def unpacked(data: bytes) -> CaseFile:
+    """Raises CaseFileRefused. What a newer version added is left out, what it kept is read."""
+    document = _document(data)
+    schema = document.get("schema")
+    if type(schema) is not int or schema < 1:
+        raise CaseFileRefused("It is no support case: it names no schema.")
+    _refuse_long(document)
+    try:
+        return msgspec.convert(_each_text(document, _safe), CaseFile)
+    except msgspec.ValidationError as error:
+        newer = f" It was written by a newer version (schema {schema})." if schema > SCHEMA else ""
+        raise CaseFileRefused(f"It is no whole support case: {error}.{newer}") from None
+
+
+def _document(data: bytes) -> dict[str, Any]:
+    if len(data) > MOST_BYTES:
+        raise CaseFileRefused(f"It is larger than {MOST_BYTES >> 20} MiB.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if archive.namelist() != [MEMBER]:
+                raise CaseFileRefused(f"It is no support case: it holds more than {MEMBER}.")
+            with archive.open(MEMBER) as member:
+                # The size that the archive names may be a lie.
+                text = member.read(MOST_UNPACKED + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError):
+        raise CaseFileRefused("It is no support case: it is no readable zip.") from None
+    if len(text) > MOST_UNPACKED:
+        raise CaseFileRefused(f"It unpacks to more than {MOST_UNPACKED >> 20} MiB.")
+    try:
+        refuse_deep(text)
+        document = msgspec.json.decode(text)
+    except (CodecError, msgspec.DecodeError, ValueError) as error:
+        raise CaseFileRefused(f"It is no support case: {error}.") from None
+    if not isinstance(document, dict):
+        raise CaseFileRefused("It is no support case: it holds no object.")
+    return document
+
+
+def _safe(text: str) -> str:
+    return safe_text(text, LONGEST_TEXT)
+
+
+def _refuse_long(value: Any) -> None:
+    if isinstance(value, list | dict):
+        if len(value) > LONGEST_LIST:
+            raise CaseFileRefused(f"A list in it has more than {LONGEST_LIST} entries.")
+        for one in value.values() if isinstance(value, dict) else value:
+            _refuse_long(one)
+
+
+# Comparing
+
+
+def differences(one: CaseFile, other: CaseFile) -> list[tuple[str, str, str]]:
+    """Place, value in the first and value in the second, each empty where it is missing."""
+    left, right = dict(_places(msgspec.to_builtins(one))), dict(_places(msgspec.to_builtins(other)))
+    places = sorted(left.keys() | right.keys())
+    return [
+        (place, left.get(place, ""), right.get(place, ""))
+        for place in places
+        if left.get(place) != right.get(place)
+    ]
+
+
+def _places(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from _places(one, f"{place}.{name}" if place else name)
+    elif isinstance(value, list | tuple):
+        for at, one in enumerate(value):
+            yield from _places(one, f"{place}[{at:03}]")
+    elif value is not None:
+        yield place, str(value)

@@ -1,0 +1,162 @@
+"""A support file on the screen: the pages of the desk from the file alone.
+
+There is no profile, key, service or journal behind it. Nothing can be sent, signed or asked; the
+texts of the file are shown as texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from textual import on
+from textual.driver import Driver
+from textual.screen import Screen
+from textual.widget import Widget
+
+from swapdesk.clock import ManualClock
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.support.case_file import CaseFile
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.inspect import Back as LeaveCase
+from swapdesk.tui.commands.inspect import CaseHistory, CopyEscalation, CopyReply
+from swapdesk.tui.commands.order_history import Back as LeaveHistory
+from swapdesk.tui.commands.order_history import CopyUpdate, EarlierUpdate, LaterUpdate
+from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.spans import Span
+from swapdesk.tui.terminal import SafeApp
+from swapdesk.tui.widgets.case_body import CaseBody, TimeLine, say_money
+from swapdesk.tui.widgets.frame import FrameState, World
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import TextRows
+
+HERE = (everywhere.Keys, everywhere.Palette, everywhere.Quit)
+"""What works everywhere and needs no desk."""
+
+
+class FilePage(DeskScreen, bare=True):
+    """``name`` as the desk's page of the same content is called."""
+
+    NAME: ClassVar[str] = ""
+
+    def __init__(self, file: CaseFile) -> None:
+        self.file = file
+        super().__init__(self.frame(), ManualClock(file.record.at))
+
+    def frame(self, standing: str = "") -> FrameState:
+        order = short_id(self.file.record.sheet.order_id)
+        context = standing or f"written {self.file.written:%Y-%m-%d %H:%M} UTC"
+        return FrameState(self.NAME, World.FILE, f"{order}  {context}")
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        return READY if verb in (*self.VERBS, *HERE) else HIDDEN
+
+    def copy(self, label: str, value: str) -> None:
+        app: Any = self.app
+        app.copy_value(label, value)
+
+
+class FileCasePage(FilePage):
+    NAME = "Inspect"
+    VERBS = (CopyReply, CopyEscalation, CaseHistory, LeaveCase)
+    AUTO_FOCUS: ClassVar[str | None] = "CaseBody"
+
+    def __init__(self, file: CaseFile) -> None:
+        super().__init__(file)
+        self._masked = TextRows(id="masked")
+        self._body = CaseBody()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._masked
+        yield self._body
+
+    def on_mount(self) -> None:
+        self._show()
+
+    def on_resize(self) -> None:
+        self._show()
+
+    def _show(self) -> None:
+        sheet = self.file.record.sheet
+        masked = ", ".join(self.file.masked)
+        said = f"From a file. Masked in it: {masked}." if masked else "From a file."
+        self._masked.show([[Span(said, "muted")]])
+        self._body.show(sheet)
+        say_money(self, sheet)
+        self.refresh_keys()
+
+    def do_copy_reply(self) -> None:
+        self.copy("reply", "\n".join(self.file.record.sheet.reply))
+
+    def do_copy_escalation(self) -> None:
+        self.copy("text for the service", "\n".join(self.file.record.sheet.escalation))
+
+    def do_case_history(self) -> None:
+        self.app.push_screen(FileHistoryPage(self.file))
+
+    def do_back(self) -> None:
+        self.app.exit()
+
+
+class FileHistoryPage(FilePage):
+    NAME = "History"
+    VERBS = (EarlierUpdate, LaterUpdate, CopyUpdate, LeaveHistory)
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+
+    def __init__(self, file: CaseFile) -> None:
+        super().__init__(file)
+        self._line = TimeLine()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._line
+
+    def on_mount(self) -> None:
+        self._line.show(self.file.record)
+        self._stand()
+
+    @on(LineTable.Highlighted)
+    def _stand(self) -> None:
+        self._line.show_moment()
+        if self._line.sheet is not None:
+            say_money(self, self._line.sheet)
+        self.set_frame(self.frame(self._line.standing))
+        self.refresh_keys()
+
+    def do_earlier_update(self) -> None:
+        self._line.step(-1)
+
+    def do_later_update(self) -> None:
+        self._line.step(1)
+
+    def do_copy_update(self) -> None:
+        self.copy("update", self._line.said)
+
+    def do_back(self) -> None:
+        self.app.pop_screen()
+
+
+class CaseFileApp(SafeApp[int]):
+    """Shows one file until it is left."""
+
+    CSS_PATH = "styles/desk.tcss"
+
+    def __init__(
+        self,
+        file: CaseFile,
+        *,
+        theme: str,
+        glyph_set: GlyphSet | None = None,
+        driver_class: type[Driver] | None = None,
+    ) -> None:
+        super().__init__(theme=theme, glyph_set=glyph_set, driver_class=driver_class)
+        self._first = FileCasePage(file)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self._first
+
+    @on(DeskScreen.Go)
+    def _go(self, event: DeskScreen.Go) -> None:
+        if event.verb is everywhere.Quit:
+            self.exit()

