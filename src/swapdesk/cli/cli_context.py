@@ -174,6 +174,7 @@ WRITING = frozenset(
         *(f"wallet {name}" for name in ("list", "new", "import", "export", "lock")),
         *(f"wallet {name}" for name in ("balance", "allowances", "transactions")),
         *(f"wallet {name}" for name in ("revoke", "cancel", "bump", "withdraw")),
+        "trigger run",
     }
 )
 """Commands that create, sign or spend, or ask the process with the keys."""
