@@ -110,7 +110,7 @@ def _named_by_commands(printers: Container[str]) -> dict[str, str]:
                 named.add(f"{path}:{node.id}")
             elif isinstance(node, ast.ImportFrom):
                 named |= {f"{path_of(node.module or '')}:{alias.name}" for alias in node.names}
-        for place in named:
+        for place in sorted(named):
             if place in printers:
                 found.setdefault(place, []).append(name.removeprefix("swapdesk "))
     return {place: ", ".join(names) for place, names in found.items()}
