@@ -142,7 +142,12 @@ class OrderSearch:
 
     def _look_into_journal(self) -> None:
         before = set(self._found)
+        amounts = self.pasted.of(ReadAs.AMOUNT)
         for reading in self.pasted.readings:
+            if reading not in amounts:
+                self._match(reading)
+        # Of an amount there may be many orders: it is looked for where nothing else names one.
+        for reading in amounts if len(self._found) == len(before) else ():
             self._match(reading)
         new = [name for name in self._found if name not in before]
         if not new:
@@ -445,7 +450,10 @@ class OrderSearch:
                 solana = not text.startswith("0x")
                 return await reader.transaction(text, solana=solana)
             control = self._desk.link.control
-            found = await control.transfer(text) if control is not None else None
+            if control is None:
+                return None
+            # Some chains write their hashes in capitals; what was pasted is read in small letters.
+            found = await control.transfer(text) or await control.transfer(text.upper())
             return read_transfer(found) if found is not None else None
         except LookupFailed as error:
             return f"{reader.chain if reader else 'the ledger'}: {error}"
