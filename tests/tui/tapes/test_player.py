@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -20,7 +21,7 @@ from swapdesk.tui.app import DeskApp
 from swapdesk.tui.session import PLAYED, StartFailed
 from swapdesk.tui.tapes.grammar import read_tape
 from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
-from swapdesk.tui.tapes.recorder import moments_text, read_moments
+from swapdesk.tui.tapes.recorder import driver_without_terminal, moments_text, read_moments
 from swapdesk.tui.widgets.text_field import PassphraseField
 
 User = Callable[[DeskApp, Clock], Awaitable[None]]
@@ -41,19 +42,27 @@ def play(home: Path, tape: str, *, user: User = nobody, **player: bool) -> Playe
             raise StartFailed("It is not wanted here.")
 
         app = DeskApp(load_settings({}, Home.at(home)), never, clock=clock)
+        # A terminal's place is taken by nothing, also where a person sits at it.
+        app.driver_class = driver_without_terminal()
         run_with = playing.attach(app)
 
-        async def both(pilot: Pilot[int]) -> None:
-            acting = app.run_worker(user(app, clock), exit_on_error=False)
+        async def act() -> None:
+            try:
+                await user(app, clock)
+            except BaseException:
+                app.exit()
+                raise
+
+        async def both(pilot: Pilot[Any]) -> None:
+            acting.append(asyncio.create_task(act()))
             await run_with["auto_pilot"](pilot)
-            await acting.wait()
+            await asyncio.wait(acting)
             app.exit()
 
+        acting: list[asyncio.Task[None]] = []
         with timers_of(clock):
-            # One that is not alone has a terminal, which tests have not.
-            await app.run_async(
-                headless=not player.get("alone", True), size=(100, 30), auto_pilot=both
-            )
+            await app.run_async(size=(100, 30), auto_pilot=both)
+        await acting[0]
         return playing
 
     return run_repeatable(desk)
@@ -69,7 +78,7 @@ def press(app: DeskApp, key: str) -> None:
 def test_moments_are_what_stood_there_and_the_cast_is_an_asciicast(tmp_path: Path) -> None:
     played = play(
         tmp_path,
-        "wait It is not wanted here\nsay Look.\ntype 0.5 btc\nmark typed\npress escape\nmark gone\n",
+        "wait It is not wanted\nsay Look.\ntype 0.5 btc\nmark typed\npress escape\nmark gone\n",
     )
     assert played.failure is None
     assert played.left_at is None
