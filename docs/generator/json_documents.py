@@ -29,6 +29,7 @@ PRINTED: dict[str, str] = {
     "cli/order_reports.py:_tell_order": "orders show, orders put-away",
     "cli/order_watch.py:_print_changes": "orders watch",
     "cli/support_report.py:_tell": "why, inspect",
+    "cli/trigger_report.py:report_answers": "trigger run --answers",
     "cli/wallet_keys.py:_kept": "wallet new, wallet import",
     "cli/wallet_keys.py:_give": "wallet export",
     "cli/wallet_chains.py:_told": "wallet revoke",
@@ -108,7 +109,7 @@ def _named_by_commands(printers: Container[str]) -> dict[str, str]:
                 named.add(f"{path}:{node.id}")
             elif isinstance(node, ast.ImportFrom):
                 named |= {f"{path_of(node.module or '')}:{alias.name}" for alias in node.names}
-        for place in named:
+        for place in sorted(named):
             if place in printers:
                 found.setdefault(place, []).append(name.removeprefix("swapdesk "))
     return {place: ", ".join(names) for place, names in found.items()}
