@@ -97,8 +97,8 @@ async def test_clock_goes_on_by_the_step_that_is_shown(market: Market) -> None:
     async with market.desk() as run:
         await near_faults(run, market)
         await run.press("s", "s", "s")
-        assert "clock +1h" in run.text
-        await run.press("c")
+        assert "+ clock 1h" in run.text
+        await run.press("plus")
         await run.see("The sandbox's clock shows 20")
 
 
