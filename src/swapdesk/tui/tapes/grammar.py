@@ -143,9 +143,7 @@ def read_tape(content: bytes) -> Tape:
     if not reader.acts and not reader.mistakes:
         reader.mistakes.append(Mistake(1, "The tape is empty."))
     if reader.waiting > MOST_WAITING:
-        said = (
-            f"The tape waits {reader.waiting:,.0f} s in all, and {MOST_WAITING:,.0f} are the most."
-        )
+        said = f"The tape waits {reader.waiting:,.0f} s in all; {MOST_WAITING:,.0f} are the most."
         reader.mistakes.append(Mistake(len(lines), said))
     if reader.mistakes:
         raise TapeRefused(reader.mistakes)
@@ -178,7 +176,8 @@ class _Reader:
     def read(self, number: int, line: str) -> None:
         if len(line) > MOST_LINE:
             raise _Wrong(f"A line has at most {MOST_LINE} characters.")
-        if not line.replace("\t", " ").isprintable():
+        line = line.replace("\t", " ")
+        if not line.isprintable():
             raise _Wrong("It has a character that cannot be seen.")
         if not line.strip() or line.lstrip().startswith("#"):
             return
@@ -247,7 +246,7 @@ class _Reader:
 def _text(rest: str, most: int, least: int = 1) -> str:
     if not least <= len(rest) <= most:
         raise _Wrong(f"A text of {least} to {most} characters belongs here.")
-    return rest.replace("\t", " ")
+    return rest
 
 
 def _key(word: str) -> str:

@@ -141,7 +141,7 @@ class Player:
 
     async def _play(self, pilot: Pilot[Any]) -> None:
         app: Any = pilot.app
-        stage = _Stage(app, pilot)
+        stage = _Stage(app, pilot, self.cast)
         self.cast.size = app.size
         app.player = self
         app.session.played = not self._reader
@@ -243,7 +243,7 @@ class Player:
 
     async def _until(self, stage: _Stage, condition: Callable[[], bool]) -> None:
         while True:
-            await stage.rest(LOOK_SECONDS)
+            await stage.clock.sleep(LOOK_SECONDS)
             self._go_on(stage)
             if condition():
                 return
@@ -268,6 +268,9 @@ class _Stage(Struct):
 
     app: DeskApp
     pilot: Pilot[Any]
+    cast: Cast
+    _read: tuple[int, str] = (-1, "")
+    """Frames up to the text that was read last, and that text."""
 
     @property
     def runs(self) -> bool:
@@ -285,7 +288,9 @@ class _Stage(Struct):
 
     @property
     def text(self) -> str:
-        return screen_text(self.app) if self.app.screen_stack else ""
+        if self._read[0] != self.cast.frames and self.app.screen_stack:
+            self._read = self.cast.frames, screen_text(self.app)
+        return self._read[1]
 
     def moves_under(self, key: str) -> bool:
         """Whether the key would move money and the screen is not still yet."""

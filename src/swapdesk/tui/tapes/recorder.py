@@ -71,6 +71,8 @@ class Cast:
     def __init__(self) -> None:
         self._events: list[tuple[float, str, str]] = [(0.0, "o", OPENING)]
         self._ended = False
+        self.frames = 0
+        """How often something was drawn."""
 
     def begin(self, clock: Clock) -> None:
         self._clock = clock
@@ -78,6 +80,7 @@ class Cast:
         self._began = clock.monotonic()
 
     def drawn(self, data: str) -> None:
+        self.frames += 1
         kept = "".join(_KEPT.findall(data))
         if kept and not self._ended:
             self._events.append((self._seconds(), "o", kept))
