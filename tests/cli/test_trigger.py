@@ -173,7 +173,7 @@ def test_live_profile_has_no_faults(desk: Desk, tmp_path: Path, words: tuple[str
 def test_answers_are_shown_without_a_sandbox(here: InProcess) -> None:
     shown = here("trigger", "run", "practice", "--answers")
     assert shown.code == 0
-    assert "chain-memo-missing" in shown.stdout
+    assert "payment-memo-missing" in shown.stdout
     assert len(here("trigger", "run", "practice", "--answers", "--json").document["answers"]) == 12
 
 
