@@ -54,8 +54,8 @@ def demo(
     """Show how an order goes through exchanges and chains, stage by stage.
 
     NAME is private (how Alice pays Bob), swap (one exchange), or stuck (an order that fails, and
-    how support finds it). Everything happens in the sandbox, with transactions on its chains. With --auto the
-    world is a new one of that seed, and nothing of it is kept.
+    how support finds it). Everything happens in the sandbox, with transactions on its chains.
+    With --auto the world is a new one of that seed, and nothing of it is kept.
     """
     from swapdesk.flows.demo.choice import DemoChoice
 
