@@ -52,7 +52,9 @@ def test_same_seed_tells_the_same_nine_stages(tmp_path: Path) -> None:
 
 def test_link_search_counts_others_who_are_on_the_chain() -> None:
     last = recorded("private").facts[-1]
-    assert last.search is not None and last.remains is not None and last.got is not None
+    assert last.search is not None
+    assert last.remains is not None
+    assert last.got is not None
     assert not last.search.found
     assert 0 < last.remains.others < last.remains.payouts
     assert last.remains.got < last.remains.paid
@@ -139,13 +141,15 @@ def test_reader_leaves_or_interrupts(tmp_path: Path) -> None:
         ]
     leaves, interrupts = running
     for process in running:
-        assert process.stdout is not None and process.stdout.readline().startswith("Swap: 500")
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Swap: 500")
     assert leaves.stdout is not None
     leaves.stdout.close()
     os.kill(interrupts.pid, signal.SIGINT)
     assert interrupts.communicate(timeout=PATIENCE)[1].lstrip().startswith("Interrupted.")
     assert interrupts.returncode == 130
-    assert leaves.stderr is not None and leaves.stderr.read() == ""
+    assert leaves.stderr is not None
+    assert leaves.stderr.read() == ""
     assert leaves.wait(timeout=PATIENCE) == 0
     assert not list(place.iterdir())
 
