@@ -48,15 +48,16 @@ SOLANA: dict[str, Any] = {
         "blockTime": AT,
         "meta": {
             "err": None,
-            "preBalances": [50, 5],
-            "postBalances": [20, 30],
+            "preBalances": [50, 5, 9, 1],
+            "postBalances": [20, 30, 10, 1],
+            "loadedAddresses": {"writable": ["W"], "readonly": ["R"]},
             "preTokenBalances": [{"accountIndex": 1, "uiTokenAmount": {"amount": "7"}}],
             "postTokenBalances": [
                 {"accountIndex": 1, "mint": "M", "owner": "O", "uiTokenAmount": {"amount": "19"}},
                 {"accountIndex": 2, "mint": "M", "owner": "N", "uiTokenAmount": {"amount": "0"}},
             ],
         },
-        "transaction": {"message": {"accountKeys": [{"pubkey": "A"}, "B"]}},
+        "transaction": {"message": {"accountKeys": ["A", "B"]}},
     },
     "getSlot": 99,
 }
@@ -141,7 +142,7 @@ async def test_a_transaction_of_solana_by_what_its_accounts_gained() -> None:
     assert found == ChainTransaction(
         "base",
         SIGNATURE,
-        (Payment("B", 25), Payment("O", 12, "M")),
+        (Payment("B", 25), Payment("W", 1), Payment("O", 12, "M")),
         10,
         datetime.fromtimestamp(AT, UTC),
     )

@@ -119,7 +119,7 @@ class NodeReader:
 
     async def _solana(self, signature: str) -> ChainTransaction | None:
         options = {
-            "encoding": "jsonParsed",
+            "encoding": "json",
             "commitment": "confirmed",
             "maxSupportedTransactionVersion": 0,
         }
@@ -130,7 +130,10 @@ class NodeReader:
             slot = await self._ask(http, "getSlot")
         meta, message = found["meta"], found["transaction"]["message"]
         failed = meta["err"] is not None
-        keys = [key["pubkey"] if isinstance(key, dict) else key for key in message["accountKeys"]]
+        loaded = meta.get("loadedAddresses") or {}
+        keys = [
+            *message["accountKeys"], *loaded.get("writable", ()), *loaded.get("readonly", ()),
+        ]  # fmt: skip
         seconds = found.get("blockTime")
         return ChainTransaction(
             self.chain,

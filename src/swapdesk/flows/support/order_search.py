@@ -28,7 +28,13 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import concerns, logged_call
-from swapdesk.flows.support.paid_on_chain import PaidOnChain, not_on_chain, paid_by, read_transfer
+from swapdesk.flows.support.paid_on_chain import (
+    PaidOnChain,
+    meant_by,
+    not_on_chain,
+    paid_by,
+    read_transfer,
+)
 from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wire.orders import Order
@@ -116,10 +122,7 @@ class OrderSearch:
     def payment_of(self, service_id: str) -> PaidOnChain | None:
         """What the chain shows of the deposit of this order: a payment to its address, or what
         became of the transaction that this desk sent for it."""
-        tracked = self.order(service_id)
-        if tracked is None:
-            return None
-        to = (paid for paid in self.payments if _pays(paid, tracked.order))
+        to = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {one.hash for one in self._sent(service_id)}
         by = (paid for paid in self.payments if paid.hash in sent)
         return next(to, None) or next(by, None)
@@ -335,6 +338,7 @@ class OrderSearch:
         # By themselves: a journal that takes nothing more would not have them.
         for order in answer.orders:
             self._match_listed(order)
+        self._match_payments()
         new = [name for name in self._found if name not in before]
         spent = _reads(self._page)
         over = self._page >= answer.total_pages or answer.empty
@@ -355,23 +359,22 @@ class OrderSearch:
     def _match_listed(self, order: Order) -> None:
         ways = (_field_of(order, reading) for reading in self.pasted.readings)
         way = next(filter(None, ways), None)
-        if way is None and any(_pays(paid, order) for paid in self.payments):
-            way = _PAID
         if way is not None:
             self._take([order.service_id], way)
 
     def _match_payments(self) -> None:
-        """Orders that are known here and whose deposit address was paid."""
-        for tracked in self._desk.link.tracker.known():
-            if any(_pays(paid, tracked.order) for paid in self.payments):
-                self._take([tracked.service_id], _PAID)
+        for paid in self.payments:
+            self._take(self._paid_for(paid), "deposit address that was paid")
+
+    def _paid_for(self, paid: PaidOnChain) -> list[str]:
+        """Orders known here that a payment was meant for."""
+        known = {one.service_id: one.order for one in self._desk.link.tracker.known()}
         with suppress(JournalUnavailable):
-            for paid in filter(lambda paid: paid.to, self.payments):
-                named = self._desk.journal.orders.index.named(paid.to)
-                orders = (self.order(service_id) for service_id in sorted(named))
-                self._take(
-                    (one.service_id for one in orders if one and _pays(paid, one.order)), _PAID
-                )
+            for service_id in self._desk.journal.orders.index.named(paid.to) if paid.to else ():
+                tracked = self.order(service_id)
+                if tracked is not None:
+                    known[service_id] = tracked.order
+        return sorted(order.service_id for order in meant_by(paid, known.values()))
 
     def _transactions(self) -> list[Reading]:
         """What chains can be asked for: the hashes in the text, and what this desk sent for the
@@ -406,8 +409,9 @@ class OrderSearch:
         asked = [
             self._ask_node(reader, text)
             for reader in self._nodes()
-            for text in dict.fromkeys(_hash_of(reading, reader) for reading in readings)
-            if text
+            for text in dict.fromkeys(
+                text for reading in readings for text in _hashes_of(reading, reader)
+            )
         ]
         answers = await asyncio.gather(*asked)
         failures = [answer for answer in answers if isinstance(answer, str)]
@@ -570,25 +574,13 @@ def _order_told(body: bytes) -> str | None:
     return told if isinstance(told, str) else None
 
 
-def _hash_of(reading: Reading, reader: NodeReader | None) -> str:
-    """The spelling a node takes; empty where it has no such hash."""
-    spellings = reading.texts
+def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
+    """The spellings a node takes; none where it has no such hash. A ledger keeps each as its chain
+    writes it, in capitals or not."""
     if reader is None:
-        return reading.value
-    return next((text for text in spellings if text.startswith("0x")), "") or (
-        reading.value if "sol" in reading.chains else ""
-    )
-
-
-_PAID = "deposit address that was paid"
-
-
-def _pays(paid: PaidOnChain, order: Order) -> bool:
-    return order.deposit_address is not None and _same(paid.to, order.deposit_address)
-
-
-def _same(one: str, other: str) -> bool:
-    return one.lower() == other.lower() if one.startswith("0x") else one == other
+        return reading.texts
+    with_mark = tuple(text for text in reading.texts if text.startswith("0x"))
+    return with_mark[:1] or ((reading.value,) if "sol" in reading.chains else ())
 
 
 def _reads(count: int) -> str:

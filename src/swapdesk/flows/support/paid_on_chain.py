@@ -6,7 +6,7 @@ more than asked for, a payment after the deadline.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -18,6 +18,7 @@ from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.encoding.text import identity_text
 from swapdesk.wire.orders import Order
@@ -125,6 +126,27 @@ def match_payment(order: Order, paid: PaidOnChain) -> PaymentMatch:
     return PaymentMatch.TOO_LITTLE if paid.amount < order.in_amount else PaymentMatch.TOO_MUCH
 
 
+def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
+    """The orders that a payment was meant for. Some share an address: their memo tells them apart,
+    and of a payment without one of theirs what still waits for as much."""
+    there = [order for order in orders if _same(paid.to, order.deposit_address)]
+    waiting = [order for order in there if not deposit_arrived(order)]
+    for chosen in (
+        [order for order in there if (order.deposit_tag or None) == (paid.memo or None)],
+        [order for order in waiting if order.in_amount == paid.amount],
+        waiting,
+    ):
+        if chosen:
+            return chosen
+    return there
+
+
+def _same(one: str, other: str | None) -> bool:
+    if not one or other is None:
+        return False
+    return one.lower() == other.lower() if one.startswith("0x") else one == other
+
+
 def _waiting(paid: PaidOnChain) -> PaymentMatch | None:
     if paid.confirmations is not None:
         return None
@@ -199,5 +221,6 @@ def read_transfer(found: dict[str, Any]) -> ChainTransaction:
         str(found["chain"]),
         identity_text(str(found["hash"]), 200),
         (payment,),
-        int(str(found["confirmations"])),
+        # None as long as no block has it.
+        int(str(found["confirmations"])) or None,
     )

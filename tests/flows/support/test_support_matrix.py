@@ -1,0 +1,163 @@
+"""Every case that a sandbox can be brought to, by every text that leads to it.
+
+The cases are made once (``stories``), by faults and payments; then a support desk that never saw
+their orders is asked, text by text. The first text of a case finds its order over the service and
+the chains, the next ones in the journal; with ``--full`` each is the first once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from msgspec import Struct
+
+from flows.faulty_network import FaultyNetwork
+from flows.support.stories import LAST, STORIES, Practice, Story, Told, texts_to
+from harness import Sandbox, running_sandbox
+from plain_http import PLAIN
+from swapdesk.clock import SystemClock
+from swapdesk.flows.connection import sandbox_connection
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.support.diagnosis import Owner
+from swapdesk.flows.support.order_search import OrderSearch
+from swapdesk.flows.support.pasted_text import read_pasted
+from swapdesk.flows.support.replies import NO_SECRETS
+from swapdesk.flows.support.support_case import facts_of, support_case
+from swapdesk.paths import Home, private_directory, write_private
+from swapdesk.settings import load_settings
+
+
+class Played(Struct):
+    sandbox: Sandbox
+    cases: dict[str, Told]
+    offset: float
+    """Seconds that the sandbox is ahead of this machine."""
+    tokens: bytes = b""
+    """The list of tokens as the first desk took it from the service."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    with running_sandbox(tmp_path_factory.mktemp("practice"), speed=600) as sandbox:
+        cases = Practice(sandbox).play()
+        offset = float(sandbox.control("GET", "/state")["offset"])
+        yield Played(sandbox, cases, offset)
+
+
+class Support(Struct):
+    """A desk with an empty journal, and the requests that it sent."""
+
+    desk: Desk
+    network: FaultyNetwork
+
+    async def look(self, text: str, name: str) -> tuple[OrderSearch, int]:
+        """Search until ``name`` is found; the search with the requests that went out."""
+        pasted = read_pasted(
+            text, is_symbol=lambda word: bool(self.desk.catalog.rows_of_symbol(word))
+        )
+        assert not pasted.problem, (text, pasted)
+        search = OrderSearch(self.desk, pasted)
+        before = len(self.network.seen)
+        search.look_here()
+        assert len(self.network.seen) == before, "what is here costs nothing"
+        while (cost := search.next_cost) is not None:
+            spent = len(self.network.seen)
+            async for _ in search.go_on():
+                pass
+            assert len(self.network.seen) - spent <= cost.reads, (text, cost)
+        assert name in search.found, (text, search.searched, search.verdict)
+        return search, len(self.network.seen) - before
+
+
+@asynccontextmanager
+async def support_desk(played: Played, home: Path) -> AsyncIterator[Support]:
+    settings = load_settings({}, Home.at(home))
+    private_directory(settings.places.root)
+    if played.tokens:
+        write_private(settings.places.catalog, played.tokens)
+    network = FaultyNetwork(httpx.AsyncHTTPTransport(verify=PLAIN))
+    desk = Desk.open(settings, clock=SystemClock(played.offset), transport=network)
+    await desk.connect(sandbox_connection(played.sandbox.ready), follow=False)
+    if played.tokens:
+        desk.catalog.load()
+    else:
+        await desk.refresh_reference()
+        desk.catalog.load()
+    try:
+        yield Support(desk, network)
+    finally:
+        await desk.close()
+        if not played.tokens:
+            played.tokens = settings.places.catalog.read_bytes()
+
+
+def wanted(story: Story, search: OrderSearch) -> tuple[str, Owner]:
+    """What a chain shows is known where its transaction was named; else the service is believed."""
+    if story.begins == LAST and not search.payments:
+        return "waiting", Owner.CUSTOMER
+    return story.rule, story.owner
+
+
+@pytest.mark.parametrize("story", STORIES, ids=[story.name for story in STORIES])
+async def test_every_text_leads_to_the_case_its_rule_and_who_acts(
+    played: Played, story: Story, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    told = played.cases[story.name]
+    texts = list(texts_to(told))
+    name = told.order["serviceId"]
+    # Another kind of text is the first in each case, so that all of them are.
+    turn = STORIES.index(story) % len(texts)
+    starts = range(len(texts)) if pytestconfig.getoption("--full") else (turn,)
+    for start in starts:
+        async with support_desk(played, tmp_path / str(start)) as support:
+            for kind, text in texts[start:] + texts[:start]:
+                search, spent = await support.look(text, name)
+                facts = facts_of(support.desk, name, search.payment_of(name))
+                assert facts is not None
+                case = support_case(facts)
+                found = case.diagnosis
+                assert (found.rule, found.owner) == wanted(story, search), (kind, text, found)
+                assert spent <= 40, (kind, spent)
+                assert case.reply.count(NO_SECRETS) == 1
+                assert name in case.escalation
+
+
+def test_there_are_at_least_forty_cases_of_every_kind() -> None:
+    assert len(STORIES) >= 40
+    assert len({story.rule for story in STORIES}) >= 20
+    assert {story.owner for story in STORIES} == set(Owner)
+
+
+def test_texts_of_every_kind_lead_to_cases(played: Played) -> None:
+    kinds: dict[str, int] = {}
+    for told in played.cases.values():
+        for kind, _ in texts_to(told):
+            kinds[kind] = kinds.get(kind, 0) + 1
+    assert kinds.keys() == {
+        "order id", "beginning of the id", "deposit address", "receiver", "refund address", "memo",
+        "group id", "payout", "refund", "amount", "transaction", "link", "e-mail",
+        "e-mail with an address",
+    }  # fmt: skip
+    assert sum(kinds.values()) >= 300
+
+
+async def test_what_a_chain_shows_is_what_was_done(played: Played, tmp_path: Path) -> None:
+    """Amount, token, chain and memo of a payment, as its reader may compare them."""
+    shown: dict[str, str] = {}
+    async with support_desk(played, tmp_path) as support:
+        for name, told in played.cases.items():
+            if told.hash is None or told.story.begins != LAST:
+                continue
+            search, _ = await support.look(told.hash, told.order["serviceId"])
+            payment = search.payment_of(told.order["serviceId"])
+            assert payment is not None, name
+            shown[name] = payment.what + " on " + payment.chain_name
+    half: Any = played.cases["paid too little"].order["inAmount"] / 2
+    assert shown["paid too little"].startswith(f"{half.normalize():f}"[:6])
+    assert shown["paid in another token"] == "2 WETH on Base"
+    assert shown["paid on another chain"] == "2 USDC on Ethereum"
