@@ -19,7 +19,7 @@ def commands_page() -> str:
     found = list(every_command())
     whole = dict(found)["swapdesk"]
     listed = [
-        (f"[`{name}`](#{name.replace(' ', '-')})", sentence(paragraphs(one)[0]))
+        (f"[`{name}`](#{name.replace(' ', '-').lower()})", sentence(paragraphs(one)[0]))
         for name, one in found
         if not isinstance(one, click.Group)
     ]

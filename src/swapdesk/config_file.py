@@ -25,6 +25,7 @@ _ANYWHERE: dict[str, str] = {
     "theme": "text",
     "glyphs": "glyphs",
     "notify": "notify",
+    "read_only": "truth",
     "output_tolerance": "percent",
 }
 TOP_KEYS: dict[str, str] = {
@@ -51,6 +52,7 @@ _SAID = {
     "keys": "must be a table of command = key",
     "glyphs": "must be auto, unicode or ascii",
     "notify": "must be away, always or off",
+    "truth": "must be true or false",
     "percent": "must be a number from 0 to 100",
 }
 
@@ -154,6 +156,8 @@ def _fits(kind: str, value: Any) -> bool:
         return isinstance(value, str) and bool(value)
     if kind in _CHOICES:
         return value in _CHOICES[kind]
+    if kind == "truth":
+        return isinstance(value, bool)
     if kind in ("table", "keys"):
         return isinstance(value, dict)
     if kind == "texts":

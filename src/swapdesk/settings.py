@@ -61,6 +61,7 @@ class Options(Struct, frozen=True):
 
     profile: str | None = None
     theme: str | None = None
+    read_only: bool = False
 
 
 class Settings(Struct, frozen=True):
@@ -88,6 +89,8 @@ class Settings(Struct, frozen=True):
     """Which characters the desk draws with: auto, unicode or ascii."""
     notify: Value[str]
     """When the terminal is told that an order ended: away, always or off."""
+    read_only: Value[bool]
+    """Whether the desk was told to create, sign and spend nothing."""
     output_tolerance: Value[Decimal]
     """Percent by which a created order's output may be lower than confirmed."""
     control_url: Value[str | None]
@@ -102,6 +105,13 @@ class Settings(Struct, frozen=True):
     def keys(self) -> Mapping[str, str]:
         """``[keys]``: keys by command, not yet checked against the commands."""
         return self.config.keys if self.config is not None else {}
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether this desk creates, signs and spends nothing: it was told so, or it has a partner
+        id alone."""
+        without_key = self.key.value is None or self.secret.value is None
+        return self.read_only.value or (without_key and self.partner_id.value is not None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -144,12 +154,15 @@ class Settings(Struct, frozen=True):
             "theme",
             "glyphs",
             "notify",
+            "read_only",
             "output_tolerance",
             "control_url",
             "control_token",
         ):
             value: Value[Any] = getattr(self, name)
             shown = "" if value.value is None else str(value.value)
+            if name == "read_only":
+                shown = "true" if value.value else "false"
             if name == "key" and value.value is not None:
                 shown = f"…{shown[-4:]}" if len(shown) > 8 else "***"
             if name == "rpc":
@@ -227,6 +240,11 @@ class _Reading:
             ),
             glyphs=self._set("glyphs", row, DEFAULT_GLYPHS),
             notify=self._set("notify", row, DEFAULT_NOTIFY),
+            read_only=(
+                Value(True, Origin.OPTION, "--read-only")
+                if self.options.read_only
+                else self._set("read_only", row, False)
+            ),
             output_tolerance=self._set("output_tolerance", row, DEFAULT_OUTPUT_TOLERANCE),
             control_url=self._text("SWAPDESK_CONTROL_URL", {}, ""),
             control_token=(

@@ -38,9 +38,16 @@ UNLISTED = "0x" + "ee" * 20
 NOT_ASKING = {
     "serve": "it is the service",
     "node": "it is the chains",
+    "tape run": "it plays keys",
+    "demo": "it makes a sandbox of its own, or opens the desk",
     "support open": "it reads a file",
     "support diff": "it reads two files",
     "completion": "it prints what a shell runs",
+    "trigger NAME": "it asks the control of a sandbox",
+    "trigger list": "it asks the control of a sandbox",
+    "trigger clear": "it asks the control of a sandbox",
+    "trigger clock": "it asks the control of a sandbox",
+    "trigger run": "it asks the control of a sandbox, and creates as swap does",
 }
 """Commands that hear no answer of a service."""
 

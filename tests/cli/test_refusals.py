@@ -200,7 +200,7 @@ def test_read_only_access_cannot_create(desk: Desk, tmp_path: Path) -> None:
         },
     )
     result = swap(reader, "0.1", "btc.bitcoin", "eth.ethereum", ETH)
-    refused(result, 4, "PARTNER_ID_NOT_SUPPORTED")
+    refused(result, 9, "READ_ONLY")
     assert reader("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json").code == 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from swapdesk.cli.command_error import bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.session import CommandSession, require_key
+from swapdesk.cli.session import CommandSession
 from swapdesk.client.api_connection import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.transport import RawAnswer
@@ -29,7 +29,6 @@ async def call_operation(
     if body is not None:
         body = _checked(body)
     if operation.writes:
-        require_key(session)
         answer = await _written(session, operation, method, path, query, body)
     else:
         answer = await session.link.api.call(method, path, query, body)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import CliContext, desk_command, refuse_to_write
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.listed_help import WithOperations
 
@@ -30,6 +30,8 @@ def api(
     body = _body(data) if data is not None else None
     if method.upper() not in ("GET", "HEAD") and not yes:
         raise bad_input("NEEDS_YES", f"{method.upper()} writes; add --yes.", field="yes")
+    if method.upper() not in ("GET", "HEAD"):
+        refuse_to_write(call)
     from swapdesk.cli.api_call import call_operation
     from swapdesk.cli.session import run_session
 

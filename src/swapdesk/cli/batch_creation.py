@@ -25,7 +25,7 @@ from swapdesk.cli.command_error import (
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import CommandSession, require_key
+from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.plan import BatchPlan
@@ -74,7 +74,6 @@ async def creatable_plan(
     session: CommandSession, request: BatchRequest, question: str
 ) -> BatchPlan:
     """The plan, after the trader said yes to it. Raises CommandError: exit 2 for problems."""
-    require_key(session)
     output = session.call.output
     if request.file is not None:
         name = request.file.name

@@ -18,7 +18,7 @@ from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.output import Output
-from swapdesk.cli.session import CommandSession, require_key
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
 from swapdesk.flows.batch.group_outcomes import outcome_of
 from swapdesk.flows.batch.group_payment import (
@@ -69,7 +69,6 @@ async def pay_group(
     session: CommandSession, batch: str | None, until: Until, request: PayRequest
 ) -> int:
     """Take one group of a batch as far as asked, and print it. Raises CommandError."""
-    require_key(session)
     found = find_batch(session, batch)
     await _ready(session)
     standing = _chosen(session, found, request.group)
@@ -98,7 +97,6 @@ async def run_batch(session: CommandSession, create: BatchRequest, request: PayR
 async def resume_batch(session: CommandSession, batch: str | None, request: PayRequest) -> int:
     """Go on with a batch: what is unknown is looked for, what never left is created, and what
     was begun to be paid is paid. Raises CommandError."""
-    require_key(session)
     found = find_batch(session, batch)
     journal = session.desk.journal
     if not journal.batches.adopt(found.id):

@@ -29,13 +29,14 @@ class CliContext(Struct):
     output: Output
     profile: str | None = None
     theme: str | None = None
+    read_only: bool = False
 
     def settings(self, *, lenient: bool = False) -> Settings:
         """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
-        options = Options(profile=self.profile, theme=self.theme)
+        options = Options(profile=self.profile, theme=self.theme, read_only=self.read_only)
         home = find_home(os.environ)
         try:
             self.output.talk(*keep_private(home))
@@ -88,8 +89,12 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def global_options(command: F) -> F:
-    """``--profile``, ``--json`` and ``--plain``, for the group and for every command."""
+    """What the group and every command take: ``--profile``, ``--json``, ``--plain`` and
+    ``--read-only``."""
     for option in (
+        click.option(
+            "--read-only", is_flag=True, help="Create, sign and spend nothing, whatever is asked."
+        ),
         click.option("--plain", "plain", is_flag=True, help="Sentences instead of tables."),
         click.option(
             "--json", "as_json", is_flag=True, help="One JSON document, or one object per line."
@@ -118,11 +123,14 @@ def desk_command(command: F) -> F:
         profile: str | None,
         as_json: bool,
         plain: bool,
+        read_only: bool,
         **kwargs: Any,
     ) -> Any:
         call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
-        narrow(call, profile, as_json, plain)
+        narrow(call, profile, as_json, plain, read_only)
         _require_text(context)
+        if context.command_path.partition(" ")[2] in WRITING:
+            refuse_to_write(call)
         return command(call, *args, **kwargs)
 
     return with_call  # type: ignore[return-value]
@@ -143,7 +151,9 @@ def _is_text(word: str) -> bool:
     return word.isascii() or not any("\ud800" <= one <= "\udfff" for one in word)
 
 
-def narrow(call: CliContext, profile: str | None, as_json: bool, plain: bool) -> None:
+def narrow(
+    call: CliContext, profile: str | None, as_json: bool, plain: bool, read_only: bool
+) -> None:
     """What was said later wins."""
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
@@ -151,3 +161,32 @@ def narrow(call: CliContext, profile: str | None, as_json: bool, plain: bool) ->
         call.output.form = Form.JSON if as_json else Form.PLAIN
     if profile is not None:
         call.profile = profile
+    call.read_only = call.read_only or read_only
+
+
+WRITING = frozenset(
+    {
+        "swap",
+        "send",
+        "sign",
+        "fund",
+        *(f"batch {name}" for name in ("create", "build", "sign", "submit", "run", "resume")),
+        *(f"wallet {name}" for name in ("list", "new", "import", "export", "lock")),
+        *(f"wallet {name}" for name in ("balance", "allowances", "transactions")),
+        *(f"wallet {name}" for name in ("revoke", "cancel", "bump", "withdraw")),
+        "trigger run",
+    }
+)
+"""Commands that create, sign or spend, or ask the process with the keys."""
+
+
+def refuse_to_write(call: CliContext) -> None:
+    """Exit 9 where the desk only reads. Nothing was asked of the service or the keys."""
+    if not call.settings().reads_only:
+        return
+    raise CommandError(
+        Exit.OWN_REFUSAL,
+        "READ_ONLY",
+        "This desk only reads: it creates, signs and spends nothing.",
+        next="whoever has a profile with a key that may write",
+    )

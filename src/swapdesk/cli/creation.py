@@ -21,7 +21,7 @@ from swapdesk.cli.order_document import deposit_facts, deposit_json, order_json,
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
-from swapdesk.cli.session import CommandSession, require_key
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token, require_usable
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
@@ -60,7 +60,6 @@ class Creation:
         request, session = self._request, self._session
         if request.fund and session.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
-        require_key(session)
         await session.load_catalog()
         await session.settle()
         token_in = find_token(request.sell, self._desk, field="from")

@@ -19,7 +19,7 @@ from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
 from swapdesk.cli.order_document import order_json
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
-from swapdesk.cli.session import CommandSession, require_key
+from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
@@ -65,7 +65,6 @@ class DexCreation(Creation):
 
     async def run(self) -> int:
         """Swap and print. Raises CommandError."""
-        require_key(self._session)
         await self._session.load_catalog()
         await self._session.settle()
         wallet = self._desk.wallet
@@ -235,7 +234,6 @@ class DexDryRun(DexCreation):
     async def run(self) -> int:
         """Print what would be signed. Exit 9 when the gate refuses it. Raises CommandError."""
         session, wallet = self._session, self._desk.wallet
-        require_key(session)
         await session.load_catalog()
         await session.settle()
         try:

@@ -39,6 +39,7 @@ from swapdesk.cli.output import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.tui.tapes.player import Player
 
 COMMANDS: dict[str, str] = {
@@ -54,8 +55,10 @@ COMMANDS: dict[str, str] = {
     "why": "swapdesk.cli.support_commands:why",
     "inspect": "swapdesk.cli.support_commands:inspect",
     "support": "swapdesk.cli.support_files:support",
+    "trigger": "swapdesk.cli.trigger_command:trigger",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
+    "demo": "swapdesk.cli.demo_command:demo",
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
@@ -119,14 +122,19 @@ class CommandTable(click.Group):
 )
 @click.pass_context
 def swapdesk(
-    context: click.Context, theme: str | None, profile: str | None, as_json: bool, plain: bool
+    context: click.Context,
+    theme: str | None,
+    profile: str | None,
+    as_json: bool,
+    plain: bool,
+    read_only: bool,
 ) -> int | None:
     """A swap desk in a terminal, with a complete local sandbox.
 
     Without a command it opens the desk. The profile is the sandbox unless one is chosen.
     """
     call = CliContext(Output(Form.TABLE), theme=theme)
-    narrow(call, profile, as_json, plain)
+    narrow(call, profile, as_json, plain, read_only)
     context.obj = call
     if context.invoked_subcommand is not None:
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
@@ -134,9 +142,11 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: CliContext, player: Player | None = None) -> int:
-    """The screens, perhaps with a tape in them. Wrong settings are shown there, so they do not
-    keep the desk closed."""
+def open_desk(
+    call: CliContext, demo: DemoChoice | None = None, player: Player | None = None
+) -> int:
+    """The screens, perhaps with a tape in them or a demonstration to begin with. Wrong settings
+    are shown there, so they do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -159,7 +169,7 @@ def open_desk(call: CliContext, player: Player | None = None) -> int:
 
     sandbox = SandboxLifetime(settings.home)
     try:
-        return run_desk(settings, sandbox.ready, player)
+        return run_desk(settings, sandbox.ready, player, demo=demo)
     finally:
         sandbox.close()
 

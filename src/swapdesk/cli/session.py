@@ -19,7 +19,6 @@ from swapdesk.cli.command_error import (
     of_unusable_file,
     unusable_journal,
 )
-from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.client.credentials import CredentialsError
 from swapdesk.client.errors import ClientError
@@ -195,14 +194,3 @@ def run_session(
             raise of_client_error(error) from None
 
     return asyncio.run(whole())
-
-
-def require_key(session: CommandSession) -> None:
-    """Exit 4 when the profile may only read: nothing is asked of the service then."""
-    if session.link.connection.read_only:
-        raise CommandError(
-            Exit.REFUSED,
-            "PARTNER_ID_NOT_SUPPORTED",
-            "This needs an API key; partner-id alone is read-only.",
-            next="you: configure a key for this profile",
-        )

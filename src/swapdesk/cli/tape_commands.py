@@ -69,7 +69,7 @@ def run(
     from swapdesk.tui.tapes.player import Player
 
     player = Player(played, alone=headless)
-    end = play_repeatable(player) if headless else open_desk(call, player)
+    end = play_repeatable(player) if headless else open_desk(call, player=player)
     if end:
         return end
     _require_played(call, player)
@@ -90,7 +90,7 @@ def tour(call: CliContext) -> int:
     from swapdesk.tui.tapes.player import Player
 
     shown = read_tape((Path(tapes.__file__).parent / "tour.tape").read_bytes())
-    return open_desk(call, Player(shown, reader=True))
+    return open_desk(call, player=Player(shown, reader=True))
 
 
 def _require_sandbox(call: CliContext) -> None:

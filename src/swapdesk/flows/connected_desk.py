@@ -94,6 +94,7 @@ class ConnectedDesk:
         self.control = (
             SandboxControl(*connection.control, transport=transport) if connection.control else None
         )
+        self.transport = transport
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
         self._live = settings.live
         self._catalog = catalog

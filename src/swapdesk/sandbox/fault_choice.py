@@ -16,7 +16,7 @@ from swapdesk.sandbox.control_bodies import FaultBody
 from swapdesk.sandbox.faults import WIRE_NAMES, ActiveFault, FaultKind
 from swapdesk.sandbox.node.chain_faults import CHAIN_FAULTS, ChainFault
 from swapdesk.sandbox.node.order_faults import ORDER_FAULTS, OrderFault
-from swapdesk.sandbox.tampering import SERVICE_FAULTS
+from swapdesk.sandbox.tampering import SERVICE_FAULTS, TamperedPart
 from swapdesk.sandbox.venue_faults import BUNDLE_FAULTS, VENUE_FAULTS, VenueFault
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import chains_by_name
@@ -46,6 +46,20 @@ _NEEDED = {
     "depth": "a reorganisation has a depth, and nothing else has one",
     "part": "a changed operation has a part, and nothing else has one",
 }
+
+
+def described(kind: FaultKind) -> dict[str, object]:
+    """A fault as ``GET /faults`` tells it."""
+    return {
+        "fault": kind.name,
+        "does": kind.does.replace("``", ""),
+        "selectors": [WIRE_NAMES[name] for name in kind.selectors],
+        "unselected": kind.unselected,
+        "takes": sorted(kind.takes),
+        "needs": kind.needs,
+        "chains": list(kind.chains or ()) if isinstance(kind, ChainFault) else [],
+        "parts": list(TamperedPart) if kind.needs == "part" else [],
+    }
 
 
 class FaultRefused(Exception):

@@ -69,8 +69,9 @@ BEGINNING = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
 _HOST, _PORT = "127.0.0.1", 9
 """Nobody listens there: a request that does not go through the transport fails."""
 _ORIGIN = f"http://{_HOST}:{_PORT}"
-TICK_SECONDS = 0.5
-"""Between two looks of the node at what is due: nobody waits for it here, and each costs."""
+TICK_SECONDS = 2.0
+"""World seconds between two looks of the node at what is due: nobody waits for it here, and each
+costs."""
 _WATCHED_BY_LOOP = 1
 """The pipe with which a loop wakes itself."""
 
@@ -188,21 +189,24 @@ async def _at_once(work: Callable[[], None]) -> None:
 
 @asynccontextmanager
 async def open_world(
-    data: Path, *, seed: int, speed: Decimal = Decimal(1)
+    data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
 ) -> AsyncIterator[RepeatableWorld]:
     """A new sandbox in an empty directory, on the running RepeatableLoop; it ends with the
-    block."""
+    block. That the ``pools`` of its chains follow the market takes most of the time that a long
+    run takes, and matters to swaps on chains alone."""
     clock = repeatable_clock()
     make_directories(data)
     _write_key(data, seed)
     token = seed_bytes("token", seed).hex()
     transport = _ByPath()
-    opened = open_node(data, clock, seed=seed, speed=speed, background=_at_once)
+    opened = open_node(data, clock, seed=seed, speed=speed, background=_at_once, pools=pools)
     transport.add("/node", opened.application(token))
     transport.add("/evm", opened.application(token))
     transport.add("/solana", opened.application(token))
     async with LedgerClient(f"{_ORIGIN}/node", token, transport=transport) as ledger:
-        ticking = asyncio.create_task(keep_stepping(opened.node, clock, TICK_SECONDS))
+        ticking = asyncio.create_task(
+            keep_stepping(opened.node, clock, TICK_SECONDS / float(speed))
+        )
         store = SqliteStore.open(data / DATABASE, LoopWriter)
         try:
             service = build_sandbox_service(

@@ -245,7 +245,7 @@ class DeskScreen(Screen[None]):
     ) -> None:
         super().__init__(**place)
         self.guard = StillnessGuard(clock)
-        self.verbs = ScreenVerbs(self._verbs_here, self.verb_standing, self._keymap)
+        self.verbs = ScreenVerbs(self.verbs_here(), self.verb_standing, self._keymap)
         self._shown_step = ""
         self._compositor = CellCompositor()
         self._frame = Frame(frame)
@@ -265,6 +265,10 @@ class DeskScreen(Screen[None]):
     def compose_side(self) -> Iterable[Widget]:
         """A side panel (class ``side``); nothing by default."""
         return ()
+
+    def verbs_here(self) -> tuple[type[Command], ...]:
+        """The verbs that this screen has at all: its own, then those of everywhere."""
+        return self._verbs_here
 
     def verb_standing(self, verb: type[Command]) -> CommandState:
         """Cost, lock and visibility of a verb in the present state."""

@@ -28,6 +28,10 @@ class AgentMissing(WalletError):
     """No agent could be started: the extra ``wallet`` is not installed, or no process more."""
 
 
+class DeskReadsOnly(WalletError):
+    """This desk was told to sign nothing; no agent was started."""
+
+
 class Refused(WalletError):
     """The agent said no, by this code; ``findings`` are the gate's, where it was the gate."""
 

@@ -42,6 +42,7 @@ from swapdesk.flows.notation.times import (
     expected_minutes,
     iso,
     short_clock,
+    written_seconds,
 )
 
 __all__ = [
@@ -76,4 +77,5 @@ __all__ = [
     "usd",
     "usd_market",
     "wrapped_address",
+    "written_seconds",
 ]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from msgspec import Struct
 
 EXPIRED = "expired"
+_WRITTEN = re.compile(r"(\d{1,4})([smhd])", re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -34,6 +37,13 @@ def duration(seconds: float) -> str:
         return f"{minutes // 60}h{minutes % 60:02}m"
     hours = round(minutes / 60)
     return f"{hours // 24}d{hours % 24:02}h"
+
+
+def written_seconds(text: str) -> int | None:
+    """Seconds of ``40s``, ``30m``, ``1h`` or ``2d`` as a person writes it; None for anything
+    else."""
+    found = _WRITTEN.fullmatch(text)
+    return int(found[1]) * _SECONDS[found[2]] if found is not None else None
 
 
 def expected(seconds: float | None) -> str:

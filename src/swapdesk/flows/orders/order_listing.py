@@ -22,16 +22,14 @@ from msgspec.structs import replace
 
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
-from swapdesk.flows.notation import age
+from swapdesk.flows.notation import age, written_seconds
 from swapdesk.flows.orders.order_fields import expected_end, route_of
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import Situation, needs_owner, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.quotes import RouteType
 
-_AGE = re.compile(r"([<>])(\d{1,4})([smhd])")
 _FIELD = re.compile(r"([a-z]{1,12}):(.*)")
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 ROUTES = tuple(RouteType)
 SEARCHED = (
     "ids, tokens, routes, states, providers, groups, recipients, all addresses and hashes,"
@@ -114,11 +112,10 @@ def _test(word: str) -> Test:
 
 
 def _age_test(word: str) -> Test:
-    asked = _AGE.fullmatch(word)
-    if asked is None:
+    sign, seconds = word[0], written_seconds(word[1:])
+    if seconds is None:
         raise FilterProblem(f"{word!r}: an age is a number with s, m, h or d, as >1h or <30m.")
-    sign, number, unit = asked.groups()
-    limit = timedelta(seconds=int(number) * _UNITS[unit])
+    limit = timedelta(seconds=seconds)
 
     def test(looked: _Looked) -> bool:
         created = looked.tracked.order.created

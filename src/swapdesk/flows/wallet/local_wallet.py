@@ -33,6 +33,7 @@ from swapdesk.wallet.accounts import (
 )
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import DeskReadsOnly
 from swapdesk.wallet.promise import Asset, Promise, WithdrawalPromise
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
@@ -93,7 +94,10 @@ class LocalWallet:
         return max(0.0, self._used + AUTO_LOCK_SECONDS - self._clock.monotonic())
 
     async def client(self) -> WalletClient:
-        """The agent, started if there is none; it locks itself later with every question."""
+        """The agent, started if there is none; it locks itself later with every question. Raises
+        DeskReadsOnly where none is to be started."""
+        if self.settings.reads_only:
+            raise DeskReadsOnly("this desk only reads, so the keys stay closed")
         async with self._starting:
             if self._client is None or self._client.gone is not None:
                 gone, self._client = self._client, None

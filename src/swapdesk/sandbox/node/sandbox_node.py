@@ -47,8 +47,10 @@ def open_node(
     speed: Decimal | None = None,
     ids: ChainIds = "sandbox",
     background: Background | None = None,
+    pools: bool = True,
 ) -> SandboxNode:
-    """The node of a data directory; ``background`` as of the chains. Raises OtherSeed,
+    """The node of a data directory; ``background`` as of the chains, whose ``pools`` follow the
+    market. Raises OtherSeed,
     OtherRelease, OtherWorld, SandboxKeyRefused and ChainFileMismatch."""
     key = load_key(data)
     wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
@@ -69,7 +71,7 @@ def open_node(
             world=node.clock,
             clock=clock,
             faults=node.chain_faults,
-            market=Market(node.seed),
+            market=Market(node.seed) if pools else None,
             background=background,
         )
     except ChainFileMismatch:

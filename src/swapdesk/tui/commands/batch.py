@@ -8,6 +8,7 @@ from swapdesk.tui.commands.command import Command, EverywhereCommand
 class Batch(EverywhereCommand):
     """Many recipients from one file."""
 
+    WRITES = True
     KEY = "b"
     VERB = "batch"
     PLACE = 30
@@ -56,6 +57,7 @@ class DecimalComma(Command):
 class CreateBatch(Command):
     """Create an order for every row. Nothing is paid by it."""
 
+    WRITES = True
     KEY = "c"
     VERB = "create"
     MONEY = True
@@ -64,6 +66,7 @@ class CreateBatch(Command):
 class BuildBundle(Command):
     """Ask the service what pays the deposits of a group, and compare it. Nothing is paid by it."""
 
+    WRITES = True
     KEY = "u"
     VERB = "build"
 
@@ -71,6 +74,7 @@ class BuildBundle(Command):
 class SignBundle(Command):
     """Show what is to be signed, one review after another; there s signs and x refuses."""
 
+    WRITES = True
     KEY = "s"
     VERB = "sign"
 
@@ -78,6 +82,7 @@ class SignBundle(Command):
 class SubmitBundle(Command):
     """Hand in the bundle that was signed: it pays the deposits, once."""
 
+    WRITES = True
     KEY = "c"
     VERB = "submit"
     MONEY = True

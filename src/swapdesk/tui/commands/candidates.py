@@ -8,6 +8,7 @@ from swapdesk.tui.commands.command import Command
 class TakeOrder(Command):
     """This is the order: take it for the payment that was asked for."""
 
+    WRITES = True
     KEY = "c"
     VERB = "take this order"
     MONEY = True
@@ -23,6 +24,7 @@ class LookAgain(Command):
 class GiveUp(Command):
     """None of them is it: stop looking, so that the same payment may be asked for again."""
 
+    WRITES = True
     KEY = "x"
     VERB = "none of these"
     MONEY = True

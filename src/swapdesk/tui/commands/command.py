@@ -63,6 +63,11 @@ class Command:
     FOOTER: ClassVar[bool] = True
     MONEY: ClassVar[bool] = False
     """Counts only on a still screen and for the step that was shown."""
+    WRITES: ClassVar[bool] = False
+    """Creates, signs or spends, or leads where only that is done: absent on a desk that only
+    reads."""
+    SANDBOX_ONLY: ClassVar[bool] = False
+    """Whether a live desk has no such verb."""
     WHEN_TOO_SMALL: ClassVar[bool] = False
     """Works also while the terminal is too small to show what would happen."""
     EVERYWHERE: ClassVar[bool] = False

@@ -10,6 +10,7 @@ from swapdesk.tui.commands.command import Command
 class Create(Command):
     """Create the order of the frozen intent; one exchange."""
 
+    WRITES = True
     KEY = "c"
     VERB = "create"
     MONEY = True

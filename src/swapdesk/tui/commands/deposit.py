@@ -8,6 +8,7 @@ from swapdesk.tui.commands.command import Command
 class Fund(Command):
     """Pay this deposit exactly once: from your wallet, or from the sandbox's faucet."""
 
+    WRITES = True
     KEY = "f"
     VERB = "fund"
     MONEY = True
@@ -16,6 +17,7 @@ class Fund(Command):
 class AcceptLower(Command):
     """Accept less output than confirmed, so that the deposit address is shown."""
 
+    WRITES = True
     KEY = "c"
     VERB = "accept less"
     MONEY = True

@@ -18,6 +18,7 @@ class NewSwap(EverywhereCommand):
 class PrivateSend(EverywhereCommand):
     """Start a private send."""
 
+    WRITES = True
     KEY = "p"
     VERB = "private send"
     PLACE = 20

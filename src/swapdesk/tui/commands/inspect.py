@@ -12,6 +12,7 @@ class Inspect(EverywhereCommand):
     VERB = "inspect"
     PLACE = 55
     OPENS = "swapdesk.tui.screens.inspect.InspectScreen"
+    BEFORE_OPENED = True
 
 
 class LookUp(Command):
@@ -45,6 +46,7 @@ class WriteBundle(Command):
 class TryAgain(Command):
     """Write what came back into the line of a new swap; nothing is asked or sent."""
 
+    WRITES = True
     KEY = "A"
     VERB = "try again with what is left"
     FOOTER = False

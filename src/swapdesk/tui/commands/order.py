@@ -22,6 +22,7 @@ class DepositCard(Command):
 class Fund(Command):
     """Pay this deposit exactly once: from your wallet, or from the sandbox's faucet."""
 
+    WRITES = True
     KEY = "f"
     VERB = "fund"
     MONEY = True

@@ -31,6 +31,7 @@ class CopyAddress(Command):
 class Fund(Command):
     """Pay this deposit exactly once: from your wallet, or from the sandbox's faucet."""
 
+    WRITES = True
     KEY = "f"
     VERB = "fund"
     MONEY = True
@@ -62,6 +63,7 @@ class SayRow(Command):
 class Again(Command):
     """Ask for quotes with the same amount, tokens, recipient and memo; a new order comes of it."""
 
+    WRITES = True
     KEY = "A"
     VERB = "again"
 
@@ -69,7 +71,7 @@ class Again(Command):
 class PutAway(Command):
     """Put a failed order away that was dealt with; the same key takes it back."""
 
-    KEY = "D"
+    KEY = "P"
     VERB = "put away"
 
 

@@ -8,6 +8,7 @@ from swapdesk.tui.commands.command import Command
 class Review(Command):
     """Take this route and say whom to pay; nothing is created yet."""
 
+    WRITES = True
     KEY = "enter"
     VERB = "review"
 

@@ -8,6 +8,7 @@ from swapdesk.tui.commands.command import Command
 class Sign(Command):
     """Sign exactly what stands here."""
 
+    WRITES = True
     KEY = "s"
     VERB = "sign"
     MONEY = True
@@ -16,6 +17,7 @@ class Sign(Command):
 class Refuse(Command):
     """Sign nothing of this and end it here."""
 
+    WRITES = True
     KEY = "x"
     VERB = "refuse"
     MONEY = True
@@ -24,6 +26,7 @@ class Refuse(Command):
 class GoOn(Command):
     """Go on from the step where it stopped."""
 
+    WRITES = True
     KEY = "r"
     VERB = "go on"
 
@@ -31,6 +34,7 @@ class GoOn(Command):
 class Bump(Command):
     """Pay more gas for the transaction that waits: the same call again, in its place."""
 
+    WRITES = True
     KEY = "plus"
     SHOWN_KEY = "+"
     VERB = "pay more gas"
@@ -39,6 +43,7 @@ class Bump(Command):
 class Cancel(Command):
     """Take back the transaction that waits, by one that moves nothing in its place."""
 
+    WRITES = True
     KEY = "c"
     VERB = "cancel it"
 
@@ -77,6 +82,7 @@ class ReadBack(Command):
 class Unlock(Command):
     """Open the keys of the wallet with this pass phrase."""
 
+    WRITES = True
     KEY = "enter"
     VERB = "unlock"
 

@@ -52,6 +52,7 @@ class Options(Command):
 class GoOnSigning(Command):
     """Open the swap that waits for your signature, or that stopped."""
 
+    WRITES = True
     KEY = "s"
     VERB = "sign"
 

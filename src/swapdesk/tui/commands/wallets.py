@@ -8,6 +8,7 @@ from swapdesk.tui.commands.command import Command, EverywhereCommand
 class Wallets(EverywhereCommand):
     """Accounts of this profile, what they have, and who may take of it."""
 
+    WRITES = True
     KEY = "w"
     VERB = "wallets"
     PLACE = 70
@@ -17,6 +18,7 @@ class Wallets(EverywhereCommand):
 class ReadChains(Command):
     """Read balances and allowances from the chains again."""
 
+    WRITES = True
     KEY = "r"
     VERB = "read again"
 
@@ -24,6 +26,7 @@ class ReadChains(Command):
 class RevokeAllowance(Command):
     """End this allowance; what is signed is shown first, and a word is typed."""
 
+    WRITES = True
     KEY = "x"
     VERB = "revoke"
     MONEY = True
@@ -32,6 +35,7 @@ class RevokeAllowance(Command):
 class LockWallet(Command):
     """Drop the keys from memory; in the sandbox they open again by themselves."""
 
+    WRITES = True
     KEY = "l"
     VERB = "lock"
 

@@ -163,7 +163,7 @@ class SigningController:
         from swapdesk.flows.signing.signing_session import Stage
 
         desk = self._session.desk
-        if desk.link.connection.read_only:
+        if self._session.settings.reads_only:
             return
         try:
             if self._swaps is not None or desk.journal.swaps.open_swaps():

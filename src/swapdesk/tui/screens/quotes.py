@@ -271,6 +271,9 @@ class QuotesScreen(QuotesView):
         board = self.board
         if board is None:
             return
+        if self.reads_only:
+            self.show_notice("This desk only reads: no order is created.", "warning")
+            return
         refusal = refusal_to_choose(board, event.key, self.now())
         if refusal is not None:
             self.show_notice(refusal, "warning")

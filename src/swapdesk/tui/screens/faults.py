@@ -1,0 +1,300 @@
+"""Let something go wrong in the sandbox: a fault, then the order, provider or chain it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.message import Message
+from textual.widget import Widget
+
+from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.client.sandbox_control import SandboxFault
+from swapdesk.flows.faults.triggers import (
+    CLOCK_STEPS,
+    FaultCall,
+    Target,
+    Triggers,
+    targets,
+    variants,
+)
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.faults import (
+    AdvanceClock,
+    Back,
+    ChooseFault,
+    ClearFaults,
+    Faults,
+    NextStep,
+    VaryFault,
+)
+from swapdesk.tui.page import Page
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.table_layout import Column, Row
+
+FAULTS = (
+    Column("fault", "fault", 22),
+    Column("given", "given", 14, priority=2, role="muted"),
+    Column("shows", "shows", 30, grow=1),
+)
+TARGETS = (
+    Column("kind", "kind", 9, role="muted"),
+    Column("target", "what it meets", 24),
+    Column("said", "", 20, grow=1, role="muted"),
+)
+NOTHING_TO_MEET = "This desk knows nothing that it could meet: make an order first."
+PLAY_MONEY = "with the sandbox; nothing here is real money."
+MOST_TOLD = 3
+"""Active faults that are named; of others only the number."""
+
+
+def fault_row(fault: SandboxFault, given: str) -> Row:
+    return Row(fault.name, {"fault": fault.name, "given": given, "shows": fault.does})
+
+
+def note_lines(chosen: SandboxFault | None, active: list[str], width: int) -> list[Line]:
+    """What is set, and what the fault under the cursor does, whole."""
+    told = "; ".join(active[:MOST_TOLD])
+    more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
+    said = f"Set: {told}{more}." if active else "No fault is set."
+    lines = wrapped([Span(said, "foreground" if active else "muted")], width)
+    if chosen is not None:
+        lines += wrapped([Span(f"{chosen.name}: {chosen.does}", "muted")], width)
+    return lines
+
+
+class FaultNotes(LinesView):
+    """Two sentences under the table."""
+
+    def __init__(self) -> None:
+        super().__init__(id="notes")
+        self._about: SandboxFault | None = None
+        self._active: list[str] = []
+
+    def show(self, chosen: SandboxFault | None, active: list[str]) -> None:
+        self._about, self._active = chosen, active
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return note_lines(self._about, self._active, width)
+
+
+class FaultsScreen(Page):
+    """What can go wrong in the sandbox, set by keys."""
+
+    NAME = "Faults"
+    SPENDS = "read"
+    VERBS = (ChooseFault, VaryFault, AdvanceClock, NextStep, ClearFaults, Faults, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "#faults"
+    DEFAULT_CSS = """
+    FaultsScreen #faults, FaultsScreen #targets { height: 1fr; }
+    FaultsScreen #notes { margin: 1 0 0 0; }
+    FaultsScreen.-short #notes { margin: 0; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._triggers: Triggers | None = None
+        self._faults: dict[str, SandboxFault] = {}
+        self.targets: dict[str, Target | None] = {}
+        self._setting: SandboxFault | None = None
+        self._varied: dict[str, int] = {}
+        self._step = 0
+        self._active: list[str] = []
+        self.busy = False
+        self._table = LineTable(FAULTS, id="faults", empty="Asking the sandbox.")
+        self._meets = LineTable(TARGETS, id="targets", empty=NOTHING_TO_MEET)
+        self._notes = FaultNotes()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._table
+        yield self._meets
+        yield self._notes
+
+    def on_mount(self) -> None:
+        self.set_money(PLAY_MONEY, "you: choose what goes wrong", where_short="play money.")
+        self._show()
+
+    def session_changed(self) -> None:
+        if self.link is not None and self._triggers is None:
+            self._triggers = Triggers(self.desk)
+            self._do(self._triggers, "")
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        if self._setting is not None:
+            self._show_targets(self._setting)
+
+    def work_failed(self, group: str) -> None:
+        self.busy = False
+        self.refresh_keys()
+
+    # asking the sandbox
+
+    @dataclass
+    class Done(Message):
+        """The sandbox answered: its faults, those that are set, and what to say."""
+
+        faults: tuple[SandboxFault, ...]
+        active: list[str]
+        said: str
+        warns: bool = False
+
+    def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
+        """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
+        self.busy = True
+        self.run_worker(
+            self._carry_out(triggers, said, work),
+            group="faults",
+            exclusive=True,
+            exit_on_error=False,
+        )
+        self.refresh_keys()
+
+    async def _carry_out(
+        self, triggers: Triggers, said: str, work: Awaitable[object] | None
+    ) -> None:
+        warns, active = False, list(self._active)
+        faults: tuple[SandboxFault, ...] = ()
+        try:
+            if work is not None:
+                said = said.replace("{}", str(await work))
+            faults, active = await triggers.faults(), await triggers.active()
+        except ApiError as error:
+            said, warns = f"The sandbox refused: {error.message.rstrip('.')}.", True
+        except ClientError as error:
+            said, warns = f"The sandbox gave no answer: {error}.", True
+        self.post_message(self.Done(faults, active, said, warns))
+
+    @on(Done)
+    def _was_done(self, event: Done) -> None:
+        self.busy = False
+        if event.faults:
+            self._faults = {fault.name: fault for fault in event.faults}
+        self._active = event.active
+        if event.said:
+            self.show_notice(event.said, "warning" if event.warns else "information")
+        self._show()
+
+    # drawing
+
+    def _show(self) -> None:
+        rows = [fault_row(fault, self._given(fault)) for fault in self._faults.values()]
+        self._table.set_rows(rows)
+        choosing = self._setting is None
+        self._table.display, self._meets.display = choosing, not choosing
+        (self._table if choosing else self._meets).focus()
+        self._notes.show(self._fault, self._active)
+        self.refresh_keys()
+
+    def _show_targets(self, fault: SandboxFault) -> None:
+        found = targets(self.desk, fault)
+        self.targets = {key: target for key, (target, _) in found.items()}
+        self._meets.set_rows(
+            [
+                Row(
+                    key,
+                    {
+                        "kind": target.kind if target is not None else "",
+                        "target": target.value if target is not None else "whatever comes next",
+                        "said": said,
+                    },
+                )
+                for key, (target, said) in found.items()
+            ]
+        )
+
+    @property
+    def _fault(self) -> SandboxFault | None:
+        """The one that was chosen, else the one under the cursor."""
+        return self._setting or self._faults.get(self._table.cursor_key or "")
+
+    def _members(self, fault: SandboxFault) -> dict[str, object]:
+        choices = variants(fault)
+        return choices[self._varied.get(fault.name, 0) % len(choices)]
+
+    def _given(self, fault: SandboxFault) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self._members(fault).items())
+
+    @on(LineTable.Highlighted)
+    def _moved(self) -> None:
+        self._notes.show(self._fault, self._active)
+        self.refresh_keys()
+
+    @on(LineTable.Chosen)
+    def _row_chosen(self) -> None:
+        self.do_choose_fault()
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        fault = self._fault
+        if verb is Faults:
+            return HIDDEN
+        if verb is Back and self._setting is not None:
+            return CommandState(verb="to the faults")
+        if verb is ChooseFault:
+            if fault is None:
+                return HIDDEN
+            if self._setting is not None and not self.targets:
+                return CommandState(locked="nothing is there to meet it")
+            return CommandState(verb="choose" if self._setting is None else f"set {fault.name}")
+        if verb is VaryFault:
+            return READY if fault is not None and len(variants(fault)) > 1 else HIDDEN
+        if verb is NextStep:
+            return CommandState(verb=f"step {CLOCK_STEPS[self._step]}")
+        if verb is AdvanceClock:
+            busy = "asking" if self.busy else ""
+            return CommandState(verb=f"clock +{CLOCK_STEPS[self._step]}", locked=busy)
+        if verb is ClearFaults:
+            return CommandState(locked="asking" if self.busy else "")
+        return READY
+
+    def do_choose_fault(self) -> None:
+        fault, triggers = self._fault, self._triggers
+        if fault is None or triggers is None or self.busy:
+            return
+        if self._setting is None:
+            self._setting = fault
+            before = self._meets.cursor_key
+            self._show_targets(fault)
+            if self._meets.cursor_key != before:
+                # What was met last stays chosen; of another kind the list begins at its top.
+                self._meets.move_to(next(iter(self.targets), ""))
+            self._show()
+        elif (key := self._meets.cursor_key) is not None:
+            call = FaultCall(fault.name, self.targets[key], self._members(fault))
+            self._setting = None
+            self._do(triggers, call.said, triggers.set(call))
+
+    def do_vary_fault(self) -> None:
+        if (fault := self._fault) is not None:
+            self._varied[fault.name] = self._varied.get(fault.name, 0) + 1
+            self._show()
+
+    def do_next_step(self) -> None:
+        self._step = (self._step + 1) % len(CLOCK_STEPS)
+        self.refresh_keys()
+
+    def do_advance_clock(self) -> None:
+        if self._triggers is not None:
+            work = self._triggers.advance(CLOCK_STEPS[self._step])
+            self._do(self._triggers, "The sandbox's clock shows {}.", work)
+
+    def do_clear_faults(self) -> None:
+        if self._triggers is not None:
+            self._do(
+                self._triggers, "Every fault and every hold has ended.", self._triggers.clear()
+            )
+
+    def do_back(self) -> None:
+        if self._setting is not None:
+            self._setting = None
+            self._show()
+        else:
+            self.post_message(self.Go(everywhere.Back))

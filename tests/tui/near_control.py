@@ -1,0 +1,61 @@
+"""The control of a sandbox in the process of the tests, for desks on a :class:`Market`.
+
+Its node keeps faults and clock; the desk's own clock is another one and stays where it is.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+import httpx
+
+from service.world import PARTNERS
+from swapdesk.chain.rpc.ledger import LedgerClient
+from swapdesk.client.sandbox_control import SandboxControl
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.answer_faults import AnswerFaults
+from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
+from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.market import Market as Prices
+from swapdesk.sandbox.node.node import Node, NodeApp
+from swapdesk.sandbox.venue_faults import BundleFaults, VenueFaults
+from swapdesk.secret import Secret
+from swapdesk.service.app import build_service
+from swapdesk.service.handlers import ServiceParts
+
+TOKEN = "near"
+
+
+@cache
+def _node() -> tuple[Node, SystemClock]:
+    """One for all desks of a process."""
+    clock = SystemClock()
+    place = Path(tempfile.mkdtemp()) / "node.db"
+    return Node(place, clock, seed=7, speed=Decimal(1)), clock
+
+
+def near_control(parts: ServiceParts) -> SandboxControl:
+    """Without a fault, and on the orders of this service."""
+    node, clock = _node()
+    transport = httpx.ASGITransport(app=NodeApp(node, TOKEN))
+    ledger = LedgerClient("http://127.0.0.1/", TOKEN, transport=transport)
+    faults = AnswerFaults()
+    control = Control(
+        token=TOKEN,
+        hosts=frozenset({"127.0.0.1"}),
+        ledger=ledger,
+        faucet=OrderFaucet(ledger, parts.store, [partner.partner_id for partner in PARTNERS]),
+        clock=clock,
+        pace=WorldPace(clock, {"offset": 0, "speed": 1}),
+        market=Prices(7),
+        faults=faults,
+        venue_faults=VenueFaults(clock),
+        bundle_faults=BundleFaults(),
+        layer=FaultLayer(build_service(parts), faults, clock),
+        store=parts.store,
+    )
+    near = httpx.ASGITransport(app=control)
+    return SandboxControl("http://127.0.0.1/sandbox", Secret(TOKEN), transport=near)

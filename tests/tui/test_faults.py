@@ -1,0 +1,124 @@
+"""The page of faults: each of them set by keys on what it meets, the clock, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness import Sandbox
+from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.paths import Home
+from swapdesk.sandbox.fault_choice import FAULTS
+from swapdesk.settings import load_settings
+from swapdesk.tui.screens.faults import FaultsScreen
+from swapdesk.tui.screens.request_log import RequestLogScreen
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
+from tui.desk_run import DeskRun, Market, open_desk, sandbox_desk
+from tui.near_control import near_control
+
+
+async def with_group(run: DeskRun) -> tuple[str, str]:
+    """An order and its group, which the desk knows."""
+    await run.ready()
+    desk = run.app.session.desk
+    sold, bought = (
+        next(row.id for row in desk.catalog.rows_of_symbol(symbol) if row.chain == "base")
+        for symbol in ("USDC", "ETH")
+    )
+    payee = derive_address("evm", b"7" * 32)
+    row = MultiOrderRequest(from_=sold, to=bought, amount=200, address_to=payee)
+    asked = MultiExchangeRequest(orders=[row, row])
+    made = (await desk.link.api.create_multi_exchange(asked)).made
+    order = made.orders[0].order
+    assert order is not None
+    await desk.link.tracker.read(order.service_id)
+    return order.service_id, made.multi_id
+
+
+def table(run: DeskRun, name: str) -> LineTable:
+    return run.screen(FaultsScreen).query_one(f"#{name}", LineTable)
+
+
+async def at_rest(run: DeskRun) -> None:
+    await run.settle(lambda: not run.screen(FaultsScreen).busy, "the sandbox")
+
+
+async def near_faults(run: DeskRun, market: Market) -> None:
+    await run.ready()
+    run.app.session.desk.link.control = near_control(market.parts)
+    await run.press("F")
+    await run.see("lost_response")
+
+
+async def test_every_fault_is_set_by_keys(sandbox: Sandbox, tmp_path: Path) -> None:
+    async with sandbox_desk(sandbox, tmp_path) as run:
+        order, group = await with_group(run)
+        await run.press("F")
+        await run.see("lost_response")
+        met = {f"serviceId {order}", f"multiId {group}", "venue hy", "chain base"}
+        wrong = []
+        for name in FAULTS:
+            assert table(run, "faults").cursor_key == name
+            await run.press("enter")
+            assert met & set(run.screen(FaultsScreen).targets), name
+            while table(run, "targets").cursor_key not in met:
+                await run.press("down")
+            await run.press("enter")
+            await at_rest(run)
+            if f"{name} is set on" not in run.text:
+                wrong.append((name, run.text))
+            await run.press("down")
+        assert wrong == []
+        told = {one["fault"] for one in sandbox.control("GET", "/state")["faults"]}
+        assert {"http_500", "venue_down", "node_down", "bundle_stuck"} <= told
+        await run.press("x")
+        await run.see("No fault is set.")
+        assert sandbox.control("GET", "/state")["faults"] == []
+
+
+async def test_what_a_fault_is_given_is_gone_through_and_a_refusal_is_told(market: Market) -> None:
+    async with market.desk() as run:
+        await near_faults(run, market)
+        while table(run, "faults").cursor_key != "reorg":
+            await run.press("down")
+        assert "depth 2" in run.text
+        await run.press("v")
+        await run.see("depth 6")
+        await run.press("enter")
+        # Only chains that unwind blocks are offered.
+        assert "solana" not in run.text
+        await run.press("enter")
+        await run.see("The sandbox refused: ")
+        await run.press("escape", "escape")
+        assert not isinstance(run.app.screen, FaultsScreen)
+
+
+async def test_clock_goes_on_by_the_step_that_is_shown(market: Market) -> None:
+    async with market.desk() as run:
+        await near_faults(run, market)
+        await run.press("s", "s", "s")
+        assert "clock +1h" in run.text
+        await run.press("c")
+        await run.see("The sandbox's clock shows 20")
+
+
+async def test_sandbox_that_does_not_answer_is_told(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("F")
+        await run.see("The sandbox gave no answer: ")
+
+
+async def test_live_desk_has_no_page_of_faults(market: Market) -> None:
+    live = {
+        "SWAPDESK_API_URL": "http://127.0.0.1:9/v2",
+        "SWAPDESK_API_KEY": "first-key",
+        "SWAPDESK_API_SECRET": "first-secret",
+    }
+    settings = load_settings(live, Home.at(market.home))
+    async with open_desk(settings, None, clock=market.clock, transport=market.network) as run:
+        await run.settle(lambda: run.app.session.opened, "the desk")
+        await run.press("g", "F")
+        shown = run.screen(RequestLogScreen).verbs.palette_entries([])
+        assert shown
+        assert "faults" not in {entry.key for entry in shown}

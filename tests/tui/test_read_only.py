@@ -1,0 +1,90 @@
+"""A desk that only reads has no verb that creates, signs or spends, whatever key is pressed."""
+
+from __future__ import annotations
+
+import pytest
+
+from swapdesk.tui.commands import all_commands
+from swapdesk.tui.screens.quotes import QuotesScreen
+from tui.desk_run import DeskRun, Market
+from tui.known_orders import every_state, prepare
+from tui.scenes import all_scenes
+
+CLASSIFIED = {
+    "everywhere": {"PrivateSend"},
+    "batch": {"Batch", "CreateBatch", "BuildBundle", "SignBundle", "SubmitBundle"},
+    "candidates": {"TakeOrder", "GiveUp"},
+    "create": {"Create"},
+    "demo": {"ShowDemo"},
+    "deposit": {"Fund", "AcceptLower"},
+    "inspect": {"TryAgain"},
+    "order": {"Fund"},
+    "orders": {"Fund", "Again"},
+    "quotes": {"Review"},
+    "sign": {"Sign", "Refuse", "GoOn", "Bump", "Cancel", "Unlock"},
+    "swap": {"GoOnSigning"},
+    "wallets": {"Wallets", "ReadChains", "RevokeAllowance", "LockWallet"},
+    "waterfall": {"Review"},
+}
+"""Verbs that write, by their module."""
+
+
+def test_every_verb_is_one_that_writes_or_one_that_reads() -> None:
+    writing: dict[str, set[str]] = {}
+    for verb in all_commands():
+        if verb.WRITES:
+            writing.setdefault(verb.__module__.rpartition(".")[2], set()).add(verb.__name__)
+        assert verb.WRITES or not verb.MONEY, verb
+    assert writing == CLASSIFIED
+
+
+def told_to_read(market: Market) -> None:
+    config = market.settings.home.config_file
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[profiles.sandbox]\nread_only = true\n")
+    config.chmod(0o600)
+
+
+def nothing_was_written(run: DeskRun) -> None:
+    desk = run.app.session.desk
+    assert {call.method for call in desk.exchange_log} == {"GET"}
+    assert desk.wallet.locks_in is None
+    assert desk.wallet._client is None, "no agent was started"
+
+
+ALWAYS = ("orders", "order-waiting", "quotes", "deposit")
+LEFT = {"q", "ctrl+q", "ctrl+z"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one.name, marks=() if one.name in ALWAYS else pytest.mark.long)
+        for one in all_scenes()
+        if one.name.startswith(("orders", "order-", "quotes", "deposit", "home", "inspect", "tok"))
+    ],
+)
+async def test_no_key_creates_signs_or_spends(market: Market, name: str) -> None:
+    scene = next(one for one in all_scenes() if one.name == name)
+    told_to_read(market)
+    scene.prepare(market)
+    keys = sorted({key for verb in all_commands() for key in verb.KEY.split(",")} - LEFT)
+    async with market.desk() as run:
+        await scene.reach(run)
+        assert "READ ONLY" in run.text
+        writing = [verb for verb, _ in run.app.screen.verbs.working() if verb.WRITES]
+        assert writing == []
+        for key in keys:
+            await run.press(key)
+        nothing_was_written(run)
+
+
+async def test_quotes_are_compared_and_lead_nowhere(market: Market) -> None:
+    told_to_read(market)
+    prepare(market, every_state(market.clock))
+    async with market.desk() as run:
+        await run.to_quotes()
+        await run.press("enter")
+        await run.see("This desk only reads: no order is created.")
+        assert isinstance(run.app.screen, QuotesScreen)
+        nothing_was_written(run)
