@@ -32,7 +32,8 @@ class VaryFault(Command):
 class AdvanceClock(Command):
     """Move the clock of the sandbox on by one step. It never goes back."""
 
-    KEY = "c"
+    KEY = "plus"
+    SHOWN_KEY = "+"
     VERB = "clock on"
 
 

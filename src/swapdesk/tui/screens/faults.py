@@ -247,10 +247,10 @@ class FaultsScreen(Page):
         if verb is VaryFault:
             return READY if fault is not None and len(variants(fault)) > 1 else HIDDEN
         if verb is NextStep:
-            return CommandState(verb=f"step {CLOCK_STEPS[self._step]}")
+            return CommandState(verb="other step")
         if verb is AdvanceClock:
             busy = "asking" if self.busy else ""
-            return CommandState(verb=f"clock +{CLOCK_STEPS[self._step]}", locked=busy)
+            return CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=busy)
         if verb is ClearFaults:
             return CommandState(locked="asking" if self.busy else "")
         return READY
