@@ -4,6 +4,7 @@ person round."""
 from __future__ import annotations
 
 import difflib
+import os
 import tempfile
 from collections.abc import Mapping
 from decimal import Decimal
@@ -116,6 +117,9 @@ def play_repeatable(player: Player, seed: int = SEED) -> int:
     from swapdesk.settings import load_settings
     from swapdesk.tui.app import DeskApp
     from swapdesk.tui.tapes.player import timers_of
+
+    # Pictures have colours, whoever draws them.
+    os.environ.pop("NO_COLOR", None)
 
     async def play() -> int:
         with tempfile.TemporaryDirectory(prefix="swapdesk-tape-") as scratch:
