@@ -31,12 +31,7 @@ PRINTED: dict[str, str] = {
     "cli/order_reports.py:_tell_order": "orders show, orders put-away",
     "cli/order_watch.py:_print_changes": "orders watch",
     "cli/support_report.py:_tell": "why, inspect",
-<<<<<<< HEAD
     "cli/trigger_report.py:report_answers": "trigger run --answers",
-=======
-    "cli/demo_transcript.py:stage": "demo: each stage",
-    "cli/demo_transcript.py:end": "demo: the link search at the end",
->>>>>>> demo
     "cli/wallet_keys.py:_kept": "wallet new, wallet import",
     "cli/wallet_keys.py:_give": "wallet export",
     "cli/wallet_chains.py:_told": "wallet revoke",
