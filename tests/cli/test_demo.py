@@ -63,6 +63,7 @@ def test_link_search_counts_others_who_are_on_the_chain() -> None:
     assert {each.transfer.chain for each in last.moved} == {"base", "ethereum"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["swap", "stuck"])
 def test_other_demonstrations_tell_their_stages(name: str, tmp_path: Path) -> None:
     told = demo(name, "--auto", "--seed", "8", "--json", home=tmp_path)
@@ -123,6 +124,7 @@ def test_live_profile_has_no_demonstration(tmp_path: Path) -> None:
     assert "A demonstration needs the sandbox" in told.stderr
 
 
+@pytest.mark.long
 def test_reader_leaves_or_interrupts(tmp_path: Path) -> None:
     """Who closes the pipe ends it without a word, who interrupts it with a sentence; the world
     goes away with it."""
