@@ -20,6 +20,8 @@ PRINTED: dict[str, str] = {
     "cli/dex_creation.py:_tell": "swap --type dex",
     "cli/dex_creation.py:run": "swap --type dex --dry-run, sign --dry-run",
     "cli/creation.py:print_withheld": "swap, send: an order that must not be paid yet",
+    "cli/demo_transcript.py:stage": "demo --auto",
+    "cli/demo_transcript.py:end": "demo --auto: its end",
     "cli/funding.py:_tell": "fund",
     "cli/batch_plan.py:tell_plan": "batch plan",
     "cli/batch_result.py:tell_batch": (

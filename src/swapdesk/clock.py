@@ -53,14 +53,20 @@ def through_suspend() -> Callable[[], float]:
 class SystemClock:
     """Wall time plus an offset in seconds (0 for a live profile).
 
-    ``monotonic`` counts the time a machine was suspended.
+    ``monotonic`` counts the time a machine was suspended. A world that is repeated brings both
+    times of its own.
     """
 
     def __init__(
-        self, offset: float = 0.0, *, monotonic: Callable[[], float] | None = None
+        self,
+        offset: float = 0.0,
+        *,
+        monotonic: Callable[[], float] | None = None,
+        wall: Callable[[], datetime] | None = None,
     ) -> None:
         self._offset = timedelta(seconds=offset)
         self._monotonic = monotonic or through_suspend()
+        self._wall = wall or partial(datetime.now, UTC)
 
     @property
     def offset(self) -> float:
@@ -73,7 +79,7 @@ class SystemClock:
             self._offset = wanted
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + self._offset
+        return self._wall() + self._offset
 
     def monotonic(self) -> float:
         return self._monotonic()

@@ -110,9 +110,8 @@ class Settings(Struct, frozen=True):
     def reads_only(self) -> bool:
         """Whether this desk creates, signs and spends nothing: it was told so, or it has a partner
         id alone."""
-        return self.read_only.value or (
-            self.live and (self.key.value is None or self.secret.value is None)
-        )
+        without_key = self.key.value is None or self.secret.value is None
+        return self.read_only.value or (without_key and self.partner_id.value is not None)
 
     @property
     def secrets(self) -> tuple[str, ...]:

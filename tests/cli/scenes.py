@@ -38,6 +38,8 @@ UNLISTED = "0x" + "ee" * 20
 NOT_ASKING = {
     "serve": "it is the service",
     "node": "it is the chains",
+    "tape run": "it plays keys",
+    "demo": "it makes a sandbox of its own, or opens the desk",
     "support open": "it reads a file",
     "support diff": "it reads two files",
     "completion": "it prints what a shell runs",

@@ -15,7 +15,8 @@ import httpx
 class FaultyNetwork(httpx.AsyncBaseTransport):
     """``before`` and ``after`` act on requests the service has not seen, or has carried out.
 
-    ``gate``: a request sets the first event and waits for the second.
+    ``gate``: a request sets the first event and waits for the second. Beside the service there is
+    nobody: no control answers.
     """
 
     inner: httpx.AsyncBaseTransport
@@ -25,6 +26,8 @@ class FaultyNetwork(httpx.AsyncBaseTransport):
     gate: tuple[asyncio.Event, asyncio.Event] | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.startswith("/sandbox/"):
+            raise httpx.ConnectError("nobody is there", request=request)
         if self.gate is not None:
             asked, go = self.gate
             asked.set()

@@ -58,7 +58,9 @@ def test_a_letter_of_everywhere_has_no_second_meaning() -> None:
                 continue
             # The notice about unfinished business says the global verb in its own words.
             # Looking into an order is what the letter of looking into anything does there.
-            if (verb.__module__.rpartition(".")[2], key) in (("unfinished", "o"), ("order", "i")):
+            # Who presents goes one stage back with it, and begins no batch meanwhile.
+            own = (("unfinished", "o"), ("order", "i"), ("demo", "b"))
+            if (verb.__module__.rpartition(".")[2], key) in own:
                 continue
             assert key not in everywhere, verb
             assert key not in RESERVED_LETTERS, verb

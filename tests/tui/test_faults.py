@@ -56,7 +56,6 @@ async def test_every_fault_is_set_by_keys(sandbox: Sandbox, tmp_path: Path) -> N
         await run.press("F")
         await run.see("lost_response")
         met = {f"serviceId {order}", f"multiId {group}", "venue hy", "chain base"}
-        wrong = []
         for name in FAULTS:
             assert table(run, "faults").cursor_key == name
             await run.press("enter")
@@ -64,11 +63,8 @@ async def test_every_fault_is_set_by_keys(sandbox: Sandbox, tmp_path: Path) -> N
             while table(run, "targets").cursor_key not in met:
                 await run.press("down")
             await run.press("enter")
-            await at_rest(run)
-            if f"{name} is set on" not in run.text:
-                wrong.append((name, run.text))
+            await run.see(f"{name} is set on")
             await run.press("down")
-        assert wrong == []
         told = {one["fault"] for one in sandbox.control("GET", "/state")["faults"]}
         assert {"http_500", "venue_down", "node_down", "bundle_stuck"} <= told
         await run.press("x")

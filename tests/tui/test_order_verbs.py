@@ -162,8 +162,8 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
         screen = await tracker(run)
         await run.see("Needs you")
         screen._table.move_to(stuck.id)
-        await run.see("D put away")
-        await run.press("D")
+        await run.see("P put away")
+        await run.press("P")
         await run.see("Put away")
         assert "Needs you" not in run.text
         assert "needs you" not in screen.funds().where
@@ -171,7 +171,7 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
         await run.press("enter")
         await run.see("Order id")
         await run.see("D take back")
-        await run.press("D", "escape")
+        await run.press("P", "escape")
         await run.see("Needs you")
 
 

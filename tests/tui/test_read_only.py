@@ -15,6 +15,7 @@ CLASSIFIED = {
     "batch": {"Batch", "CreateBatch", "BuildBundle", "SignBundle", "SubmitBundle"},
     "candidates": {"TakeOrder", "GiveUp"},
     "create": {"Create"},
+    "demo": {"ShowDemo"},
     "deposit": {"Fund", "AcceptLower"},
     "inspect": {"TryAgain"},
     "order": {"Fund"},

@@ -39,6 +39,9 @@ from swapdesk.cli.output import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.tui.tapes.player import Player
+
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
     "swap": "swapdesk.cli.create_commands:swap",
@@ -55,9 +58,12 @@ COMMANDS: dict[str, str] = {
     "trigger": "swapdesk.cli.trigger_command:trigger",
     "api": "swapdesk.cli.api_command:api",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
+    "demo": "swapdesk.cli.demo_command:demo",
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.serve_command:node",
     "config": "swapdesk.cli.config_command:config",
+    "tape": "swapdesk.cli.tape_commands:tape",
+    "tour": "swapdesk.cli.tape_commands:tour",
     "doctor": "swapdesk.cli.doctor_command:doctor",
     "completion": "swapdesk.cli.completion_command:completion",
 }
@@ -136,8 +142,11 @@ def swapdesk(
     return open_desk(call)
 
 
-def open_desk(call: CliContext) -> int:
-    """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
+def open_desk(
+    call: CliContext, demo: DemoChoice | None = None, player: Player | None = None
+) -> int:
+    """The screens, perhaps with a tape in them or a demonstration to begin with. Wrong settings
+    are shown there, so they do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
     if os.environ.get("TERM") == "dumb":
@@ -160,7 +169,7 @@ def open_desk(call: CliContext) -> int:
 
     sandbox = SandboxLifetime(settings.home)
     try:
-        return run_desk(settings, sandbox.ready)
+        return run_desk(settings, sandbox.ready, player, demo=demo)
     finally:
         sandbox.close()
 

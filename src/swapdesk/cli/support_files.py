@@ -137,6 +137,7 @@ def open_file(call: CliContext, file: Path) -> int:
             f"Acts: {sheet.acts}",
             f"By: {sheet.by}",
             *(f"Fact: {fact}" for fact in sheet.facts),
+            *(f"Reply: {line}" for line in sheet.reply if line),
             *(
                 f"Seen: {one.at:%H:%M:%S} {one.source}: {one.state}; {', '.join(one.changed)}"
                 for one in case.record.moments

@@ -183,10 +183,12 @@ def _token(log: Mapping[str, Any]) -> Payment:
 
 
 def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
-    pairs = zip(keys, meta["preBalances"], meta["postBalances"], strict=False)
-    return [
-        Payment(_name(key), int(after - before)) for key, before, after in pairs if after > before
+    """Accounts that hold more than before. Numbers are as the node wrote them (``codec``)."""
+    gains = [
+        int(after) - int(before)
+        for before, after in zip(meta["preBalances"], meta["postBalances"], strict=True)
     ]
+    return [Payment(_name(key), gain) for key, gain in zip(keys, gains, strict=False) if gain > 0]
 
 
 def _tokens(meta: Mapping[str, Any]) -> list[Payment]:

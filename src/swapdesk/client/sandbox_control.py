@@ -1,5 +1,6 @@
-"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets, its
-faults let things go wrong, and its clock moves on.
+"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets; its
+exchanges tell what they know of an order; its faults let things go wrong; its clock moves on, and
+its world runs faster or slower.
 
 A payment is a writing call: only a connection that was never made means that nothing left.
 """
@@ -35,6 +36,37 @@ DEPOSITS = "deposits"
 FAUCET = "faucet"
 FAULTS = "faults"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+_LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
+
+
+class LegSide(Struct, frozen=True):
+    """What an exchange takes or pays; ``token`` is its id."""
+
+    token: str
+    symbol: str
+    chain: str
+    amount: Decimal
+
+
+class OrderLeg(Struct, frozen=True):
+    """What an exchange says of one leg of an order; the amount out is what is promised until it
+    is paid."""
+
+    venue: str
+    sold: LegSide
+    bought: LegSide
+    deposit_address: str
+    status: str
+    deposit_hash: str | None
+    payout_hash: str | None
+    confirmations: int | None
+    confirmations_needed: int
+
+    @property
+    def over(self) -> bool:
+        return self.status in _LEG_ENDS
 
 
 class SandboxFault(Struct, frozen=True):
@@ -80,9 +112,14 @@ class SandboxControl:
         await self._client.aclose()
 
     async def deposit(
-        self, service_id: str, amount: Decimal | None = None, memo: str | None = None
+        self,
+        service_id: str,
+        amount: Decimal | None = None,
+        memo: str | None = None,
+        payer: str | None = None,
     ) -> str:
-        """Pay an order's deposit address; the exact amount and memo unless given.
+        """Pay an order's deposit address; the exact amount and memo unless given. ``payer`` is a
+        customer of the sandbox who pays from an account of their own.
 
         Returns the transaction hash. The sandbox pays an order once, unless an amount or a
         memo is given. Raises Unreachable (nothing left), a definite ApiError (4xx: nothing was
@@ -93,6 +130,8 @@ class SandboxControl:
             body["amount"] = amount
         if memo is not None:
             body["memo"] = memo
+        if payer is not None:
+            body["payer"] = payer
         answer = await self._post(DEPOSITS, "deposit", body)
         return str(answer["hash"])
 
@@ -106,6 +145,25 @@ class SandboxControl:
             body["token"] = token
         answer = await self._post(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
+
+    async def legs(self, service_id: str) -> tuple[OrderLeg, ...]:
+        """What the exchanges know of the legs of an order, which the service does not tell.
+        Raises ClientError."""
+        answer = await self._read("GET", "legs", query={"serviceId": service_id})
+        return tuple(map(_leg, answer["legs"]))
+
+    async def wallets(self, chain: str) -> tuple[str, ...]:
+        """What the exchanges pay from on a chain. Raises ClientError."""
+        answer = await self._read("GET", "wallets", query={"chain": chain})
+        return tuple(map(str, answer["wallets"]))
+
+    async def speed(self, speed: Decimal | None = None) -> Decimal:
+        """How fast the world runs, or shall run from now on. Raises ClientError."""
+        if speed is None:
+            answer = await self._read("GET", "state")
+        else:
+            answer = await self._read("POST", "clock", {"speed": speed})
+        return Decimal(str(answer["speed"]))
 
     async def transfer(self, transaction_hash: str) -> dict[str, Any] | None:
         """A payment on a chain that the sandbox keeps as a ledger: ``chain``, ``token`` (an id),
@@ -145,7 +203,11 @@ class SandboxControl:
         return safe_text(str(answer.get("now", "")), 64)
 
     async def _read(
-        self, method: str, path: str, body: dict[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        query: dict[str, str] | None = None,
     ) -> dict[str, Any]:
         """An answer of a call that moves no money."""
         if self._client.is_closed:
@@ -154,6 +216,7 @@ class SandboxControl:
             response = await self._client.request(
                 method,
                 path,
+                params=query,
                 content=encode_json(body) if body is not None else None,
                 headers={"content-type": "application/json"},
             )
@@ -187,6 +250,31 @@ class SandboxControl:
         if response.status_code == 200 and answer and (answer.get("hash") or "signature" in answer):
             return answer
         raise _failure(name, response, answer or {})
+
+
+def _leg(told: dict[str, Any]) -> OrderLeg:
+    sold, bought = (_side(told[name]) for name in ("in", "out"))
+    counted = told["confirmations"]
+    return OrderLeg(
+        venue=safe_text(str(told["venue"]), 64),
+        sold=sold,
+        bought=bought,
+        deposit_address=str(told["depositAddress"]),
+        status=str(told["status"]),
+        deposit_hash=_text(told["depositHash"]),
+        payout_hash=_text(told["payoutHash"]),
+        confirmations=None if counted is None else int(str(counted)),
+        confirmations_needed=int(str(told["confirmationsNeeded"])),
+    )
+
+
+def _side(told: dict[str, Any]) -> LegSide:
+    symbol = safe_text(str(told["symbol"]), 32)
+    return LegSide(str(told["token"]), symbol, str(told["chain"]), Decimal(str(told["amount"])))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _fault(told: dict[str, Any]) -> SandboxFault:

@@ -91,7 +91,10 @@ class ConnectedDesk:
             batch_payments=OrderPayments(journal),
             background=background,
         )
-        self.control = SandboxControl(*connection.control) if connection.control else None
+        self.control = (
+            SandboxControl(*connection.control, transport=transport) if connection.control else None
+        )
+        self.transport = transport
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
         self._live = settings.live
         self._catalog = catalog

@@ -36,7 +36,8 @@ class NotConfigured(Exception):
 class Connection(Struct, frozen=True):
     """``control`` is the sandbox's control URL and token; None for a live service. ``chains``
     are those the sandbox runs itself; a live profile names its nodes in the configuration.
-    ``makers`` are the keys, each (provider, key), that sign their half of a swap there."""
+    ``makers`` are the keys, each (provider, key), that sign their half of a swap there.
+    ``others`` are further partners of the sandbox."""
 
     url: str
     credentials: Credentials
@@ -44,6 +45,7 @@ class Connection(Struct, frozen=True):
     control: tuple[str, Secret] | None = None
     chains: tuple[ChainLink, ...] = ()
     makers: tuple[tuple[str, str], ...] = ()
+    others: tuple[Credentials, ...] = ()
 
     @property
     def read_only(self) -> bool:
@@ -71,7 +73,7 @@ def live_connection(settings: Settings) -> Connection:
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
     """The connection of a running sandbox; the desk is its first PRO partner."""
-    partner = next(p for p in ready["partners"] if p["tier"] == "PRO")
+    partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
     return Connection(
         url=str(ready["url"]),
@@ -80,6 +82,9 @@ def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = Non
         control=(_attached(settings) if settings else None) or control,
         chains=sandbox_links(ready),
         makers=sandbox_makers(ready),
+        others=tuple(
+            Credentials.of_key(str(one["apiKey"]), str(one["apiSecret"])) for one in others
+        ),
     )
 
 

@@ -6,7 +6,7 @@ Deposit addresses never stand here: whether one may be paid is said on the depos
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
@@ -46,6 +46,17 @@ class LoggedCall(Struct, frozen=True):
         return all(
             self.failed if word == "failed" else word in text for word in words.lower().split()
         )
+
+
+def concerns(exchange: Exchange, names: Collection[str]) -> bool:
+    """Whether a request names one of these: by its id, in its path, or as a value in its body."""
+    template = _TEMPLATES.get(exchange.operation, "").split("/")
+    told = zip(_target(exchange)[0].split("/")[::-1], template[::-1], strict=False)
+    if exchange.request_id in names or any(
+        part.startswith("{") and unquote(text) in names for text, part in told
+    ):
+        return True
+    return any(f'"{name}"'.encode() in exchange.request_body for name in names)
 
 
 def logged_call(exchange: Exchange) -> LoggedCall:

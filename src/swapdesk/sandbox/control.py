@@ -11,7 +11,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -35,13 +35,16 @@ from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.venue_faults import BundleFault, BundleFaults, VenueFault, VenueFaults
+from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
+from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.records import Store, StoredOrder
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
-from swapdesk.wire.encoding.numbers import NumberError, to_base_units
+from swapdesk.wire.encoding.numbers import NumberError, from_base_units, to_base_units
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.model import RequestModel
+from swapdesk.wire.orders import LegStatus
 
 
 class FaucetRefusal(Exception):
@@ -84,9 +87,16 @@ class OrderFaucet:
                 return True
         return False
 
-    async def pay(self, order: StoredOrder, amount: Decimal | None, memo: str | None) -> str:
+    async def pay(
+        self,
+        order: StoredOrder,
+        amount: Decimal | None,
+        memo: str | None,
+        payer: str | None = None,
+    ) -> str:
         """Pay the deposit address: ``inAmount`` and the deposit tag unless others are given;
-        an empty memo pays without one. Returns the hash. Raises FaucetRefusal, LedgerError.
+        an empty memo pays without one, ``payer`` from an account of that customer. Returns the
+        hash. Raises FaucetRefusal, LedgerError.
 
         As the order asks, it is paid once: the node pays a key once, and a repeated call gets
         the hash of the first. With an amount or a memo of its own, every call pays.
@@ -110,8 +120,46 @@ class OrderFaucet:
             address=order.deposit_address,
             tag=tag,
             units=str(units),
+            payer=payer,
         )
         return str(paid["hash"])
+
+    async def legs(self, order: StoredOrder) -> list[dict[str, Any]]:
+        """What the exchanges say of each leg of an order. Raises LedgerError."""
+        positions: tuple[Literal["in", "out"], ...] = ("in", "out")
+        wanted = [
+            {"venue": code, "key": leg_key(order, position)}
+            for code, position in zip(order.legs, positions, strict=False)
+        ]
+        return list(map(_leg, await self._ledger.call(LedgerMethod.VENUE_LEGS, legs=wanted)))
+
+
+def _leg(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Amounts in units of their tokens; the one out is what is promised until it is paid."""
+    tokens = [world_tokens()[str(told[side])] for side in ("tokenIn", "tokenOut")]
+    sides = [
+        {
+            "token": token.token_id,
+            "symbol": token.row.symbol,
+            "chain": token.row.chain,
+            "amount": from_base_units(int(str(units)), token.row.decimals),
+        }
+        for token, units in zip(tokens, (told["unitsIn"], told["unitsOut"]), strict=True)
+    ]
+    return {
+        "venue": _VENUE_NAMES[str(told["venue"])],
+        "in": sides[0],
+        "out": sides[1],
+        "depositAddress": told["address"],
+        "status": LegStatus(int(str(told["status"]))).name,
+        "depositHash": told["depositHash"],
+        "payoutHash": told["payoutHash"],
+        "confirmations": told["confirmations"],
+        "confirmationsNeeded": told["confirmationsNeeded"],
+    }
+
+
+_VENUE_NAMES = {row.code: row.name for row in VENUE_ROWS}
 
 
 SOLANA = "solana"
@@ -260,6 +308,8 @@ class Control:
             "/state": {"GET": self._state},
             "/clock": {"POST": self._move_clock},
             "/deposits": {"POST": self._deposit},
+            "/legs": {"GET": self._legs},
+            "/wallets": {"GET": self._wallets},
             "/faucet": {"POST": self._give},
             "/transfers": {"POST": self._find_transfer},
             "/faults": {
@@ -338,16 +388,30 @@ class Control:
         return await self._time()
 
     async def _deposit(self, request: Request) -> dict[str, Any]:
-        """Pays the deposit of an order from the faucet; answers with the ``hash``."""
+        """Pays the deposit of an order, from the faucet or a customer's account; answers with the
+        ``hash``."""
         body = await _body(DepositBody, request)
         order = await self._faucet.find(body.service_id)
         if order is None:
             raise _Refused(404, "NOT_FOUND", "There is no such order.")
         try:
-            paid = await self._faucet.pay(order, body.amount, body.memo)
+            paid = await self._faucet.pay(order, body.amount, body.memo, body.payer)
         except FaucetRefusal as error:
             raise _invalid(error.field, str(error)) from None
         return {"hash": paid}
+
+    async def _legs(self, request: Request) -> dict[str, Any]:
+        """What the exchanges know of the ``legs`` of the order ``?serviceId=``, which the API does
+        not tell: venue, tokens, amounts, hashes and status."""
+        order = await self._faucet.find(request.query_params.get("serviceId", ""))
+        if order is None:
+            raise _Refused(404, "NOT_FOUND", "There is no such order.")
+        return {"legs": await self._faucet.legs(order)}
+
+    async def _wallets(self, request: Request) -> dict[str, Any]:
+        """The ``wallets`` that the exchanges pay from on ``?chain=``, as explorers label them."""
+        chain = request.query_params.get("chain", "")
+        return {"wallets": await self._ledger.call(LedgerMethod.VENUE_WALLETS, chain=chain)}
 
     async def _give(self, request: Request) -> dict[str, Any]:
         """Gives coins or tokens of an embedded chain; answers with the ``hash``, on Solana with

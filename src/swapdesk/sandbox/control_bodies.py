@@ -12,6 +12,7 @@ from swapdesk.sandbox.node.params import (
     ChainName,
     Depth,
     Leg,
+    PayerName,
     Speed,
     Times,
     VenueCode,
@@ -31,9 +32,13 @@ class ClockBody(RequestModel):
 
 
 class DepositBody(RequestModel):
+    """``payer`` names a customer of the sandbox, whose own account on the embedded EVM chain
+    pays in place of the faucet; the first payment makes and fills it."""
+
     service_id: OrderId
     amount: Annotated[BodyNumber, Field(gt=0)] | None = None
     memo: Annotated[str, Identity(64)] | None = None
+    payer: PayerName | None = None
 
 
 class GiftBody(RequestModel):

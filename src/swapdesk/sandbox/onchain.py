@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from decimal import Decimal
 from urllib.parse import urlsplit
 
+import httpx
+
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import EvmClient
+from swapdesk.chain.rpc.evm import Connect, EvmClient
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS
@@ -67,11 +69,14 @@ def build_onchain(
     tokens: Iterable[Token],
     clock: Clock,
     market: Market,
+    connect: Connect | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """The venues over the chains of a node; ``key`` is ``sandbox.key``."""
+    """The venues over the chains of a node; ``key`` is ``sandbox.key``. ``connect`` and
+    ``transport`` are for a node in the same process."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     readers = {
-        name: OnchainReader(place, EvmClient(place.rpc), clock)
+        name: OnchainReader(place, EvmClient(place.rpc, connect=connect), clock)
         for name in EVM_CHAINS
         if (place := _place(node_url, name, ids.get(name))) is not None
     }
@@ -97,7 +102,7 @@ def build_onchain(
     }
     nodes: dict[str, BlockhashNode] = {}
     if SOLANA in ids:
-        client = SolanaClient(rpc_url(node_url, SOLANA))
+        client = SolanaClient(rpc_url(node_url, SOLANA), transport=transport)
         seed = key_seed(key, MAKER)
         venues.append(Atoll(_provider("at"), SOLANA, client, seed, _priced(market, clock)))
         sightings[SOLANA] = SolanaSightings(client)

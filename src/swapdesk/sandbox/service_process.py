@@ -16,16 +16,20 @@ import random
 import socket
 import sys
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import uvloop
+from msgspec import Struct
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from swapdesk.chain.rpc.evm import Connect
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
@@ -49,7 +53,9 @@ from swapdesk.sandbox.world import (
     rows_by_id,
 )
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
@@ -132,67 +138,116 @@ NODE_SECONDS = 15.0
 """How long the service waits for the node to answer at its start."""
 
 
+class ServiceOptions(Struct, frozen=True):
+    """How the service of a sandbox is made. ``host`` is a name it is served under besides the
+    loopback ones; ``tokens`` is how many the catalogue shall have, if not the sandbox's own;
+    ``connect`` and ``transport`` lead to a node in the same process."""
+
+    data: Path
+    node_url: str
+    control_token: str
+    host: str
+    tokens: int | None = None
+    connect: Connect | None = None
+    transport: httpx.AsyncBaseTransport | None = None
+
+
+class SandboxService(Struct, frozen=True):
+    """The service and its control as applications, over one store."""
+
+    application: Starlette
+    door: HostCheck
+    control: Control
+    parts: ServiceParts
+    onchain: Onchain
+
+
+def build_sandbox_service(
+    options: ServiceOptions,
+    ledger: LedgerClient,
+    told: Mapping[str, Any],
+    clock: SystemClock,
+    store: Store,
+    rng: random.Random,
+) -> SandboxService:
+    """The service over the node behind ``ledger``, which ``told`` its time. ``rng`` draws ids.
+    Raises SandboxKeyRefused."""
+    pace = WorldPace(clock, told)
+    market = Market(int(told["seed"]))
+    venue_faults = VenueFaults(clock)
+    bundle_faults = BundleFaults()
+    key = load_key(options.data)
+    partners = build_partners(partner_keys(key))
+    chains, tokens = _catalog(market.seed, options.tokens, clock)
+    onchain = build_onchain(
+        options.node_url, key, chains, tokens, clock, market, options.connect, options.transport
+    )
+    parts = assemble(
+        clock=clock,
+        rng=rng,
+        store=store,
+        chains=chains,
+        tokens=tokens,
+        venues=[
+            FaultyVenue(
+                SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
+                venue_faults,
+            )
+            for row in VENUE_ROWS
+        ],
+        partners=partners,
+        intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
+        scanner=Scanner(market.seed, clock, rows_by_id()),
+        onchain=onchain,
+        intervene=bundle_faults.intervene,
+    )
+    hosts = frozenset({options.host})
+    faults = AnswerFaults()
+    application = build_service(parts)
+    layer = FaultLayer(application, faults, clock)
+    control = Control(
+        token=options.control_token,
+        hosts=hosts,
+        ledger=ledger,
+        faucet=OrderFaucet(ledger, store, [partner.partner_id for partner in partners]),
+        clock=clock,
+        pace=pace,
+        market=market,
+        faults=faults,
+        venue_faults=venue_faults,
+        bundle_faults=bundle_faults,
+        layer=layer,
+        store=store,
+    )
+    return SandboxService(application, HostCheck(layer, hosts, clock), control, parts, onchain)
+
+
 async def _run(orders: dict[str, Any]) -> int:
     stop = stop_on_end(asyncio.get_running_loop())
     data = Path(orders["data"])
+    options = ServiceOptions(
+        data=data,
+        node_url=orders["nodeUrl"],
+        control_token=orders["controlToken"],
+        host=str(orders["host"]),
+        tokens=orders["tokens"],
+    )
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
         clock = SystemClock()
         told = await _time_of(ledger, clock)
-        pace = WorldPace(clock, told)
-        market = Market(int(told["seed"]))
-        venue_faults = VenueFaults(clock)
-        bundle_faults = BundleFaults()
         store = SqliteStore.open(data / DATABASE)
         try:
-            key = load_key(data)
-            partners = build_partners(partner_keys(key))
-            chains, tokens = _catalog(market.seed, orders["tokens"], clock)
-            onchain = build_onchain(orders["nodeUrl"], key, chains, tokens, clock, market)
-            parts = assemble(
-                clock=clock,
-                # Ids are capabilities and must not be guessed, so they follow no seed.
-                rng=random.SystemRandom(),
-                store=store,
-                chains=chains,
-                tokens=tokens,
-                venues=[
-                    FaultyVenue(
-                        SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
-                        venue_faults,
-                    )
-                    for row in VENUE_ROWS
-                ],
-                partners=partners,
-                intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
-                scanner=Scanner(market.seed, clock, rows_by_id()),
-                onchain=onchain,
-                intervene=bundle_faults.intervene,
-            )
-            hosts = frozenset({str(orders["host"])})
-            faults = AnswerFaults()
-            layer = FaultLayer(build_service(parts), faults, clock)
-            control = Control(
-                token=orders["controlToken"],
-                hosts=hosts,
-                ledger=ledger,
-                faucet=OrderFaucet(ledger, store, [partner.partner_id for partner in partners]),
-                clock=clock,
-                pace=pace,
-                market=market,
-                faults=faults,
-                venue_faults=venue_faults,
-                bundle_faults=bundle_faults,
-                layer=layer,
-                store=store,
-            )
-            door = HostCheck(layer, hosts, clock)
-            warming = asyncio.create_task(onchain.warm(clock))
+            # Ids are capabilities and must not be guessed, so they follow no seed.
+            rng = random.SystemRandom()
+            service = build_sandbox_service(options, ledger, told, clock, store, rng)
+            warming = asyncio.create_task(service.onchain.warm(clock))
             try:
-                await _serve(stop, orders, door, control, parts.hub.close, clock)
+                close_streams = service.parts.hub.close
+                await _serve(stop, orders, service.door, service.control, close_streams, clock)
             finally:
                 warming.cancel()
                 await asyncio.gather(warming, return_exceptions=True)
-                await onchain.close()
+                await service.onchain.close()
         finally:
             await store.close()
     return 0

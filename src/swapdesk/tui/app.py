@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from msgspec import Struct
 from textual import on
@@ -47,14 +48,16 @@ from swapdesk.tui.messages import (
     TokenChosen,
 )
 from swapdesk.tui.screens.swap import SwapScreen
-from swapdesk.tui.session import Session, StartSandbox
+from swapdesk.tui.session import PLAYED, Session, StartSandbox
 from swapdesk.tui.terminal import SafeApp
 
 if TYPE_CHECKING:
     import httpx
 
+    from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
+    from swapdesk.tui.widgets.frame import Caption
 
 
 AGAIN_SECONDS = 10.0
@@ -140,6 +143,16 @@ class GarbageRounds(Struct):
             gc.collect(1)
 
 
+class TapePlayer(Protocol):
+    """What plays a tape in the desk (``tui.tapes.player``)."""
+
+    def attach(self, app: DeskApp) -> Mapping[str, Any]:
+        """Make an application ready for the tape; what it is to be run with."""
+
+    def keeps(self, event: KeyPressed | Paste) -> bool:
+        """Whether a key of the user is kept from the desk."""
+
+
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
@@ -181,11 +194,16 @@ class DeskApp(SafeApp[int]):
         self.creates = CreateController(self, self.navigation)
         self.signing = SigningController(self, self.navigation)
         self.batches = BatchController(self)
+        self.player: TapePlayer | None = None
+        """Of the tape that plays; it sees every key first."""
+        self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)
         self._key_problems = self._take_keymap()
         self._begun = False
         self._clock_told = False
+        self.demo: DemoChoice | None = None
+        """The demonstration that is shown once the desk is connected."""
 
     def get_default_screen(self) -> Screen[Any]:
         return self.navigation.first
@@ -240,6 +258,9 @@ class DeskApp(SafeApp[int]):
         self.orders.follow(self.session.desk.link)
         self.signing.take_on()
         self.tell_problems(self._start_problems())
+        if self.demo is not None:
+            self.navigation.open_demo(self.demo)
+            self.demo = None
 
     def _take_keymap(self) -> list[ConfigProblem]:
         settings = self.session.settings
@@ -277,6 +298,12 @@ class DeskApp(SafeApp[int]):
         if isinstance(event, KeyPressed):
             self._garbage.key()
             self.session.rest.key()
+        if (
+            isinstance(event, KeyPressed | Paste)
+            and self.player is not None
+            and self.player.keeps(event)
+        ):
+            return
         if isinstance(event, KeyPressed | Paste) and self.screen_stack:
             await self.keys.take(event)
         else:
@@ -318,6 +345,24 @@ class DeskApp(SafeApp[int]):
         )
         if (page := self.navigation.page) is not None:
             page.work_failed(event.worker.group)
+
+    # a tape
+
+    def show_caption(self, caption: Caption | None) -> None:
+        self.caption = caption
+        for screen in self.screen_stack:
+            if isinstance(screen, DeskScreen):
+                screen.refresh_caption()
+
+    def copy_value(self, label: str, value: str) -> str:
+        if self.session.played:
+            self.notify(PLAYED, severity="warning")
+            return PLAYED
+        return super().copy_value(label, value)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        if not self.session.played:
+            super().copy_to_clipboard(text)
 
     # verbs of everywhere
 
@@ -442,11 +487,18 @@ class DeskApp(SafeApp[int]):
         )
 
 
-def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:
-    """Run the desk until it is left; the exit code. Raises JournalRefused, once the screen is the
-    terminal's again."""
+def run_desk(
+    settings: Settings,
+    start_sandbox: StartSandbox | None,
+    player: TapePlayer | None = None,
+    *,
+    demo: DemoChoice | None = None,
+) -> int:
+    """Run the desk until it is left, perhaps with a tape in it or a demonstration to begin with;
+    the exit code. Raises JournalRefused, once the screen is the terminal's again."""
     app = DeskApp(settings, start_sandbox)
-    result = app.run()
+    app.demo = demo
+    result = app.run() if player is None else app.run(**player.attach(app))
     if app.session.refused is not None:
         raise app.session.refused
     return (app.return_code or 0) if result is None else result

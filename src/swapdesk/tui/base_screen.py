@@ -29,7 +29,7 @@ from swapdesk.clock import Clock
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, bind_keys, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands import everywhere_commands
-from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState, KeyHint
+from swapdesk.tui.commands.command import READY, Command, CommandState, KeyHint
 from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.spans import Line, Span, wrapped
@@ -245,7 +245,7 @@ class DeskScreen(Screen[None]):
     ) -> None:
         super().__init__(**place)
         self.guard = StillnessGuard(clock)
-        self.verbs = ScreenVerbs(self._verbs_here, self.standing_of, self._keymap)
+        self.verbs = ScreenVerbs(self.verbs_here(), self.verb_standing, self._keymap)
         self._shown_step = ""
         self._compositor = CellCompositor()
         self._frame = Frame(frame)
@@ -266,18 +266,13 @@ class DeskScreen(Screen[None]):
         """A side panel (class ``side``); nothing by default."""
         return ()
 
+    def verbs_here(self) -> tuple[type[Command], ...]:
+        """The verbs that this screen has at all: its own, then those of everywhere."""
+        return self._verbs_here
+
     def verb_standing(self, verb: type[Command]) -> CommandState:
         """Cost, lock and visibility of a verb in the present state."""
         return READY
-
-    @property
-    def reads_only(self) -> bool:
-        """Whether verbs that create, sign or spend are absent."""
-        return False
-
-    def standing_of(self, verb: type[Command]) -> CommandState:
-        """As a verb stands, and absent where it may not be done at all."""
-        return HIDDEN if verb.WRITES and self.reads_only else self.verb_standing(verb)
 
     def in_footer(self) -> Working:
         """The verbs that the footer shows, the main one first."""
@@ -291,14 +286,14 @@ class DeskScreen(Screen[None]):
         verb = self.verbs.named(str(parameters[0]))
         if verb is None or (self.has_class("-too-small") and not verb.WHEN_TOO_SMALL):
             return False
-        return not self.standing_of(verb).hidden
+        return not self.verb_standing(verb).hidden
 
     async def action_command(self, name: str) -> None:
         """Do a verb: locked ones say why, money verbs need a still screen."""
         verb = self.verbs.named(name)
         if verb is None:
             return
-        standing = self.standing_of(verb)
+        standing = self.verb_standing(verb)
         if standing.hidden:
             return
         if standing.locked:
@@ -351,6 +346,10 @@ class DeskScreen(Screen[None]):
         self._frame.show(state)
         if not self._notice.state.text:
             self._notice.show(self._bare_rule())
+
+    def refresh_caption(self) -> None:
+        """The application has another caption, or none."""
+        self._frame.redraw()
 
     def set_money(
         self,

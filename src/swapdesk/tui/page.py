@@ -46,9 +46,14 @@ class Page(DeskScreen):
         self._moves = session.moves
         super().__init__(self.frame_now(), session.clock, **place)
 
-    def standing_of(self, verb: type[Command]) -> CommandState:
-        """Also absent: a verb of the sandbox on a live desk."""
-        return HIDDEN if verb.SANDBOX_ONLY and self.session.live else super().standing_of(verb)
+    def verbs_here(self) -> tuple[type[Command], ...]:
+        """But for those that a live desk, or one that only reads, has not."""
+        live, reads_only = self.session.live, self.reads_only
+        return tuple(
+            verb
+            for verb in super().verbs_here()
+            if not (verb.SANDBOX_ONLY and live) and not (verb.WRITES and reads_only)
+        )
 
     @property
     def controls(self) -> DeskControls:

@@ -146,6 +146,7 @@ class LiveGuard:
 
 log = logging.getLogger(__name__)
 
+PLAYED = "While a tape plays, files and the clipboard are left alone."
 GONE_SECONDS = 3.0
 """How long the sandbox is not reachable before it is started again."""
 STEPS = 5
@@ -210,6 +211,9 @@ class Session:
         self.quote_options: QuoteOptions | None = None
         """How the first screen asks for quotes; None as the account has it."""
         self.live_guard = LiveGuard(settings.live)
+        self.played = False
+        """Whether a tape of anybody presses the keys: no file that is named on the screen is read
+        or written then, and the clipboard stays as it is."""
         self.rest = KeyRest()
         self._catalog: Catalog | None = None
         self._desk: Desk | None = None

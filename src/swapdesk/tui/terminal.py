@@ -18,13 +18,14 @@ does not know and takes the rest as keys. Here no escape character of a paste re
 from __future__ import annotations
 
 import base64
+import codecs
 import os
 import re
 import select
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar, Literal
@@ -243,6 +244,11 @@ class GuardedParser(XTermParser):
             yield from super().feed(safe)
 
 
+def _tolerant_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    """What is no UTF-8 becomes U+FFFD: a paste from an old program must not end the desk."""
+    return partial(codecs.getincrementaldecoder(encoding), "replace")
+
+
 @lru_cache(8)
 def guarded_driver(base: type[Driver]) -> type[Driver]:
     """A driver class whose input thread uses :class:`GuardedParser`; drivers without such a
@@ -250,7 +256,11 @@ def guarded_driver(base: type[Driver]) -> type[Driver]:
     thread: Any = getattr(base, "run_input_thread", None)
     if thread is None or "XTermParser" not in thread.__code__.co_names:
         return base
-    names = {**thread.__globals__, "XTermParser": GuardedParser}
+    names = {
+        **thread.__globals__,
+        "XTermParser": GuardedParser,
+        "getincrementaldecoder": _tolerant_decoder,
+    }
     # The same code with another parser: the driver offers no other place to put one in.
     guarded = FunctionType(thread.__code__, names, thread.__name__, thread.__defaults__)
     return type(f"Guarded{base.__name__}", (base,), {"run_input_thread": guarded})

@@ -8,7 +8,7 @@ first request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
@@ -52,15 +52,21 @@ class Request(Struct, frozen=True):
     params: tuple[Any, ...] = ()
 
 
+Connect = Callable[[str, float], "AsyncHTTPProvider"]
+"""(url, deadline) -> what carries requests to the node."""
+
+
 class EvmWire:
-    """The node at ``url``. ``deadline`` bounds every call, in seconds.
+    """The node at ``url``. ``deadline`` bounds every call, in seconds; ``connect`` makes what
+    carries them, web3's HTTP where nothing else is said.
 
     Every method raises EvmUnreachable, EvmUncertain or EvmRefused, and asks once.
     """
 
-    def __init__(self, url: str, *, deadline: float = 5.0) -> None:
+    def __init__(self, url: str, *, deadline: float = 5.0, connect: Connect | None = None) -> None:
         self.url = url
         self._deadline = deadline
+        self._connect = connect or _provider
         self._provider: AsyncHTTPProvider | None = None
         self._opening = asyncio.Lock()
 
@@ -124,7 +130,7 @@ class EvmWire:
     async def _opened(self) -> AsyncHTTPProvider:
         async with self._opening:
             if self._provider is None:
-                self._provider = await asyncio.to_thread(_provider, self.url, self._deadline)
+                self._provider = await asyncio.to_thread(self._connect, self.url, self._deadline)
             return self._provider
 
 

@@ -64,8 +64,9 @@ class SandboxFaucet:
             return NO_JOURNAL.cause
         return _said(before.state) if before is not None else None
 
-    async def pay(self, tracked: TrackedOrder) -> Funded | NotFunded:
-        """Send exactly ``inAmount`` with the deposit memo to the deposit address."""
+    async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Funded | NotFunded:
+        """Send exactly ``inAmount`` with the deposit memo to the deposit address, from the faucet
+        or from the account of a customer of the sandbox."""
         reason = self.refusal(tracked)
         if reason is not None:
             return NotFunded(reason, reason in _LEFT)
@@ -77,7 +78,7 @@ class SandboxFaucet:
         except JournalUnavailable:
             return NotFunded(NO_JOURNAL.cause)
         try:
-            paid = await self._control.deposit(service_id)
+            paid = await self._control.deposit(service_id, payer=payer)
         except ClientError as error:
             self._settle(call_id, error)
             if error.definite:

@@ -105,6 +105,14 @@ _KEPT = frozenset(
 """What is never masked. A field that stands nowhere here is left out of the file."""
 
 
+_ONE_OF = {
+    Shown.ADDRESSES: "address",
+    Shown.MEMOS: "memo",
+    Shown.HASHES: "hash",
+    Shown.NAMES: "name",
+}
+
+
 class Masks:
     """Names for what is hidden, the same for the same text: ``address-1``."""
 
@@ -120,8 +128,7 @@ class Masks:
         # EVM addresses and hashes are written in either case.
         same = text.lower() if text.startswith(("0x", "0X")) else text
         count = sum(known is kind for known, _ in self._names) + 1
-        name = kind.removesuffix("es") if kind.endswith("sses") else kind.removesuffix("s")
-        return self._names.setdefault((kind, same), f"{name}-{count}")
+        return self._names.setdefault((kind, same), f"{_ONE_OF[kind]}-{count}")
 
     def maybe(self, kind: Shown, text: str | None) -> str | None:
         return None if text is None else self.of(kind, text)
@@ -261,6 +268,7 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
         ("diagnosis", f"rule {record.sheet.rule}, the reply and the text to the service"),
         ("program", ", ".join(file.program)),
         *((kind.value, "masked" if kind in file.masked else "as they are") for kind in Shown),
+        ("ids", "of the order, its group and its create as they are"),
         ("secrets", "none: no key, secret, token, pass phrase or hash of one"),
     ]
 

@@ -242,6 +242,12 @@ def diagnose(
             rule.act.format_map(words),
             rule.by,
         )
+    elif payment is not None and sent_otherwise(order, payment):
+        found = replace(
+            found,
+            cause=f"{payment.what} arrived on {payment.chain_name}; the order asked for"
+            f" {_asked(order)}. {status.cause}",
+        )
     elif tracked.intent is not None and tracked.intent.route == "private" and not order.anonymous:
         found = found.on_top(
             "not-private",
@@ -277,6 +283,13 @@ def diagnose(
         facts=_facts(tracked, status, made, payment, known, now),
         match=match if untold else None,
     )
+
+
+def sent_otherwise(order: Order, payment: PaidOnChain) -> bool:
+    """Whether the chain shows why an order that the service carried out pays another amount: it
+    was sent more or less than it asked for."""
+    other = match_payment(order, payment) in (PaymentMatch.TOO_LITTLE, PaymentMatch.TOO_MUCH)
+    return other and deposit_arrived(order)
 
 
 def status_for_support(

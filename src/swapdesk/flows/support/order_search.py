@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -21,12 +23,15 @@ from msgspec import Struct
 from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
+from swapdesk.flows.journal.order_log import SHORTEST_PREFIX
+from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
-from swapdesk.flows.request_lines import logged_call
+from swapdesk.flows.request_lines import concerns, logged_call
 from swapdesk.flows.support.paid_on_chain import PaidOnChain, not_on_chain, paid_by, read_transfer
 from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.orders import Order
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -80,6 +85,7 @@ class OrderSearch:
         self._page = 1
         self._pages: int | None = None
         self._listed = 0
+        self._skipped = 0
         self.payments: list[PaidOnChain] = []
         """What the transactions in the text paid, as their chains show it."""
 
@@ -94,15 +100,27 @@ class OrderSearch:
         return dict(self._found)
 
     def order(self, service_id: str) -> TrackedOrder | None:
-        return self._desk.link.tracker.recall(service_id)
+        tracker = self._desk.link.tracker
+        try:
+            return tracker.recall(service_id)
+        except JournalUnavailable:
+            return tracker.get(service_id)
+
+    def _sent(self, service_id: str) -> list[OrderTransaction]:
+        """What this desk sent for an order, as far as its journal can be read."""
+        try:
+            return [one for one in self._desk.journal.transactions.of(service_id) if one.own]
+        except JournalUnavailable:
+            return []
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
         """What the chain shows of the deposit of this order: a payment to its address, or what
         became of the transaction that this desk sent for it."""
         tracked = self.order(service_id)
-        address = tracked.order.deposit_address if tracked is not None else None
-        to = (paid for paid in self.payments if address and _same(paid.to, address))
-        sent = {one.hash for one in self._desk.journal.transactions.of(service_id)}
+        if tracked is None:
+            return None
+        to = (paid for paid in self.payments if _pays(paid, tracked.order))
+        sent = {one.hash for one in self._sent(service_id)}
         by = (paid for paid in self.payments if paid.hash in sent)
         return next(to, None) or next(by, None)
 
@@ -121,7 +139,12 @@ class OrderSearch:
 
     def _look_into_journal(self) -> None:
         before = set(self._found)
+        amounts = self.pasted.of(ReadAs.AMOUNT)
         for reading in self.pasted.readings:
+            if reading not in amounts:
+                self._match(reading)
+        # Of an amount there may be many orders: it is looked for where nothing else names one.
+        for reading in amounts if len(self._found) == len(before) else ():
             self._match(reading)
         new = [name for name in self._found if name not in before]
         if not new:
@@ -135,7 +158,9 @@ class OrderSearch:
         """Take the journal's orders that a reading names; how many there are."""
         index = self._desk.journal.orders.index
         if reading.kind is ReadAs.AMOUNT:
-            return self._take(_of_amount(reading, self._desk), "amount")
+            amounts = index.of_amount(*_around(reading))
+            return self._take((name for name, order in amounts if _has_amount(order, reading)),
+                              "amount")  # fmt: skip
         ids: dict[str, None] = {}
         for text in reading.texts:
             if reading.kind in (ReadAs.ID, ReadAs.MEMO):
@@ -150,30 +175,20 @@ class OrderSearch:
             count += 1
             if len(self._found) < MOST_FOUND:
                 tracked = self.order(service_id) if reading is not None else None
-                named = _field_of(tracked, reading) if tracked and reading else None
+                named = _field_of(tracked.order, reading) if tracked and reading else None
                 self._found.setdefault(service_id, named or way)
         return count
 
     def _look_into_requests(self) -> None:
-        texts = [text for reading in self.pasted.readings for text in reading.texts]
-        calls = [
-            exchange
-            for exchange in self._desk.exchange_log
-            if any(
-                text == exchange.request_id
-                or text in exchange.target
-                or text.encode() in exchange.request_body
-                for text in texts
-            )
-        ]
+        texts = {text for reading in self.pasted.readings for text in reading.texts}
+        calls = [call for call in self._desk.exchange_log if concerns(call, texts)]
         if not calls:
             self._say(Place.REQUESTS, Answer.NOTHING, "no")
             return
         for exchange in calls:
-            if (service_id := _order_told(exchange.answer_body)) is not None and self.order(
-                service_id
-            ):
-                self._found.setdefault(service_id, "request id")
+            service_id = _order_told(exchange.answer_body)
+            if service_id is not None and self.order(service_id) is not None:
+                self._found.setdefault(service_id, "a request of this run")
         last = logged_call(calls[-1])
         count = "1 request" if len(calls) == 1 else f"{len(calls)} requests"
         said = f"{count}, the last {last.method} {last.path} at {last.time}, {last.status}"
@@ -264,34 +279,46 @@ class OrderSearch:
             self._left.clear()
 
     async def _ask_by_id(self) -> None:
-        tracker, link = self._desk.link.tracker, self._desk.link
-        unknown = 0
+        """Each text as an order, then as a group; a failure ends it, and keeps what was found."""
+        found: Counter[str] = Counter()
+        failed = ""
         for text in self._ids():
             try:
-                if await tracker.read(text) is not None:
-                    self._found.setdefault(text, "order id")
-                    self._say(Place.SERVICE, Answer.FOUND, "an order of this partner")
-                    return
-            except (NotFound, RequestRefused):
-                unknown += 1
+                found[await self._read_by_id(text)] += 1
             except ClientError as error:
-                self._say(Place.SERVICE, Answer.FAILED, _why(error))
-                return
-            if link.connection.read_only:
-                continue
-            try:
-                group = await link.api.get_multi_exchange(text)
-            except (NotFound, RequestRefused):
-                continue
-            except ClientError as error:
-                self._say(Place.SERVICE, Answer.FAILED, _why(error))
-                return
+                failed = f"{_why(error)}; " if found else _why(error)
+                failed += f"asked for {short_id(text)}" if len(self._ids()) > 1 else ""
+                break
+        del found[""]
+        said = " and ".join(
+            f"{'an' if name == 'order' else 'a'} {name} of this partner"
+            if count == 1
+            else f"{count} {name}s of this partner"
+            for name, count in found.items()
+        )
+        if failed:
+            self._say(Place.SERVICE, Answer.FAILED, "; ".join(filter(None, (said, failed))))
+        elif said:
+            self._say(Place.SERVICE, Answer.FOUND, said)
+        else:
+            self._say(Place.SERVICE, Answer.NOTHING, "404, for this partner")
+
+    async def _read_by_id(self, text: str) -> str:
+        """What it is the id of; empty for nothing. Raises ClientError."""
+        link = self._desk.link
+        with suppress(NotFound, RequestRefused):
+            if await link.tracker.read(text) is not None:
+                self._found.setdefault(text, "order id")
+                return "order"
+        if link.connection.read_only:
+            return ""
+        with suppress(NotFound, RequestRefused):
+            group = await link.api.get_multi_exchange(text)
+            await link.tracker.take(group.orders)
             for order in group.orders:
-                if await tracker.read(order.service_id) is not None:
-                    self._found.setdefault(order.service_id, "group id")
-            self._say(Place.SERVICE, Answer.FOUND, "a group of this partner")
-            return
-        self._say(Place.SERVICE, Answer.NOTHING, "404, for this partner")
+                self._found.setdefault(order.service_id, "group id")
+            return "group"
+        return ""
 
     async def _read_page(self) -> bool:
         """Read the next page of the lists; whether nothing more is to be read now."""
@@ -303,10 +330,11 @@ class OrderSearch:
             self._say(Place.LISTS, Answer.FAILED, said)
             return True
         self._pages, self._listed = answer.total_pages, self._listed + len(answer.orders)
+        self._skipped += answer.skipped
         before = set(self._found)
-        for reading in self.pasted.readings:
-            self._match(reading)
-        self._match_payments()
+        # By themselves: a journal that takes nothing more would not have them.
+        for order in answer.orders:
+            self._match_listed(order)
         new = [name for name in self._found if name not in before]
         spent = _reads(self._page)
         over = self._page >= answer.total_pages or answer.empty
@@ -317,18 +345,33 @@ class OrderSearch:
             self._say(Place.LISTS, Answer.FOUND, said)
         else:
             so_far = "" if over else " so far"
-            gap = f"; {answer.skipped} could not be read" if answer.skipped else ""
+            gap = f"; {self._skipped} could not be read" if self._skipped else ""
             said = f"none of {self._listed:,}{so_far}, {spent}{gap}"
-            self._say(Place.LISTS, Answer.NOTHING, said)
+            self._say(Place.LISTS, Answer.FAILED if gap else Answer.NOTHING, said)
         if over:
             self._left.remove(Place.LISTS)
         return over or bool(new)
 
+    def _match_listed(self, order: Order) -> None:
+        ways = (_field_of(order, reading) for reading in self.pasted.readings)
+        way = next(filter(None, ways), None)
+        if way is None and any(_pays(paid, order) for paid in self.payments):
+            way = _PAID
+        if way is not None:
+            self._take([order.service_id], way)
+
     def _match_payments(self) -> None:
-        index = self._desk.journal.orders.index
-        for paid in self.payments:
-            if paid.to:
-                self._take(sorted(index.named(paid.to)), "deposit address that was paid")
+        """Orders that are known here and whose deposit address was paid."""
+        for tracked in self._desk.link.tracker.known():
+            if any(_pays(paid, tracked.order) for paid in self.payments):
+                self._take([tracked.service_id], _PAID)
+        with suppress(JournalUnavailable):
+            for paid in filter(lambda paid: paid.to, self.payments):
+                named = self._desk.journal.orders.index.named(paid.to)
+                orders = (self.order(service_id) for service_id in sorted(named))
+                self._take(
+                    (one.service_id for one in orders if one and _pays(paid, one.order)), _PAID
+                )
 
     def _transactions(self) -> list[Reading]:
         """What chains can be asked for: the hashes in the text, and what this desk sent for the
@@ -340,11 +383,9 @@ class OrderSearch:
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None or deposit_arrived(tracked.order):
             return []
-        sent = self._desk.journal.transactions.of(tracked.service_id)
         return [
             Reading(ReadAs.TRANSACTION, one.hash, "", (), (token.chain_data.kind,))
-            for one in sent[-1:]
-            if one.own
+            for one in self._sent(tracked.service_id)[-1:]
         ]
 
     def _nodes(self) -> list[NodeReader | None]:
@@ -391,7 +432,7 @@ class OrderSearch:
         for service_id in self._found:
             tracked = self.order(service_id)
             token = tracked.order.in_token if tracked is not None else None
-            sent = {one.hash for one in self._desk.journal.transactions.of(service_id) if one.own}
+            sent = {one.hash for one in self._sent(service_id)}
             if token is not None and any(reading.value in sent for reading in readings):
                 hash_ = next(reading.value for reading in readings if reading.value in sent)
                 self.payments.append(not_on_chain(hash_, token.chain, self._desk.catalog))
@@ -488,36 +529,35 @@ _FIELDS = (
 )
 
 
-def _field_of(tracked: TrackedOrder, reading: Reading) -> str | None:
+def _field_of(order: Order, reading: Reading) -> str | None:
     """Which field of the order has a text of the reading."""
     texts = {text.lower() for text in reading.texts}
     for field, name in _FIELDS:
-        value = getattr(tracked.order, field)
+        value = getattr(order, field)
         if value is not None and str(value).lower() in texts:
             return name
-    begun = tracked.service_id.startswith(reading.value)
+    if reading.kind is ReadAs.AMOUNT:
+        return "amount" if _has_amount(order, reading) else None
+    begun = len(reading.value) >= SHORTEST_PREFIX and order.service_id.startswith(reading.value)
     return "the beginning of its id" if begun and reading.kind is ReadAs.ID else None
 
 
-def _of_amount(reading: Reading, desk: Desk) -> list[str]:
-    """Orders with this amount of this symbol, to the digits that were written."""
-    amount = reading.amount
-    if amount is None:
-        return []
+def _around(reading: Reading) -> tuple[Decimal, Decimal]:
+    """What is the amount of the reading, to the digits that were written."""
+    amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
-    found = []
-    for service_id, order in desk.journal.orders.index.of_amount(amount - half, amount + half):
-        sent, received = symbols(order)
-        pairs = ((order.in_amount, sent), (order.refund_amount, sent), (order.out_amount, received))
-        if any(
-            value is not None
-            and amount - half <= value < amount + half
-            and symbol.upper() == reading.symbol
-            for value, symbol in pairs
-        ):
-            found.append(service_id)
-    return found
+    return amount - half, amount + half
+
+
+def _has_amount(order: Order, reading: Reading) -> bool:
+    least, most = _around(reading)
+    sent, received = symbols(order)
+    pairs = ((order.in_amount, sent), (order.refund_amount, sent), (order.out_amount, received))
+    return any(
+        value is not None and least <= value < most and symbol.upper() == reading.symbol
+        for value, symbol in pairs
+    )
 
 
 def _order_told(body: bytes) -> str | None:
@@ -538,6 +578,13 @@ def _hash_of(reading: Reading, reader: NodeReader | None) -> str:
     return next((text for text in spellings if text.startswith("0x")), "") or (
         reading.value if "sol" in reading.chains else ""
     )
+
+
+_PAID = "deposit address that was paid"
+
+
+def _pays(paid: PaidOnChain, order: Order) -> bool:
+    return order.deposit_address is not None and _same(paid.to, order.deposit_address)
 
 
 def _same(one: str, other: str) -> bool:

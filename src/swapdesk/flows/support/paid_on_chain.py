@@ -156,7 +156,7 @@ def paid_by(found: ChainTransaction, catalog: Catalog) -> list[PaidOnChain]:
 
 
 def _paid(found: ChainTransaction, payment: Payment, catalog: Catalog) -> PaidOnChain:
-    token = _token(found.chain, payment, catalog)
+    token = paid_token(found.chain, payment, catalog)
     chain = catalog.chain(found.chain)
     return PaidOnChain(
         hash=found.hash,
@@ -174,7 +174,8 @@ def _paid(found: ChainTransaction, payment: Payment, catalog: Catalog) -> PaidOn
     )
 
 
-def _token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
+def paid_token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
+    """What was paid; None where the catalogue does not have it."""
     if payment.token_id is not None:
         return catalog.token(payment.token_id)
     if payment.contract is not None:

@@ -24,8 +24,9 @@ from swapdesk.flows.support.pasted_secret import secret_in
 
 LONGEST = 1 << 20
 """Characters that are read; what is longer is refused."""
-MOST_WORDS = 2_000
+MOST_WORDS = 200_000
 """Words of a long text, and parts of its links, that are looked at."""
+CUT = "Its end was not read: it is very long. Paste the part that names the order."
 MOST_READINGS = 12
 WORD_LIMIT = 256
 
@@ -155,9 +156,9 @@ def read_pasted(
             found.setdefault((reading.kind, reading.value), reading)
     for reading in _amounts(shown, is_symbol):
         found.setdefault((reading.kind, reading.value), reading)
-    if not found:
-        return PastedText(problem=UNREADABLE)
     cut = max(len(words), len(parts)) > MOST_WORDS or len(found) > MOST_READINGS
+    if not found:
+        return PastedText(problem=f"{UNREADABLE} {CUT}" if cut else UNREADABLE, cut=cut)
     return PastedText(_most_telling(list(found.values())), cut=cut)
 
 

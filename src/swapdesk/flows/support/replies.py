@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import clock_time, exact_amount, iso, short_address
 from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted, symbols
 from swapdesk.flows.orders.order_status import order_words
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import Diagnosis, Owner, status_for_support
+from swapdesk.flows.support.diagnosis import Diagnosis, Owner, sent_otherwise, status_for_support
 from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import LegStatus
@@ -43,6 +43,19 @@ _HIDDEN = (
 _STUCK = (
     "{Yours} arrived, but the exchange could not be finished. The money is with the exchange"
     " service.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
+)
+
+_SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
+_OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
+
+NOT_FOUND_REPLY = (
+    "We could not find an order by what you sent us. Send us the order id, or the transaction hash"
+    " of your payment. Do not pay again meanwhile."
+)
+SECRET_REPLY = (
+    "Your message held a private key or a recovery phrase. We did not keep it, and we never ask for"
+    " one. Whoever has read it can take your money: move it to a new wallet now, and do not use the"
+    " old one any more. To find your order we need its id or the transaction hash alone."
 )
 
 REPLIES: dict[Situation, str] = {
@@ -362,6 +375,13 @@ def reply_to(
         sent, _ = symbols(order, tracked.intent)
         asked = f"{exact_amount(order.in_amount)} {sent}" if order.in_amount is not None else sent
         words |= {"sent": payment.words, "asked": asked, "chain": payment.chain_name}
+    if payment is not None and sent_otherwise(order, payment):
+        sent, _ = symbols(order, tracked.intent)
+        asked = f"{exact_amount(order.in_amount)} {sent}" if order.in_amount is not None else sent
+        words |= {"sent": payment.words, "asked": asked}
+        text = _SENT_OTHERWISE + (
+            _OUT_OF_THAT if status.situation is Situation.PAID_LESS else f" {text}"
+        )
     body = text.format_map(words)
     if diagnosis.rule == "not-private":
         body = f"{_NOT_PRIVATE}{body} {_PASSED_ON}"
@@ -400,6 +420,10 @@ def escalation(
         f"Deposit memo {order.deposit_tag}" if address and order.deposit_tag else "",
         f"Refund address {order.refund_address}" if order.refund_address else "",
         f"Asked for {plain(order.in_amount)} {sent}" if order.in_amount is not None else "",
+        f"Receiver {order.receiver_address}" if order.receiver_address else "",
+        f"Quoted {plain(order.quoted_out_amount)} {received}"
+        if order.quoted_out_amount is not None
+        else "",
         f"To pay out {plain(order.out_amount)} {received}" if order.out_amount is not None else "",
         f"State {display_of(order) or 'not given'}, {_legs(order.in_status, order.out_status)}",
         *(f"  seen {iso(at)} {state}" for at, state in seen),
@@ -410,10 +434,14 @@ def escalation(
         f"Refund {order.refund_hash}" if order.refund_hash else "",
         f"Finding ({diagnosis.rule}, {diagnosis.certainty}): {diagnosis.cause}",
         f"Money: {diagnosis.money}",
-        "Asked: what the order waits for, who has to act, and until when.",
+        f"Asked: {_ASKED_CLOSED if ended(display_of(order)) else _ASKED_OPEN}",
         f"Written {iso(now)}",
     ]
     return "\n".join(line for line in lines if line)
+
+
+_ASKED_OPEN = "what the order waits for, who has to act, and until when."
+_ASKED_CLOSED = "whether this is its last state, and how each amount of it came about."
 
 
 def _legs(*statuses: int | None) -> str:

@@ -17,6 +17,7 @@ from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.order_history import Seen, seen_since
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.request_lines import concerns
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, diagnose, status_for_support
 from swapdesk.flows.support.paid_on_chain import PaidOnChain
 from swapdesk.flows.support.replies import escalation, reply_to
@@ -132,14 +133,7 @@ def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:
     """With the requests of this run that concerned the order, oldest first."""
     order = facts.tracked.order
     names = {name for name in (order.service_id, order.multi_id, facts.request_id) if name}
-
-    def concerns(call: Exchange) -> bool:
-        body = call.request_body
-        return call.request_id in names or any(
-            name in call.target or name.encode() in body for name in names
-        )
-
-    return replace(facts, calls=tuple(call for call in desk.exchange_log if concerns(call)))
+    return replace(facts, calls=tuple(call for call in desk.exchange_log if concerns(call, names)))
 
 
 def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:

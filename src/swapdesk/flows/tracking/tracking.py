@@ -274,6 +274,12 @@ class Tracker:
         await self._commit()
         return self._known.get(service_id)
 
+    async def take(self, orders: Iterable[Order]) -> None:
+        """Orders that the service told of in an answer about something else: their group."""
+        for order in orders:
+            self._apply(order, "read")
+        await self._commit()
+
     async def sweep(self) -> None:
         """Read every order the service lists now. Raises ClientError."""
         skipped = 0

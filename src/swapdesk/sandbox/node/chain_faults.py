@@ -35,7 +35,7 @@ class EmbeddedChains(Protocol):
         """Unwind the newest ``depth`` blocks."""
 
     async def fund(
-        self, chain: str, address: str, units: int, token: str | None
+        self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
         """Pay coins from the faucet, or the token with this contract; the hash."""
 

@@ -34,6 +34,14 @@ def hot_wallet_name(venue: str, number: int = 0) -> str:
     return f"hot wallet {venue} {number}"
 
 
+CUSTOMER = "customer "
+
+
+def customer_name(name: str) -> str:
+    """An account of a customer of the sandbox."""
+    return CUSTOMER + name
+
+
 def deposit_name(venue: str, key: str) -> str:
     """The address of one leg."""
     return f"deposit {venue} {key}"

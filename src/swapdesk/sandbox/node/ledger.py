@@ -29,7 +29,13 @@ from swapdesk.sandbox.node.chain_wallets import (
     SignedPayment,
 )
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.issued_world import PAYER, hot_wallet_name, issue_world
+from swapdesk.sandbox.node.issued_world import (
+    CUSTOMER,
+    PAYER,
+    customer_name,
+    hot_wallet_name,
+    issue_world,
+)
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, world_tokens
 
@@ -174,6 +180,11 @@ class Outgoing:
         )
         return [_payment(row) for row in rows]
 
+    def wallet_of(self, cause: str) -> str:
+        """The name of the wallet that pays for a cause."""
+        query = "SELECT wallet FROM outgoing WHERE cause = ?"
+        return str(self._connection.execute(query, (cause,)).fetchone()["wallet"])
+
     def place(self, payment: LedgerPayment, found: Inclusion | None) -> None:
         """Where it is now; None when its block was unwound."""
         height, succeeded = (None, False) if found is None else (found.height, found.succeeded)
@@ -238,6 +249,11 @@ class Ledger:
     def faucet(self, chain: ChainRow) -> str:
         """The wallet that pays deposits in place of a trader."""
         return self._wallet(chain, ("faucet", chain.short_name), PAYER)
+
+    def customer(self, chain: ChainRow, name: str) -> str:
+        """An account of a customer of the sandbox, on an embedded chain."""
+        place = ("customer", name, chain.short_name)
+        return self._wallet(chain, place, customer_name(name))
 
     def _wallet(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
         if place not in self._wallets:
@@ -321,7 +337,7 @@ class Ledger:
         durable. Raises LedgerRefusal and ChainClosed."""
         chain, outside = token.chain, self.faucet(token.chain)
         wallet = self._names[chain.short_name, sender]
-        if sender != outside:
+        if _is_exchange(wallet):
             self._move(token, sender, outside, units)
         number = self.outgoing.next_number(chain.short_name, wallet)
         signed = self.embedded[chain.short_name].sign(wallet, number, token, receiver, units)
@@ -387,7 +403,7 @@ class Ledger:
             return
         token = world_tokens()[paid.token]
         outside = self.faucet(token.chain)
-        if paid.sender != outside:
+        if _is_exchange(self.outgoing.wallet_of(cause)):
             self._move(token, outside, paid.sender, paid.units)
         for table in ("transfers", "outgoing"):
             self._database.connection.execute(
@@ -453,3 +469,8 @@ class Ledger:
             for token in sorted(held.keys() | issued.keys())
             if issued.get(token, 0) != held.get(token, 0) or token in negative
         ]
+
+
+def _is_exchange(wallet: str) -> bool:
+    """Whether the books say what a wallet holds: of the faucet and of customers they do not."""
+    return wallet != PAYER and not wallet.startswith(CUSTOMER)

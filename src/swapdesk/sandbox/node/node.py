@@ -36,10 +36,12 @@ from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
+    ChainOf,
     ClockSet,
     EvmFund,
     FaucetPay,
     FaultAdd,
+    LegsOf,
     NoParams,
     OpenLeg,
     SendOn,
@@ -48,13 +50,19 @@ from swapdesk.sandbox.node.params import (
 )
 from swapdesk.sandbox.node.venue_accounts import AddressesHeld, VenueAccounts
 from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.world import WorldToken, world_tokens
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
+from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.model import RequestModel
 
 PACE_KEPT_MS = 60_000
 """How often an idle node notes its time, against a wall clock that is set back."""
+
+
+_FEE_WEI = 10**17
+_GIFT_TIMES = 4
+"""A customer's account is given so many times what it pays first."""
 
 
 class OtherSeed(Exception):
@@ -125,11 +133,13 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: LedgerMethod, params: RequestModel) -> Any:
-        """The result of one method, or what is awaited for it; everything due is done before.
+        """The result of one method, or what is awaited for it; everything due is done before, but
+        for who only watches.
 
         Raises LedgerRefusal, or NodeDown.
         """
-        self.step()
+        if method is not LedgerMethod.VENUE_LEGS:
+            self.step()
         self.chain_faults.meet(params)
         return self.handlers[method].run(params)
 
@@ -160,6 +170,8 @@ class Node:
             LedgerMethod.VENUE_REPORT: Handler(
                 AccountOf, lambda p: accounts.report(p.venue, p.key)
             ),
+            LedgerMethod.VENUE_LEGS: Handler(LegsOf, self._legs),
+            LedgerMethod.VENUE_WALLETS: Handler(ChainOf, self._wallets),
             LedgerMethod.VENUE_SEND_ON: Handler(SendOn, self._send_on),
             LedgerMethod.FAULT_ADD: Handler(FaultAdd, self._add_fault),
             LedgerMethod.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
@@ -189,6 +201,16 @@ class Node:
     def _find(self, params: AccountOf) -> dict[str, object] | None:
         found = self.accounts.find(params.venue, params.key)
         return None if found is None else found.as_json()
+
+    def _legs(self, params: LegsOf) -> list[dict[str, object]]:
+        told = []
+        for leg in params.legs:
+            found = self.accounts.find(leg.venue, leg.key)
+            report = self.accounts.report(leg.venue, leg.key)
+            if found is not None and report is not None:
+                amounts = {name: value for name, value in report.items() if value is not None}
+                told.append({**report, **found.as_json(), **amounts, "venue": leg.venue})
+        return told
 
     def _heights(self) -> dict[str, int]:
         """Heights of the chains whose nodes answer."""
@@ -248,26 +270,63 @@ class Node:
         token = world_tokens().get(params.token)
         if token is None or token.asset is None:
             raise LedgerRefusal("the faucet holds no such token")
+        if params.payer is not None:
+            return self._pay_as_customer(token, params, params.payer)
         wallets = self.ledger.embedded.get(token.row.chain)
         if wallets is not None and not wallets.is_open:
             return self._pay_when_open(wallets, token, params)
-        return self._transfer(self._paid(token, params))
+        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
 
     async def _pay_when_open(
         self, wallets: ChainWallets, token: WorldToken, params: FaucetPay
     ) -> dict[str, object] | None:
         await wallets.opened()
-        return self._transfer(self._paid(token, params))
+        return self._transfer(self._paid(token, params, self.ledger.faucet(token.chain)))
 
-    def _paid(self, token: WorldToken, params: FaucetPay) -> LedgerTransfer:
+    async def _pay_as_customer(
+        self, token: WorldToken, params: FaucetPay, payer: str
+    ) -> dict[str, object] | None:
+        """From an account of their own, which is filled where it holds too little; the payment
+        waits until that is in a block."""
+        chain = _embedded_chain(token.row.chain)
+        await self.ledger.embedded[chain].opened()
+        account = self.ledger.customer(token.chain, payer)
+        if self.ledger.by_cause(_cause(params)) is None:
+            await self._fill(token, account, int(params.units))
+        return self._transfer(self._paid(token, params, account))
+
+    async def _fill(self, token: WorldToken, account: str, units: int) -> None:
+        """Coins for fees, and more than the payment: what comes in tells nothing of it."""
+        chain = token.row.chain
+        wallets = self.ledger.embedded[chain]
+        coin = next(
+            each for each in world_tokens().values() if each.row.chain == chain and each.row.native
+        )
+        needed = units if token.address is None else 0
+        if wallets.balance(coin, account) < needed + _FEE_WEI:
+            await self._embedded().fund(chain, account, _GIFT_TIMES * needed + 2 * _FEE_WEI)
+        if token.address is not None and wallets.balance(token, account) < units:
+            await self._embedded().fund(chain, account, _GIFT_TIMES * units, token.address)
+
+    def _wallets(self, params: ChainOf) -> list[str]:
+        row = chains_by_name().get(params.chain)
+        if row is None:
+            raise LedgerRefusal("there is no such chain")
+        return [
+            self.ledger.hot_wallet(venue.code, row, number)
+            for venue in VENUE_ROWS
+            for number in range(PAYOUT_WALLETS)
+        ]
+
+    def _paid(self, token: WorldToken, params: FaucetPay, sender: str) -> LedgerTransfer:
         with self.database.transaction():
             return self.ledger.transfer(
                 token,
-                self.ledger.faucet(token.chain),
+                sender,
                 params.address,
                 params.tag,
                 int(params.units),
-                cause=f"faucet:{params.key}",
+                cause=_cause(params),
                 at=self.clock.moment(),
             )
 
@@ -285,6 +344,10 @@ class Node:
             "height": transfer.height,
             "confirmations": self.ledger.confirmations(transfer),
         }
+
+
+def _cause(params: FaucetPay) -> str:
+    return f"faucet:{params.key}"
 
 
 def _embedded_chain(chain: str) -> str:

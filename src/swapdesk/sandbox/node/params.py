@@ -29,6 +29,7 @@ Advance = Annotated[BodyNumber, Field(ge=0, le=LONGEST_JUMP)]
 Speed = Annotated[BodyNumber, Field(ge=SLOWEST, le=FASTEST)]
 Times = Annotated[BodyInteger, Field(ge=1, le=1_000_000)]
 Leg = Literal["in", "out"]
+PayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9 ]{0,31}$")]
 Depth = Annotated[BodyInteger, Field(ge=1, le=64)]
 
 
@@ -50,17 +51,28 @@ class TransferOf(RequestModel):
     hash: Annotated[str, Identity(200)]
 
 
+class ChainOf(RequestModel):
+    chain: ChainName
+
+
 class FaucetPay(RequestModel):
+    """``payer`` is a customer with an account of their own, who pays in place of the faucet."""
+
     key: Key
     token: ObjectId
     address: Address
     tag: Tag | None = None
     units: Units
+    payer: PayerName | None = None
 
 
 class AccountOf(RequestModel):
     venue: VenueCode
     key: Key
+
+
+class LegsOf(RequestModel):
+    legs: Annotated[list[AccountOf], Field(max_length=2)]
 
 
 class OpenLeg(AccountOf):

@@ -380,6 +380,33 @@ class Writer:
                 log.info("store: %d results came after their loop had ended", len(items))
 
 
+class LoopWriter(Writer):
+    """Commits on the event loop, one piece of work at a time: for a world that is repeated, where
+    no thread may decide what comes first."""
+
+    def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
+        self._connection = connection
+        self._after_commit = after_commit
+        self._closed = False
+
+    async def submit(self, work: Work[T]) -> T:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        item = _Item(work, loop := asyncio.get_running_loop(), loop.create_future())
+        self._commit(self._connection, [item])
+        _deliver([item])
+        self._after_commit()
+        # As with the thread, others come in between.
+        await asyncio.sleep(0)
+        result: T = await item.future
+        return result
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._connection.close()
+
+
 def _deliver(items: list[_Item]) -> None:
     for item in items:
         if item.future.done():
@@ -393,12 +420,12 @@ def _deliver(items: list[_Item]) -> None:
 class StoreFile:
     """Its connections; the file is there and of the newest shape."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writer: type[Writer] = Writer) -> None:
         self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
         self._reading = _connect(path, writes=False)
         self._looking = _connect(path, writes=False)
         self._grown: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
-        self._writer = Writer(_connect(path, writes=True), self._wake)
+        self._writer = writer(_connect(path, writes=True), self._wake)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._writer.close)

@@ -16,7 +16,7 @@ from pathlib import Path
 from swapdesk.paths import make_directories
 from swapdesk.service.store import records
 from swapdesk.service.store import rows as bundle_rows
-from swapdesk.service.store.database import StoreFile, prepare
+from swapdesk.service.store.database import StoreFile, Writer, prepare
 from swapdesk.service.store.records import (
     BundleState,
     OrderFilter,
@@ -90,19 +90,19 @@ def load_usage(db: sqlite3.Connection, since: datetime) -> list[Usage]:
 class SqliteStore:
     """A Store in one file. Create it with :meth:`open`, end it with :meth:`close`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writer: type[Writer] = Writer) -> None:
         self.path = path
-        self._file = StoreFile(path)
+        self._file = StoreFile(path, writer)
 
     @classmethod
-    def open(cls, path: Path | str) -> SqliteStore:
+    def open(cls, path: Path | str, writer: type[Writer] = Writer) -> SqliteStore:
         """Open or create the file, mode 0600; raises SchemaError when damaged or too new."""
         path = Path(path)
         make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
             prepare(connection)
-        return cls(path)
+        return cls(path, writer)
 
     async def close(self) -> None:
         await self._file.close()

@@ -67,7 +67,7 @@ class Command:
     """Creates, signs or spends, or leads where only that is done: absent on a desk that only
     reads."""
     SANDBOX_ONLY: ClassVar[bool] = False
-    """Absent on a live desk."""
+    """Whether a live desk has no such verb."""
     WHEN_TOO_SMALL: ClassVar[bool] = False
     """Works also while the terminal is too small to show what would happen."""
     EVERYWHERE: ClassVar[bool] = False

@@ -12,6 +12,7 @@ class Inspect(EverywhereCommand):
     VERB = "inspect"
     PLACE = 55
     OPENS = "swapdesk.tui.screens.inspect.InspectScreen"
+    BEFORE_OPENED = True
 
 
 class LookUp(Command):

@@ -46,14 +46,15 @@ _MODIFIERS = {"ctrl", "shift", "alt"}
 _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
-def _name_of(character: str) -> str:
+def character_key(character: str) -> str:
+    """The toolkit's name of the key that writes this character."""
     if character.isalnum():
         return character
     name = unicodedata.name(character, "").lower().replace("-", "_").replace(" ", "_")
     return _REPLACED.get(name, name)
 
 
-_MARKS = {_name_of(mark): mark for mark in _PUNCTUATION}
+_MARKS = {character_key(mark): mark for mark in _PUNCTUATION}
 KNOWN_KEYS = (*sorted(_NAMED), *_MARKS)
 
 
@@ -62,12 +63,12 @@ def key_name(written: str) -> str | None:
     None when there is no such key."""
     written = written.strip()
     if len(written) == 1:
-        return _name_of(written) if written.isascii() and written.isprintable() else None
+        return character_key(written) if written.isascii() and written.isprintable() else None
     *modifiers, key = written.lower().split("+") if written != "+" else ["+"]
     if not set(modifiers) <= _MODIFIERS or len(set(modifiers)) < len(modifiers):
         return None
     if len(key) == 1 and modifiers:
-        key = _name_of(key) if key.isascii() and key.isprintable() else ""
+        key = character_key(key) if key.isascii() and key.isprintable() else ""
         usable = key in _MARKS or "ctrl" in modifiers or "alt" in modifiers
         return "+".join([*sorted(modifiers), key]) if key and usable else None
     if key not in _NAMED and key not in _MARKS:

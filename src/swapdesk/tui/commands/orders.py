@@ -71,7 +71,7 @@ class Again(Command):
 class PutAway(Command):
     """Put a failed order away that was dealt with; the same key takes it back."""
 
-    KEY = "D"
+    KEY = "P"
     VERB = "put away"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from swapdesk.tui.page import Page
 
 if TYPE_CHECKING:
+    from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.tui.commands.command import EverywhereCommand
     from swapdesk.tui.screens.swap import SwapScreen
 
@@ -79,6 +80,11 @@ class Navigation:
         from swapdesk.tui.screens.order import OrderScreen
 
         self.push(OrderScreen(self._session, service_id))
+
+    def open_demo(self, choice: DemoChoice) -> None:
+        from swapdesk.tui.screens.demo import DemoScreen
+
+        self.push(DemoScreen(self._session, choice))
 
     def open_orders(self, filter_line: str) -> None:
         """The tracker, which begins with this filter line."""

@@ -52,6 +52,7 @@ from swapdesk.tui.commands.batch import (
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.screens.batch_editing import BatchEditing
 from swapdesk.tui.screens.batch_facts import PlanState
+from swapdesk.tui.session import PLAYED
 
 PAYING_VERBS = (BuildBundle, SignBundle, SubmitBundle)
 _DOING = {
@@ -337,6 +338,9 @@ class BatchScreen(BatchPaying):
         self.controls.navigation.open_orders(filter_line)
 
     def do_export_batch(self) -> None:
+        if self.session.played:
+            self.show_notice(PLAYED, "warning")
+            return
         now, made = self.now(), self.made
         if made is None:
             name, content = NAME, template(self.desk.book).encode()

@@ -45,7 +45,7 @@ from swapdesk.tui.screens.batch_facts import (
     row_detail,
     rows_below,
 )
-from swapdesk.tui.session import Session
+from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.form_fields import Check, CheckMark, LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
@@ -306,7 +306,8 @@ class BatchEditing(BatchView):
     def _offer(self) -> None:
         """Offer files for what is typed."""
         self._file = -1
-        self._files = offered(self._field.value, self._recent.newest())
+        played = self.session.played
+        self._files = () if played else offered(self._field.value, self._recent.newest())
         self._show_offers()
 
     def _show_offers(self) -> None:
@@ -437,6 +438,9 @@ class BatchEditing(BatchView):
 
     def _take_file(self, written: str) -> None:
         if not written:
+            return
+        if self.session.played:
+            self.show_notice(PLAYED, "warning")
             return
         path = Path(os.path.expanduser(written))
         if os.path.isdir(path):

@@ -40,6 +40,9 @@ PUBLIC = (
 )
 
 
+SHOWN = "What stands as it is is for those alone whom you send the file to: do not post it."
+
+
 class BundleScreen(Page):
     """Lists what is in the file; addresses, amounts, memos, hashes and names are shown on demand
     alone."""
@@ -83,7 +86,7 @@ class BundleScreen(Page):
         )
         self._where.show(
             [
-                [Span(PUBLIC, "muted")],
+                [Span(SHOWN if self._shown else PUBLIC, "muted")],
                 [],
                 [Span(f"{self._path.name}, in the directory where the desk was started")],
             ]
@@ -124,8 +127,8 @@ class BundleScreen(Page):
         except NotWritten as error:
             self.show_notice(str(error), "warning")
             return
-        self.app.notify(f"Written to {path}. Nothing was sent.")
         self.post_message(self.Go(everywhere.Back))
+        self.app.call_later(self.app.notify, f"Written to {path}. Nothing was sent.")
 
     def do_leave_bundle(self) -> None:
         self.post_message(self.Go(everywhere.Back))

@@ -14,6 +14,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
 from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.pasted_text import PastedText, read_pasted
+from swapdesk.flows.support.replies import NOT_FOUND_REPLY, SECRET_REPLY
 from swapdesk.flows.support.support_case import CaseFacts, calls_about, facts_of, line_again
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
@@ -141,6 +142,10 @@ class InspectScreen(Page):
             visible = ""
         with self.prevent(TextField.Changed):
             self._field.set_value(visible)
+        self._field.action_edit("home")
+        if self._pasted is not None and self._pasted.secret:
+            # Letters are keys again: y copies what to write.
+            self._body.focus()
 
     @on(TextField.Changed)
     def _typed(self, event: TextField.Changed) -> None:
@@ -161,6 +166,7 @@ class InspectScreen(Page):
             own_secrets=self.session.settings.secrets,
         )
         self._search, self._sheets, self._opened = None, {}, None
+        self._body.scroll_home(animate=False)
         self._show()
 
     # searching
@@ -172,18 +178,24 @@ class InspectScreen(Page):
             self._search = OrderSearch(self.desk, self._pasted)
             self._search.look_here()
             self._took_in()
+            cost = self._search.next_cost
+            if cost is not None and not cost.reads:
+                # Nodes of chains take no calls of the service.
+                self._ask(self._search)
             return
         if self._table.has_focus and self._table.cursor_key is not None and self._opened is None:
             self._opened = self._table.cursor_key
             self._body.focus()
             self._show()
         elif self._search.next_cost is not None and not self._asking:
-            self._asking = True
-            self.run_worker(self._go_on(self._search), group="inspect", exclusive=True,
-                            exit_on_error=False)  # fmt: skip
-            self._show()
+            self._ask(self._search)
         elif self._sheet is not None:
             self.controls.navigation.open_order(self._sheet.order_id)
+
+    def _ask(self, search: OrderSearch) -> None:
+        self._asking = True
+        self.run_worker(self._go_on(search), group="inspect", exclusive=True, exit_on_error=False)
+        self._show()
 
     @on(LineTable.Chosen, "#found")
     def _row_chosen(self) -> None:
@@ -236,7 +248,7 @@ class InspectScreen(Page):
         sheet = self._sheet
         many = len(self._sheets) > 1 and self._opened is None
         problem = pasted.problem if pasted is not None and self._field_used else ""
-        verdict = search.verdict if search is not None else ""
+        verdict = self._verdict
         self._readings.show(lambda width: self._reading_rows(problem, sheet is None, width))
         self._searched.show(
             lambda width: [
@@ -253,6 +265,23 @@ class InspectScreen(Page):
             self._body.show(sheet)
         self._say_money(sheet)
         self.refresh_keys()
+
+    @property
+    def _verdict(self) -> str:
+        """Why nothing was found; empty while somebody is still asked."""
+        if self._search is None or self._asking:
+            return "Asking …" if self._asking and not self._sheets else ""
+        return self._search.verdict
+
+    @property
+    def _ready_reply(self) -> str:
+        """What to write to the customer now."""
+        if self._sheet is not None:
+            return "\n".join(self._sheet.reply)
+        if self._pasted is not None and self._pasted.secret:
+            return SECRET_REPLY
+        nothing = self._search is not None and not self._asking and self._search.verdict
+        return NOT_FOUND_REPLY if nothing else ""
 
     @property
     def _field_used(self) -> bool:
@@ -297,7 +326,11 @@ class InspectScreen(Page):
             )
         else:
             asks = "you: enter looks for it" if self._pasted else "you: paste what you have"
-            if self._search is not None and self._search.verdict:
+            if self._pasted is not None and self._pasted.secret:
+                asks = "the customer: move the money to a new wallet; y copies what to write"
+            elif self._asking:
+                asks = "the service: it is asked"
+            elif self._search is not None and self._search.verdict:
                 asks = "you: ask the customer for the order id or the transaction hash"
             self.set_money(
                 "not known before an order is found.", asks, next_short="you: ask the customer"
@@ -311,7 +344,9 @@ class InspectScreen(Page):
             return HIDDEN if typing else CommandState(verb="look for another")
         if verb is LookUp:
             return self._look_up_standing()
-        if verb in (CopyReply, CopyEscalation, WriteBundle, CaseHistory):
+        if verb is CopyReply:
+            return READY if self._ready_reply and not typing else HIDDEN
+        if verb in (CopyEscalation, WriteBundle, CaseHistory):
             return READY if sheet is not None and not typing else HIDDEN
         if verb is TryAgain:
             return READY if not typing and self._line_again() else HIDDEN
@@ -342,8 +377,8 @@ class InspectScreen(Page):
         self._show()
 
     def do_copy_reply(self) -> None:
-        if self._sheet is not None:
-            self.controls.copy_value("reply", "\n".join(self._sheet.reply))
+        if self._ready_reply:
+            self.controls.copy_value("reply", self._ready_reply)
 
     def do_copy_escalation(self) -> None:
         if self._sheet is not None:

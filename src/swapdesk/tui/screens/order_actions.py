@@ -29,6 +29,7 @@ from swapdesk.flows.orders.order_export import (
 from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
 from swapdesk.tui.glyphs import REFUSED
+from swapdesk.tui.session import PLAYED
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.lines_view import TextRows
@@ -194,6 +195,9 @@ class ExportOverlay(Overlay[Path]):
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
     """Offer a path, and write to the one that is chosen."""
+    if page.session.played:
+        page.show_notice(PLAYED, "warning")
+        return
     directory = export_directory(page.session.settings.home, Path.home())
 
     def chosen(path: Path | None) -> None:

@@ -61,8 +61,10 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     pays = sheet.receiver or "not told"
     if sheet.receiver is not None and sheet.receiver.isalnum():
         pays = grouped_address(sheet.receiver)
-    refund = short_address(sheet.refund) if sheet.refund else "none recorded"
-    rows += labelled("Pays", pays, width)
+    refund = "none recorded"
+    if sheet.refund:
+        refund = short_address(sheet.refund) if sheet.refund.isalnum() else sheet.refund
+    rows += labelled("Payout", pays, width)
     if sheet.memo:
         rows += labelled("Memo", sheet.memo, width)
     rows += labelled("Refund", refund, width)

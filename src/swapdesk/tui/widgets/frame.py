@@ -99,6 +99,15 @@ class FrameState(Struct, frozen=True):
     """Whether keys are open; it stands where the budget does."""
 
 
+class Caption(Struct, frozen=True):
+    """One sentence for who watches a tape, in the frame rule: nothing else moves or is hidden.
+    ``key`` is the one that is asked for; ``ends`` how the tape ends, where there is room."""
+
+    text: str
+    key: str = ""
+    ends: str = ""
+
+
 class Frame(LinesView):
     """Header row and frame rule."""
 
@@ -121,7 +130,7 @@ class Frame(LinesView):
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        return frame_lines(self.state, width)
+        return frame_lines(self.state, width, getattr(self.app, "caption", None))
 
     def render_line(self, y: int) -> Strip:
         """The header is painted; the rule under it lies on the body."""
@@ -132,7 +141,7 @@ class Frame(LinesView):
         )
 
 
-def frame_lines(state: FrameState, width: int) -> list[Line]:
+def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
     """The account goes below 100 cells, the budget is short there; the context is cut last."""
     world = state.world
     word = Span(f" {world.word} ", f"{world.role}-word", bold=True)
@@ -158,7 +167,22 @@ def frame_lines(state: FrameState, width: int) -> list[Line]:
         if space > 1:
             left += [Span("  "), *cut([Span(state.context, "muted")], space)]
     header = [*fill(left, room), *right, Span("  ")]
-    return [header, [Span(world.rule * width, world.role)]]
+    return [header, _rule(world, width, caption)]
+
+
+def _rule(world: World, width: int, caption: Caption | None) -> Line:
+    """The frame rule; the words of a caption stand in it."""
+    if caption is None:
+        return [Span(world.rule * width, world.role)]
+    edge = Span(world.rule, world.role)
+    asked: Line = [Span(f" {caption.key} ", "accent", bold=True), edge] if caption.key else []
+    ends: Line = [Span(f" {caption.ends} ", "muted"), edge] if caption.ends else []
+    said: Line = [Span(f" {caption.text} ", bold=True)] if caption.text else []
+    room = width - width_of(asked) - 2
+    if width_of(said) + width_of(ends) <= room:
+        room, asked = room - width_of(ends), [*asked, *ends]
+    said = cut(said, room)
+    return [edge, *said, Span(world.rule * (room + 1 - width_of(said)), world.role), *asked]
 
 
 def _badge(badge: Badge) -> Line:

@@ -11,7 +11,7 @@ import contextlib
 import importlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +62,14 @@ def first_state(terms: ChainTerms, key: bytes) -> Genesis:
 
 logger = logging.getLogger(__name__)
 
+Background = Callable[[Callable[[], None]], Awaitable[None]]
+
 
 class Embedding:
     """The chains of one data directory. Raises ChainFileMismatch when it holds other ones.
 
-    With a ``market`` the pools follow it, as long as somebody asks the chain something.
+    With a ``market`` the pools follow it, as long as somebody asks the chain something. What
+    takes long at the opening runs in the ``background``, in a thread where nothing else is said.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Embedding:
         clock: Clock,
         faults: ChainFaults,
         market: Market | None = None,
+        background: Background | None = None,
     ) -> None:
         self.terms = chain_terms(ids)
         self._directory = directory
@@ -96,6 +100,7 @@ class Embedding:
         self._clock = clock
         self._faults = faults
         self._market = market
+        self._in_background = background or _in_background
         self._keeper: Keeper | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._bundlers: Bundlers | None = None
@@ -167,9 +172,9 @@ class Embedding:
             await outcome.close()
 
     async def _open(self) -> EvmNode:
-        await _in_background(_import)
+        await self._in_background(_import)
         genesis, self._genesis = self._genesis, {}
-        await _in_background(
+        await self._in_background(
             lambda: genesis.update(
                 (name, first_state(each, self._key))
                 for name, each in self.terms.items()

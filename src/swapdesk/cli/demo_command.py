@@ -1,0 +1,87 @@
+"""``demo``: a demonstration on the screen, or told at once."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import click
+
+from swapdesk.cli import completion
+from swapdesk.cli.amount_argument import require_digits
+from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.command_error import bad_input, own_refusal
+from swapdesk.cli.serve_command import read_speed
+
+if TYPE_CHECKING:
+    from swapdesk.flows.demo.choice import DemoChoice
+
+NAMES = ("private", "swap", "stuck")
+MOST_SEED = 2**32 - 1
+
+
+@click.command()
+@click.argument("name", metavar="NAME", type=click.Choice(NAMES))
+@click.option("--auto", is_flag=True, help="Tell every stage at once, without a screen.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, MOST_SEED),
+    default=7,
+    show_default=True,
+    help="Who takes part, and with --auto everything: the same seed tells the same.",
+)
+@click.option(
+    "--speed",
+    callback=read_speed,
+    metavar="X",
+    help="How fast the world acts: as it runs, or as exchanges take with --auto.",
+)
+@click.option("--amount", metavar="A", help="What Alice pays.")
+@click.option(
+    "--token", metavar="T", shell_complete=completion.tokens, help="The token that Alice pays."
+)
+@desk_command
+def demo(
+    call: CliContext,
+    name: str,
+    auto: bool,
+    seed: int,
+    speed: Decimal | None,
+    amount: str | None,
+    token: str | None,
+) -> int:
+    """Show how an order goes through exchanges and chains, stage by stage.
+
+    NAME is private (how Alice pays Bob), swap (one exchange), or stuck (an order that fails, and
+    how support finds it). Everything happens in the sandbox, with transactions on its chains.
+    With --auto the world is a new one of that seed, and nothing of it is kept.
+    """
+    from swapdesk.flows.demo.choice import DemoChoice
+
+    if call.settings(lenient=True).live:
+        raise own_refusal(
+            "SANDBOX_ONLY",
+            "A demonstration needs the sandbox, and this profile is live.",
+            next="you: leave out --profile, or choose sandbox",
+        )
+    if amount is not None:
+        require_digits(amount)
+    choice = DemoChoice(name, seed, speed, amount, token)
+    return _tell(call, choice) if auto else _show(call, choice)
+
+
+def _tell(call: CliContext, choice: DemoChoice) -> int:
+    from swapdesk.cli.demo_transcript import tell_demo
+
+    return tell_demo(call, choice)
+
+
+def _show(call: CliContext, choice: DemoChoice) -> int:
+    from swapdesk.cli.main import open_desk
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input(
+            "NO_TERMINAL", "The screen needs a terminal. --auto tells the stages without one."
+        )
+    return open_desk(call, choice)

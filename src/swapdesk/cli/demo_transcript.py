@@ -1,0 +1,211 @@
+"""A demonstration told stage by stage, in a world of its own that repeats.
+
+The same seed gives the same bytes: the world is made anew in a directory that goes away with it,
+and its time moves only when everybody waits (``sandbox.repeatable``).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from swapdesk.cli.amount_argument import read_amount
+from swapdesk.cli.cli_context import CliContext
+from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_client_error
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Output
+from swapdesk.cli.sandbox_lifetime import require_sandbox
+from swapdesk.cli.token_argument import find_token
+from swapdesk.client.chain_transfers import ChainUnreadable
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.connection import sandbox_connection
+from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
+from swapdesk.flows.demo.demonstration import DemoFailed, Demonstration, Stage
+from swapdesk.flows.demo.panes import Pane, PaneLine, compared, link_pane, panes_of
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.notation import clock_time, copied_amount, exact_amount, iso
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+
+T = TypeVar("T")
+
+_LABEL = 10
+IN_MEMORY = "/dev/shm"
+USUAL_SPEED = Decimal(1)
+
+
+def tell_demo(call: CliContext, choice: DemoChoice) -> int:
+    """Carry it out and print what happened."""
+    require_sandbox()
+    try:
+        in_new_world(choice, lambda desk: tell(call.output, desk, choice))
+    except DemoRefused as error:
+        raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
+    except DemoFailed as error:
+        raise _failed(str(error)) from None
+    except ChainUnreadable as error:
+        raise _failed(f"{error}.") from None
+    except ClientError as error:
+        raise of_client_error(error) from None
+    return Exit.DONE
+
+
+def in_new_world(choice: DemoChoice, work: Callable[[Desk], Awaitable[T]]) -> T:
+    """Do ``work`` with a connected desk in a world of the seed, which ends with it."""
+    from swapdesk.sandbox.repeatable import open_world, run_repeatable
+
+    async def whole(place: Path) -> T:
+        settings = load_settings({}, Home.at(place / "home"))
+        speed, pools = choice.speed or USUAL_SPEED, choice.name == "dex"
+        async with open_world(place / "world", seed=choice.seed, speed=speed, pools=pools) as world:
+            desk = Desk.open(settings, clock=world.clock, transport=world.transport)
+            try:
+                await desk.connect(sandbox_connection(world.ready, settings), follow=False)
+                await desk.catalog.load_in_steps()
+                await desk.refresh_reference()
+                return await work(desk)
+            finally:
+                await desk.close()
+
+    with tempfile.TemporaryDirectory(prefix="swapdesk-demo-", dir=_quick_place()) as place:
+        return run_repeatable(lambda: whole(Path(place)))
+
+
+def _quick_place() -> str | None:
+    """Where files are in memory: nothing of the world is to last, and its databases wait for the
+    disk at every step."""
+    return IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else None
+
+
+def _failed(said: str) -> CommandError:
+    return CommandError(
+        Exit.REFUSED,
+        "DEMO_FAILED",
+        said,
+        money=UNMOVED,
+        next="you: choose another amount, token or seed",
+    )
+
+
+async def tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
+    """Print a demonstration as it comes, and give it back with what it recorded."""
+    if choice.token is not None:
+        token = find_token(choice.token, desk, field="token")
+        if choice.amount is not None:
+            read_amount(choice.amount, token)
+    shown = choice.begin(desk, str(choice.seed))
+    told = _Transcript(output, shown)
+    told.head(choice.seed, choice.speed or USUAL_SPEED)
+    try:
+        await shown.run(told.stage)
+        told.end(await shown.last_look())
+    finally:
+        await shown.close()
+    return shown
+
+
+class _Transcript:
+    """Prints of each stage what the stages before did not show."""
+
+    def __init__(self, output: Output, shown: Demonstration) -> None:
+        self._output = output
+        self._shown = shown
+        self._said: set[tuple[str, PaneLine]] = set()
+
+    def head(self, seed: int, speed: Decimal) -> None:
+        demo, (sold, bought) = self._shown.demo, self._shown.tokens
+        if self._output.json:
+            return
+        self._output.say(
+            f"{demo.title}: {exact_amount(self._shown.amount)} {sold.symbol} on"
+            f" {sold.chain_data.name} from Alice, {bought.symbol} on {bought.chain_data.name} to"
+            f" Bob. Seed {seed}, speed x{copied_amount(speed)}."
+        )
+
+    def stage(self, stage: Stage) -> None:
+        row, facts = stage.row, stage.facts
+        panes = panes_of(facts, self._shown.demo.did)
+        if self._output.json:
+            self._output.document(_stage_json(stage, panes))
+            return
+        many = len(self._shown.demo.rows)
+        self._output.say(
+            "",
+            f"{stage.number} of {many}  {row.title}, {clock_time(facts.at)} on the sandbox clock",
+            f"  {row.sentence}",
+        )
+        for pane in panes:
+            self._pane(pane)
+        self._output.say(f"  Funds {facts.money} Next {facts.next}.")
+
+    def end(self, last: Stage) -> None:
+        facts = last.facts
+        if facts.search is None or facts.got is None:
+            return
+        pane = link_pane(facts.search, facts)
+        rows = compared(facts)
+        if self._output.json:
+            known = [{"label": one.label, "value": one.value, "remark": one.remark} for one in rows]
+            self._output.document({"linkSearch": _pane_json(pane), "compared": known})
+            return
+        self._output.say("", "Link search, from Alice to Bob")
+        self._lines([*pane.lines, PaneLine(pane.ending)])
+        if rows:
+            self._output.say("", "What a watcher can still compare")
+            self._output.say(*(f"  {one.label:{_LABEL}}{one.value}; {one.remark}" for one in rows))
+
+    def _pane(self, pane: Pane) -> None:
+        lines = [*pane.lines, *([PaneLine(pane.ending)] if pane.ending else [])]
+        new = [line for line in lines if (pane.title, line) not in self._said]
+        self._said.update((pane.title, line) for line in new)
+        if new:
+            self._output.say(f"  {pane.title}")
+            self._lines(new)
+
+    def _lines(self, lines: Iterable[PaneLine]) -> None:
+        self._output.say(
+            *(f"    {_label(line):{_LABEL}}{line.whole or line.text}" for line in lines)
+        )
+
+
+def _label(line: PaneLine) -> str:
+    return clock_time(line.at) if line.at is not None else line.label
+
+
+def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
+    facts = stage.facts
+    return {
+        "stage": stage.number,
+        "name": stage.row.name,
+        "title": stage.row.title,
+        "said": stage.row.sentence,
+        "at": iso(facts.at),
+        "serviceId": facts.tracked.service_id,
+        "money": facts.money,
+        "next": facts.next,
+        "transactions": [
+            {
+                "chain": one.transfer.chain,
+                "block": one.transfer.height,
+                "hash": one.transfer.hash,
+                "from": one.transfer.sender,
+                "to": one.transfer.receiver,
+                "symbol": one.symbol,
+                "amount": None if one.amount is None else copied_amount(one.amount),
+            }
+            for one in facts.moved
+        ],
+        "panes": [_pane_json(pane) for pane in panes],
+    }
+
+
+def _pane_json(pane: Pane) -> dict[str, Any]:
+    return {
+        "title": pane.title,
+        "lines": [f"{_label(line)} {line.whole or line.text}".strip() for line in pane.lines],
+        "ending": pane.ending,
+    }

@@ -1,0 +1,261 @@
+"""``tape run`` plays a tape in the sandbox's desk, records it and compares it; ``tour`` shows a
+person round."""
+
+from __future__ import annotations
+
+import difflib
+import tempfile
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file, own_refusal
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.main import open_desk
+
+if TYPE_CHECKING:
+    from swapdesk.tui.tapes.grammar import Tape
+    from swapdesk.tui.tapes.player import Player
+
+SEED = 1
+"""Of the world that a tape without a terminal plays in."""
+MOST_TEXT = 4 << 20
+"""Bytes of a file of texts."""
+MOST_DIFFERENT, MOST_ROWS = 10, 100
+"""Moments and rows of a comparison that are shown."""
+IN_SANDBOX = "in the sandbox, which has none that is real"
+
+
+@click.group()
+def tape() -> None:
+    """Play keys into the desk of the sandbox."""
+
+
+@tape.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--headless", is_flag=True, help="Without a terminal, in a new home that is left.")
+@click.option(
+    "--check",
+    type=click.Path(path_type=Path),
+    help="Compare the texts of the marked moments with this file, which --record writes.",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a cast, the texts and a picture of each marked moment here.",
+)
+@desk_command
+def run(
+    call: CliContext,
+    file: Path,
+    headless: bool,
+    check: Path | None,
+    record: Path | None,
+) -> int:
+    """Play the tape FILE: keys, pauses, and waits for texts on the screen.
+
+    It plays in the sandbox alone. In a terminal it plays visibly in this home; ctrl+c stops it,
+    and the desk is yours. Ends with 3 where a text never came, with 10 where --check differs.
+    """
+    _require_sandbox(call)
+    played = _read_tape(file)
+    expected = None if check is None else _read_expected(check)
+    if record is not None:
+        _make(record)
+    from swapdesk.tui.tapes.player import Player
+
+    player = Player(played, alone=headless)
+    end = play_repeatable(player) if headless else open_desk(call, player=player)
+    if end:
+        return end
+    _require_played(call, player)
+    _tell(call, player, file, expected, record)
+    return Exit.DONE
+
+
+@click.command()
+@desk_command
+def tour(call: CliContext) -> int:
+    """Open the desk of the sandbox with a guide that waits for your own keys.
+
+    From a token to a payout, and found again. ctrl+c ends the tour; the desk is yours then.
+    """
+    _require_sandbox(call)
+    from swapdesk.tui import tapes
+    from swapdesk.tui.tapes.grammar import read_tape
+    from swapdesk.tui.tapes.player import Player
+
+    shown = read_tape((Path(tapes.__file__).parent / "tour.tape").read_bytes())
+    return open_desk(call, player=Player(shown, reader=True))
+
+
+def _require_sandbox(call: CliContext) -> None:
+    """Exit 9 on a live profile."""
+    settings = call.settings(lenient=True)
+    if settings.live:
+        raise own_refusal(
+            "TAPE_ON_LIVE",
+            f"Keys that press themselves are for the sandbox alone, and"
+            f" {settings.profile.value} is live.",
+            next="you: choose --profile sandbox",
+        )
+
+
+def play_repeatable(player: Player, seed: int = SEED) -> int:
+    """Play in a new home, in a world that is the same at every run and takes no time; the exit
+    code of the desk."""
+    from swapdesk.cli.sandbox_lifetime import SPEED, require_sandbox
+
+    require_sandbox()
+    from swapdesk.paths import Home
+    from swapdesk.sandbox.repeatable import open_world, run_repeatable
+    from swapdesk.settings import load_settings
+    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.tapes.player import timers_of
+
+    async def play() -> int:
+        with tempfile.TemporaryDirectory(prefix="swapdesk-tape-") as scratch:
+            # As of a desk that was never opened, whatever the environment says.
+            settings = load_settings({}, Home.at(Path(scratch)))
+            async with open_world(settings.home.sandbox, seed=seed, speed=Decimal(SPEED)) as world:
+
+                async def ready() -> Mapping[str, Any]:
+                    return world.ready
+
+                app = DeskApp(settings, ready, clock=world.clock, transport=world.transport)
+                with timers_of(world.clock):
+                    await app.run_async(**player.attach(app))
+                return app.return_code or 0
+
+    return run_repeatable(play)
+
+
+def _read_tape(path: Path) -> Tape:
+    from swapdesk.tui.tapes.grammar import MOST_BYTES, TapeRefused, read_tape
+
+    try:
+        return read_tape(_read(path, MOST_BYTES, "file"))
+    except TapeRefused as refused:
+        fields = {f"line {one.line}": {"message": one.said} for one in refused.mistakes}
+        count = len(fields)
+        said = f"{path} is no tape: {count} {'line is' if count == 1 else 'lines are'} wrong."
+        raise CommandError(
+            Exit.BAD_INPUT, "TAPE_REFUSED", said, next="you: correct the tape", fields=fields
+        ) from None
+
+
+def _read(path: Path, most: int, field: str) -> bytes:
+    """The beginning of a file, one byte more than is allowed."""
+    if path.exists() and not path.is_file():
+        raise bad_input("NO_FILE", f"{path} is no file.", field=field)
+    try:
+        with path.open("rb") as opened:
+            return opened.read(most + 1)
+    except OSError as error:
+        raise bad_input("NO_FILE", f"{path}: {error.strerror}.", field=field) from None
+
+
+def _make(place: Path) -> None:
+    """What cannot be written is said before the tape is played."""
+    from swapdesk.paths import make_directories
+
+    try:
+        make_directories(place)
+    except OSError as error:
+        raise of_unusable_file(error, money=IN_SANDBOX) or error from None
+
+
+def _read_expected(check: Path) -> dict[str, str]:
+    """The text of each moment."""
+    from swapdesk.tui.tapes.recorder import read_moments
+
+    content = _read(check, MOST_TEXT, "check")
+    if len(content) <= MOST_TEXT and (moments := read_moments(content)):
+        return moments
+    raise bad_input("NO_MOMENTS", f"{check} holds no moments of a tape.", field="check")
+
+
+def _require_played(call: CliContext, player: Player) -> None:
+    """Exit 3 where a text never came, 2 where the tape would give a secret, 10 where the desk was
+    left before."""
+    from swapdesk.tui.tapes.player import NeverCame
+
+    if (failure := player.failure) is not None:
+        if not call.output.json:
+            call.output.report(failure.screen)
+        waited = isinstance(failure, NeverCame)
+        raise CommandError(
+            Exit.THRESHOLD if waited else Exit.BAD_INPUT,
+            "NEVER_CAME" if waited else "TAPE_REFUSED",
+            str(failure),
+            IN_SANDBOX,
+            f"you: correct the tape{', or give it more patience' if waited else ''}",
+            fields={"screen": {"message": failure.screen}} if call.output.json else {},
+        )
+    if player.left_at is not None:
+        raise CommandError(
+            Exit.ENDED_OTHERWISE,
+            "TAPE_LEFT",
+            f"The desk was left in line {player.left_at}, before the tape was over.",
+            IN_SANDBOX,
+            "you: play it again",
+        )
+
+
+def _tell(
+    call: CliContext,
+    player: Player,
+    file: Path,
+    expected: Mapping[str, str] | None,
+    record: Path | None,
+) -> None:
+    from swapdesk.tui.tapes.recorder import moments_text, read_moments, write_recording
+
+    files: list[Path] = []
+    if record is not None:
+        try:
+            files = write_recording(record, file.stem, player.cast, player.moments)
+        except OSError as error:
+            raise of_unusable_file(error, money=IN_SANDBOX) or error from None
+    shown = read_moments(moments_text(player.moments).encode())
+    names = [*shown, *(name for name in expected or () if name not in shown)]
+    differ = [] if expected is None else [n for n in names if expected.get(n) != shown.get(n)]
+    if call.output.json:
+        call.output.document(
+            {
+                "tape": str(file),
+                "moments": list(shown),
+                "files": [str(written) for written in files],
+                "differ": None if expected is None else differ,
+            }
+        )
+    else:
+        call.output.say(*(f"{written} written." for written in files))
+    if differ:
+        named = differ[:MOST_DIFFERENT]
+        if expected is not None and not call.output.json:
+            for name in named:
+                call.output.report(_difference(name, expected.get(name), shown.get(name)))
+        more = f" and {len(differ) - len(named)} more" if len(differ) > len(named) else ""
+        raise CommandError(
+            Exit.ENDED_OTHERWISE,
+            "TAPE_DIFFERS",
+            f"Other than expected: {', '.join(named)}{more}.",
+            IN_SANDBOX,
+            "you: look at what differs; --record writes the texts anew",
+        )
+
+
+def _difference(name: str, expected: str | None, shown: str | None) -> str:
+    """The rows of a moment that differ, with who has them."""
+    if expected is None or shown is None:
+        return f"{name}: {'not expected' if expected is None else 'never marked'}"
+    rows = difflib.unified_diff(
+        expected.splitlines()[:MOST_ROWS], shown.splitlines()[:MOST_ROWS], n=0, lineterm=""
+    )
+    told = [row for row in rows if not row.startswith(("---", "+++", "@@"))]
+    return "\n".join([f"{name}, - expected, + shown:", *told])

@@ -1,0 +1,179 @@
+"""Payments in the blocks of an EVM chain, read from its node by plain JSON-RPC.
+
+For showing and comparing what is on a chain, never for a decision about money: what is signed
+is read by the wallet agent, with a client of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+from msgspec import Struct
+
+from swapdesk.certificates import certificates
+from swapdesk.keepalive import CLIENT_SECONDS
+
+DEADLINE = 25.0
+"""Longer than a chain takes that is opened first."""
+BLOCKS_AT_ONCE = 50
+ANSWER_LIMIT = 8 << 20
+
+_TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+"""Topic of ``Transfer(address,address,uint256)``."""
+_HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
+
+
+class ChainUnreadable(Exception):
+    """The node of a chain gave no answer of use."""
+
+
+class ChainTransfer(Struct, frozen=True):
+    """Coins or tokens that moved. Addresses and ``token`` (a contract, None for the coin) are in
+    lower case; ``position`` tells payments of one transaction apart, the coin's is -1."""
+
+    chain: str
+    height: int
+    at: datetime
+    hash: str
+    position: int
+    sender: str
+    receiver: str
+    token: str | None
+    units: int
+
+
+class EvmBlocks:
+    """Reads a chain block by block: every block once."""
+
+    def __init__(
+        self, chain: str, url: str, *, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self.chain = chain
+        self.first = 0
+        self.height = 0
+        """Everything from ``first`` to ``height`` has been read."""
+        self._url = url
+        self._http = httpx.AsyncClient(
+            timeout=DEADLINE,
+            verify=certificates(httpx.URL(url)),
+            trust_env=False,
+            limits=httpx.Limits(keepalive_expiry=CLIENT_SECONDS),
+            transport=transport,
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def begin(self) -> None:
+        """Read from the next block on. Raises ChainUnreadable."""
+        (head,) = await self._ask([("eth_blockNumber", [])])
+        self.height = _number(head)
+        self.first = self.height + 1
+
+    async def read_on(self) -> list[ChainTransfer]:
+        """What moved in the blocks since the last call, oldest first. Raises ChainUnreadable."""
+        (head,) = await self._ask([("eth_blockNumber", [])])
+        found: list[ChainTransfer] = []
+        for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):
+            last = min(_number(head), first + BLOCKS_AT_ONCE - 1)
+            found += await self._transfers(first, last)
+            self.height = last
+        return found
+
+    async def fee(self, transaction_hash: str) -> int | None:
+        """What a transaction cost its sender in wei; None while it is in no block."""
+        (receipt,) = await self._ask([("eth_getTransactionReceipt", [transaction_hash])])
+        if not isinstance(receipt, dict):
+            return None
+        return _number(receipt.get("gasUsed")) * _number(receipt.get("effectiveGasPrice"))
+
+    async def _transfers(self, first: int, last: int) -> list[ChainTransfer]:
+        logs: dict[str, Any] = {
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+            "topics": [_TRANSFER],
+        }
+        wanted = range(first, last + 1)
+        *blocks, found = await self._ask(
+            [("eth_getBlockByNumber", [hex(at), True]) for at in wanted] + [("eth_getLogs", [logs])]
+        )
+        times: dict[int, datetime] = {}
+        transfers: list[ChainTransfer] = []
+        try:
+            for block in blocks:
+                height = _number(block["number"])
+                times[height] = datetime.fromtimestamp(_number(block["timestamp"]), UTC)
+                transfers += self._coins(block, height, times[height])
+            transfers += self._tokens(found, times)
+        except (KeyError, TypeError, IndexError) as error:
+            raise ChainUnreadable(f"the node of {self.chain} answered another shape") from error
+        return sorted(transfers, key=lambda each: (each.height, each.hash, each.position))
+
+    def _coins(self, block: Any, height: int, at: datetime) -> Iterator[ChainTransfer]:
+        for sent in block["transactions"]:
+            units = _number(sent["value"])
+            if units and sent["to"] is not None:
+                yield ChainTransfer(
+                    self.chain,
+                    height,
+                    at,
+                    _word(sent["hash"], 64),
+                    -1,
+                    _word(sent["from"], 40),
+                    _word(sent["to"], 40),
+                    None,
+                    units,
+                )
+
+    def _tokens(self, logs: Any, times: dict[int, datetime]) -> Iterator[ChainTransfer]:
+        for log in logs:
+            topics = log["topics"]
+            if len(topics) == 3 and len(log["data"]) == 66:
+                height = _number(log["blockNumber"])
+                yield ChainTransfer(
+                    self.chain,
+                    height,
+                    times[height],
+                    _word(log["transactionHash"], 64),
+                    _number(log["logIndex"]),
+                    "0x" + _word(topics[1], 64)[-40:],
+                    "0x" + _word(topics[2], 64)[-40:],
+                    _word(log["address"], 40),
+                    _number(log["data"]),
+                )
+
+    async def _ask(self, calls: list[tuple[str, list[Any]]]) -> list[Any]:
+        """Results in the order of the calls."""
+        body = [
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            for number, (method, params) in enumerate(calls)
+        ]
+        try:
+            answer = await self._http.post(self._url, json=body)
+            if answer.status_code != 200 or len(answer.content) > ANSWER_LIMIT:
+                raise ChainUnreadable(f"the node of {self.chain} gave no answer of use")
+            found = {each["id"]: each["result"] for each in json.loads(answer.content)}
+            return [found[number] for number in range(len(calls))]
+        except (httpx.HTTPError, OSError) as error:
+            kind = type(error).__name__
+            raise ChainUnreadable(f"the node of {self.chain} cannot be read: {kind}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise ChainUnreadable(f"the node of {self.chain} answered no JSON-RPC") from error
+
+
+def _number(text: Any) -> int:
+    if not isinstance(text, str) or _HEX.fullmatch(text) is None:
+        raise ChainUnreadable("the node answered something that is no number")
+    return int(text, 16)
+
+
+def _word(text: Any, digits: int) -> str:
+    """Hexadecimal of that length, in lower case."""
+    if not isinstance(text, str) or _HEX.fullmatch(text) is None or len(text) != digits + 2:
+        raise ChainUnreadable("the node answered something that is no address and no hash")
+    return text.lower()

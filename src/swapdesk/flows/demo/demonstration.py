@@ -1,0 +1,438 @@
+"""One demonstration, carried out in the sandbox and noted stage by stage.
+
+Alice pays from an account of her own and Bob's address is new, so that nothing of an earlier
+demonstration is found on them. A stage holds what was known when it was reached; going back shows
+that again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.chain_lookup import Payment
+from swapdesk.client.chain_transfers import ChainTransfer, EvmBlocks
+from swapdesk.client.sandbox_control import OrderLeg, SandboxControl
+from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
+from swapdesk.flows.creation.order_verification import Created
+from swapdesk.flows.demo.customers import COUNT, Customer, unused_address
+from swapdesk.flows.demo.link_search import LinkSearch, Remainder, search_link, what_remains
+from swapdesk.flows.deposits.funding import Funded
+from swapdesk.flows.intents.intent import IntentKind
+from swapdesk.flows.notation import clock_time
+from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payees.recipients import check_memo, check_recipient
+from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
+from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
+from swapdesk.flows.support.order_search import OrderSearch, Searched
+from swapdesk.flows.support.paid_on_chain import paid_token
+from swapdesk.flows.support.pasted_text import read_pasted
+from swapdesk.flows.support.support_case import facts_of
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.encoding.numbers import from_base_units
+from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+
+MIDDLE_BY = "pl"
+"""Pell trades neither Monero nor Bitcoin: a route that begins there leads over Ether."""
+_AFTER_OTHERS = 120.0
+"""World seconds after the first of the others at which Alice comes."""
+_LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
+"""World seconds between two looks at the exchanges, and the fewest of the machine."""
+
+
+class DemoFailed(Exception):
+    """The demonstration cannot go on; the sentence says why."""
+
+
+class SupportWork(Struct, frozen=True):
+    """What support did: the message of the customer, where it was looked for, and the answer."""
+
+    message: str
+    searched: tuple[Searched, ...]
+    sheet: CaseSheet
+    replied: bool = False
+
+
+class Movement(Struct, frozen=True):
+    """A payment in the words of the catalogue."""
+
+    transfer: ChainTransfer
+    amount: Decimal | None
+    """None for a token that the catalogue does not have."""
+    symbol: str
+
+
+class Facts(Struct, frozen=True):
+    """What is known at one moment.
+
+    ``moved`` are the payments of the case on the local chains: to and from the addresses of the
+    order, oldest first. ``fee`` is what Alice's payment cost, in coins of its chain. ``remains``
+    is there once Bob was paid.
+    """
+
+    at: datetime
+    created: datetime
+    sold: Token
+    tracked: TrackedOrder
+    legs: tuple[OrderLeg, ...]
+    bob: str
+    money: str
+    """Where the money is, and who acts next."""
+    next: str
+    chains: frozenset[str]
+    """The chains that are read."""
+    coin: str
+    """What the chain of the deposit takes fees in."""
+    moved: tuple[Movement, ...] = ()
+    paid: ChainTransfer | None = None
+    got: ChainTransfer | None = None
+    fee: Decimal | None = None
+    search: LinkSearch | None = None
+    remains: Remainder | None = None
+    support: SupportWork | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.tracked.ended
+
+
+class StageRow(Struct, frozen=True):
+    """One row of the table of a demonstration. ``act`` is done first; ``reached`` says whether
+    the stage, or a later one, has come. ``more`` is told on demand; ``short`` is the name where
+    there is little room."""
+
+    name: str
+    short: str
+    title: str
+    sentence: str
+    more: str
+    reached: Callable[[Facts], bool]
+    act: Callable[[Demonstration], Awaitable[None]] | None = None
+
+
+class Demo(Struct, frozen=True):
+    """What is shown: ``route`` from ``sell`` to ``buy``, each ``symbol.chain``."""
+
+    name: str
+    title: str
+    did: str
+    """What Alice did: ``created a private send``."""
+    route: RouteType
+    sell: str
+    buy: str | None
+    """None: the same token."""
+    amount: Decimal
+    rows: tuple[StageRow, ...]
+    others: bool = False
+    """Whether other customers use the sandbox meanwhile."""
+    fault: str | None = None
+    """What happens to the order."""
+
+
+class Stage(Struct, frozen=True):
+    """``number`` is 1 to as many as there are."""
+
+    number: int
+    row: StageRow
+    facts: Facts
+
+
+class Demonstration:
+    """``run`` carries a demonstration out and calls ``on_stage`` with each stage; ``record`` keeps
+    them. ``tag`` tells its accounts from those of others."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        demo: Demo,
+        tokens: tuple[Token, Token],
+        amount: Decimal,
+        *,
+        seed: int,
+        tag: str,
+    ) -> None:
+        self.demo = demo
+        self.record: list[Stage] = []
+        self._desk = desk
+        self._clock = desk.clock
+        self._sold, self._bought = tokens
+        self._amount = amount
+        self._rng = random.Random(seed)
+        self._tag = tag
+        self._bob = unused_address(self._bought, "bob", tag)
+        self._chains: dict[str, EvmBlocks] = {}
+        self._transfers: list[ChainTransfer] = []
+        self._wallets: frozenset[str] = frozenset()
+        self._others: asyncio.Task[None] | None = None
+        self._speed = 1.0
+        self._tracked: TrackedOrder | None = None
+        self._created = desk.clock.now()
+        self._support: SupportWork | None = None
+
+    @property
+    def tokens(self) -> tuple[Token, Token]:
+        return self._sold, self._bought
+
+    @property
+    def amount(self) -> Decimal:
+        return self._amount
+
+    async def run(self, on_stage: Callable[[Stage], None]) -> None:
+        """Raises DemoFailed, ClientError, ChainUnreadable and JournalUnavailable."""
+        self._speed = float(await self._control.speed())
+        await self._begin_reading()
+        if self.demo.others:
+            self._come()
+            await self._clock.sleep(_AFTER_OTHERS / self._speed)
+        facts: Facts | None = None
+        for number, row in enumerate(self.demo.rows, 1):
+            if row.act is not None:
+                await row.act(self)
+                facts = None
+            if facts is None or not row.reached(facts):
+                facts = await self._until(row.reached)
+            stage = Stage(number, row, facts)
+            self.record.append(stage)
+            on_stage(stage)
+
+    async def last_look(self) -> Stage:
+        """The last stage as it is now, once the others who came meanwhile were served: their
+        payouts are what Bob's is hidden among."""
+        if self._others is not None:
+            await self._others
+        await self._read_on(self._chains)
+        last = self.record[-1]
+        self.record[-1] = replace(last, facts=self._searched(last.facts))
+        return self.record[-1]
+
+    async def change_speed(self, speed: Decimal) -> Decimal:
+        """Let the world run so fast from now on."""
+        taken = await self._control.speed(speed)
+        self._speed = float(taken)
+        return taken
+
+    async def close(self) -> None:
+        if self._others is not None:
+            self._others.cancel()
+            await asyncio.gather(self._others, return_exceptions=True)
+        for chain in self._chains.values():
+            await chain.close()
+
+    # what Alice does
+
+    async def create(self) -> None:
+        """The order as any user of the desk makes it: journaled, compared, read again."""
+        link, token = self._desk.link, self._bought
+        row, board = await self._best_quote()
+        recipient = check_recipient(self._bob, token, book=self._desk.book, paid={})
+        memo = check_memo(None, False, token)
+        kind = IntentKind.PRIVATE_SEND if self._sold.id == token.id else IntentKind.EXCHANGE
+        try:
+            intent = lock_for_review(kind, row, board, recipient, memo, None, self._clock)
+        except NotLockable as error:
+            raise DemoFailed(f"The order cannot be confirmed: {error}.") from None
+        outcome = await link.exchange.create(intent)
+        if not isinstance(outcome, Created):
+            raise DemoFailed(outcome.failure.cause)
+        tracked = link.tracker.adopt(outcome.order.service_id)
+        if tracked is None or tracked.withheld is not None:
+            raise DemoFailed("The order differs from what was confirmed and is not paid.")
+        self._tracked, self._created = tracked, self._clock.now()
+        named = await self._control.wallets(token.chain)
+        self._wallets = frozenset(wallet.lower() for wallet in named)
+        if self.demo.fault is not None:
+            await self._control.set_fault(self.demo.fault, serviceId=tracked.service_id)
+
+    async def _best_quote(self) -> tuple[RankedQuote, QuoteResult]:
+        """A private route over a coin of a local chain, where there is one."""
+        reason = "none was offered"
+        private = self._sold.id == self._bought.id
+        over_local = (LegFilter(only=(MIDDLE_BY,)), LegFilter())
+        for first_leg in over_local if private else over_local[1:]:
+            options = QuoteOptions(types=(self.demo.route,), in_leg=first_leg)
+            wish = QuoteRequest.of(
+                options, self._sold, self._bought, self._amount, private_send=private
+            )
+            board = await self._desk.link.quotes.ask(wish)
+            row = next((each for each in board.ranking.rows if each.choosable), None)
+            if row is not None:
+                return row, board
+            reason = next((each.reason for each in board.ranking.unusable), reason)
+        raise DemoFailed(f"There is no {self.demo.route.value} route: {reason}")
+
+    async def pay(self) -> None:
+        """From Alice's account."""
+        faucet = self._desk.link.faucet
+        if faucet is None or self._tracked is None:
+            raise DemoFailed("There is no order to pay.")
+        paid = await faucet.pay(self._tracked, f"alice {self._tag}")
+        if not isinstance(paid, Funded):
+            raise DemoFailed(paid.reason)
+
+    # what support does
+
+    async def find_order(self) -> None:
+        """Alice writes and names nothing but her transaction; support pastes that as it is."""
+        paid = self.record[-1].facts.paid
+        if paid is None:
+            raise DemoFailed("Alice's payment is in no block that was read.")
+        message = (
+            f"Hello, where is my money? I sent it at {clock_time(paid.at)} and nothing came."
+            f" This is all I have: {paid.hash}"
+        )
+        catalog = self._desk.catalog
+        pasted = read_pasted(message, is_symbol=lambda word: bool(catalog.rows_of_symbol(word)))
+        search = OrderSearch(self._desk, pasted)
+        search.look_here()
+        found = next(iter(search.found), None)
+        facts = facts_of(self._desk, found) if found is not None else None
+        if facts is None:
+            raise DemoFailed(f"Support did not find the order: {search.verdict or 'not here'}")
+        self._support = SupportWork(message, tuple(search.searched), sheet_of(facts))
+
+    async def reply(self) -> None:
+        """Send what the sheet has ready."""
+        if self._support is not None:
+            self._support = replace(self._support, replied=True)
+
+    # what is known
+
+    @property
+    def _control(self) -> SandboxControl:
+        control = self._desk.link.control
+        if control is None:
+            raise DemoFailed("A demonstration needs the sandbox.")
+        return control
+
+    async def _until(self, reached: Callable[[Facts], bool]) -> Facts:
+        """Look until a stage has come. The order is read where its exchanges have news."""
+        assert self._tracked is not None  # the first row creates it
+        seen: tuple[OrderLeg, ...] | None = None
+        while True:
+            legs = await self._control.legs(self._tracked.service_id)
+            if legs != seen or all(leg.over for leg in legs):
+                facts = await self._look(legs)
+                if reached(facts):
+                    return self._searched(facts)
+                if facts.ended:
+                    raise DemoFailed(f"The order ended otherwise: {facts.money}")
+            seen = legs
+            await self._clock.sleep(max(_LOOK_SECONDS / self._speed, _SHORTEST_LOOK))
+
+    async def _look(self, legs: tuple[OrderLeg, ...]) -> Facts:
+        assert self._tracked is not None
+        read = await self._desk.link.tracker.read(self._tracked.service_id)
+        tracked = self._tracked = read or self._tracked
+        sides = {side.chain for leg in legs for side in (leg.sold, leg.bought)}
+        await self._read_on(sides & self._chains.keys())
+        bob = self._bob.lower()
+        case = {bob, *(leg.deposit_address.lower() for leg in legs)}
+        moved = tuple(
+            each for each in self._transfers if each.sender in case or each.receiver in case
+        )
+        first = legs[0].deposit_address.lower() if legs else None
+        paid = next((each for each in moved if each.receiver == first), None)
+        fee = await self._chains[paid.chain].fee(paid.hash) if paid is not None else None
+        status = order_status(tracked, self._clock.now())
+        money, next_ = status.money, status.next
+        if paid is not None and status.payable:
+            # The chain is ahead of the service.
+            money, next_ = "on the chain, in Alice's payment.", "the chain: it confirms the deposit"
+        return Facts(
+            at=self._clock.now(),
+            created=self._created,
+            sold=self._sold,
+            tracked=tracked,
+            legs=legs,
+            bob=self._bob,
+            money=money,
+            next=next_,
+            chains=frozenset(self._chains),
+            coin=self._coin(),
+            moved=tuple(map(self._movement, moved)),
+            paid=paid,
+            got=next((each for each in moved if each.receiver == bob), None),
+            fee=None if fee is None else Decimal(fee).scaleb(-18),
+            support=self._support,
+        )
+
+    def _movement(self, moved: ChainTransfer) -> Movement:
+        payment = Payment(moved.receiver, moved.units, moved.token)
+        token = paid_token(moved.chain, payment, self._desk.catalog)
+        if token is None:
+            return Movement(moved, None, "another token")
+        return Movement(moved, from_base_units(moved.units, token.decimals), token.symbol)
+
+    def _coin(self) -> str:
+        coin = paid_token(self._sold.chain, Payment("", 0), self._desk.catalog)
+        return coin.symbol if coin is not None else ""
+
+    def _searched(self, facts: Facts) -> Facts:
+        """With what a search finds in everything that was read until now."""
+        if facts.paid is None:
+            return facts
+        blocks: Mapping[str, tuple[int, int]] = {
+            name: (chain.first, chain.height)
+            for name, chain in self._chains.items()
+            if chain.height >= chain.first
+        }
+        search = search_link(self._transfers, facts.paid.sender, self._bob.lower(), blocks)
+        remains = None
+        if facts.got is not None and self._sold.id == self._bought.id:
+            remains = what_remains(
+                self._transfers, facts.paid, facts.got, self._wallets, self._sold.decimals
+            )
+        return replace(facts, search=search, remains=remains)
+
+    async def _begin_reading(self) -> None:
+        for link in self._desk.chain_links():
+            if link.kind is Kind.EVM:
+                chain = EvmBlocks(link.name, link.rpc, transport=self._desk.link.transport)
+                self._chains[link.name] = chain
+                await chain.begin()
+
+    async def _read_on(self, names: Collection[str]) -> None:
+        for name in sorted(names):
+            self._transfers += await self._chains[name].read_on()
+
+    def _come(self) -> None:
+        """Let others use the sandbox, as customers of another partner."""
+        link, control, speed = self._desk.link, self._control, Decimal(str(self._speed))
+        if not link.connection.others:
+            return
+        api = PartnerApi(
+            link.connection.url,
+            link.connection.others[0],
+            clock=self._clock,
+            rng=random.Random(self._rng.random()),
+            transport=link.transport,
+        )
+        others = [
+            Customer(f"guest {self._tag} {place}", self._sold, self._amount, self._rng, place)
+            for place in range(COUNT)
+        ]
+
+        async def serve() -> None:
+            try:
+                await asyncio.gather(
+                    *(each.send(api, control, self._clock, speed) for each in others)
+                )
+            finally:
+                await api.aclose()
+
+        self._others = asyncio.create_task(serve(), name="customers of the sandbox")

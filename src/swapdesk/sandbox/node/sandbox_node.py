@@ -1,0 +1,92 @@
+"""The node with the chains it carries, opened from its data directory."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+from msgspec import Struct
+
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.chain_rows import EVM_CHAINS, ChainIds
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.evm.embedding import Background, Embedding
+from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
+from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
+from swapdesk.sandbox.node.evm.wallets import EvmWallets
+from swapdesk.sandbox.node.node import Node, NodeApp
+from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
+from swapdesk.sandbox.node.solana.wallets import SolanaWallets
+from swapdesk.sandbox.partner_keys import load_key
+
+TICK_SECONDS = 0.1
+DATABASE = "node.db"
+
+
+class SandboxNode(Struct, frozen=True):
+    """A node with the chains it carries."""
+
+    node: Node
+    chains: Embedding
+    solana: SolanaEmbedding
+
+    def application(self, token: str) -> NodeApp:
+        return NodeApp(self.node, token, ChainDoors(self.chains.door, self.solana.door))
+
+    async def close(self) -> None:
+        await self.chains.close()
+        await self.solana.close()
+        self.node.close()
+
+
+def open_node(
+    data: Path,
+    clock: SystemClock,
+    *,
+    seed: int | None = None,
+    speed: Decimal | None = None,
+    ids: ChainIds = "sandbox",
+    background: Background | None = None,
+    pools: bool = True,
+) -> SandboxNode:
+    """The node of a data directory; ``background`` as of the chains, whose ``pools`` follow the
+    market. Raises OtherSeed,
+    OtherRelease, OtherWorld, SandboxKeyRefused and ChainFileMismatch."""
+    key = load_key(data)
+    wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
+    solana_wallets = SolanaWallets(key)
+    node = Node(
+        data / DATABASE,
+        clock,
+        seed=seed,
+        speed=speed,
+        embedded={**wallets, solana_wallets.name: solana_wallets},
+    )
+    try:
+        solana = SolanaEmbedding(data, key, now_ms=node.clock.now_ms, faults=node.chain_faults)
+        chains = Embedding(
+            data,
+            key,
+            ids=ids,
+            world=node.clock,
+            clock=clock,
+            faults=node.chain_faults,
+            market=Market(node.seed) if pools else None,
+            background=background,
+        )
+    except ChainFileMismatch:
+        node.close()
+        raise
+    node.chains, node.solana = chains, solana
+    for each in wallets.values():
+        each.embedding = chains
+    solana_wallets.embedding = solana
+    node.accounts.chains.resume()
+    return SandboxNode(node, chains, solana)
+
+
+async def keep_stepping(node: Node, clock: SystemClock, seconds: float = TICK_SECONDS) -> None:
+    """Let time do its work until cancelled; ``seconds`` lie between two looks."""
+    while True:
+        node.step()
+        await clock.sleep(seconds)

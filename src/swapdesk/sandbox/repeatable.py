@@ -1,0 +1,262 @@
+"""A whole sandbox in one process whose every run is the same: same seed, same bytes.
+
+What could differ between two runs, and what is done about it:
+
+- **Time.** ``RepeatableLoop`` is an event loop with a time of its own. It begins at a fixed
+  instant and moves only when nothing is left to do, to where somebody waits for. Everything that
+  waits (``Clock.sleep``, ``asyncio.sleep``, deadlines) follows it, and no wait takes real time.
+- **Threads.** What others hand to a thread runs at once, on the loop. Chains, store and journal
+  are the usual ones; only who runs them differs.
+- **Sockets.** There are none. ``RepeatableWorld.transport`` carries HTTP to service, control and
+  node by the path of the address, and the service reaches the chains the same way.
+- **Chance.** ``sandbox.key`` and the ids of the service are drawn from the seed.
+
+A sandbox process whose clock only moves by ``POST /clock`` was the other way. It repeats the
+times, but not which of two threads, processes or sockets is first, and every step waits for a
+real one.
+
+A process started from here (a wallet agent) has its own time, and so does whoever opens a socket:
+while something outside is connected, the loop waits for real, and its runs may differ.
+
+    run_repeatable(main)            # a coroutine function, on such a loop
+    async with open_world(home.sandbox, seed=7, speed=Decimal(1)) as world:
+        desk = Desk.open(settings, clock=world.clock, transport=world.transport)
+        await desk.connect(sandbox_connection(world.ready), follow=False)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import selectors
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+from msgspec import Struct
+from starlette.types import ASGIApp
+
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
+from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
+from swapdesk.clock import SystemClock
+from swapdesk.paths import make_directories
+from swapdesk.sandbox.chain_rows import chain_lines
+from swapdesk.sandbox.node.sandbox_node import SandboxNode, keep_stepping, open_node
+from swapdesk.sandbox.node.solana.terms import chain_line
+from swapdesk.sandbox.partner_keys import KEY_FILE, load_key, partner_keys
+from swapdesk.sandbox.run_file import ReadyLine
+from swapdesk.sandbox.service_process import (
+    DATABASE,
+    ServiceOptions,
+    build_sandbox_service,
+)
+from swapdesk.sandbox.supervisor import makers_of
+from swapdesk.sandbox.world import seed_bytes
+from swapdesk.service.store.database import LoopWriter
+from swapdesk.service.store.sqlite import SqliteStore
+
+T = TypeVar("T")
+
+BEGINNING = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
+"""The time at which every world begins."""
+_HOST, _PORT = "127.0.0.1", 9
+"""Nobody listens there: a request that does not go through the transport fails."""
+_ORIGIN = f"http://{_HOST}:{_PORT}"
+TICK_SECONDS = 2.0
+"""World seconds between two looks of the node at what is due: nobody waits for it here, and each
+costs."""
+_WATCHED_BY_LOOP = 1
+"""The pipe with which a loop wakes itself."""
+
+
+class _StandingSelector(selectors.DefaultSelector):
+    """Passes the time that a loop would wait, where it waits for time alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed = 0.0
+        self._machine = SystemClock()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        found = super().select(0)
+        if found or timeout == 0:
+            return found
+        if timeout is not None and len(self.get_map()) <= _WATCHED_BY_LOOP:
+            self.passed += timeout
+            return []
+        began = self._machine.monotonic()
+        found = super().select(timeout)
+        self.passed += self._machine.monotonic() - began
+        return found
+
+
+class RepeatableLoop(asyncio.SelectorEventLoop):
+    """An event loop that never waits and has no threads."""
+
+    def __init__(self) -> None:
+        self._standing = _StandingSelector()
+        super().__init__(self._standing)
+
+    def time(self) -> float:
+        return self._standing.passed
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        done: asyncio.Future[T] = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 (told to whoever waits)
+            done.set_exception(error)
+        return done
+
+
+def run_repeatable(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine function to its end on such a loop."""
+    leave_out_validator_keys()
+    postpone_precompiles()
+    with asyncio.Runner(loop_factory=RepeatableLoop) as runner:
+        return runner.run(main())
+
+
+def repeatable_clock() -> SystemClock:
+    """The clock of the running loop."""
+    loop = asyncio.get_running_loop()
+    return SystemClock(monotonic=loop.time, wall=lambda: BEGINNING + timedelta(seconds=loop.time()))
+
+
+class RepeatableWorld(Struct, frozen=True):
+    """A running world. ``ready`` is what a sandbox says once it is ready."""
+
+    clock: SystemClock
+    ready: Mapping[str, Any]
+    transport: httpx.AsyncBaseTransport
+
+
+class _ByPath(httpx.AsyncBaseTransport):
+    """HTTP to the applications of the world, without a socket."""
+
+    def __init__(self) -> None:
+        self._applications: list[tuple[str, httpx.ASGITransport]] = []
+
+    def add(self, prefix: str, application: ASGIApp) -> None:
+        self._applications.append((prefix, httpx.ASGITransport(app=application)))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        for prefix, transport in self._applications:
+            if request.url.path.startswith(prefix):
+                # One turn of the loop, as with a socket: nobody answers within the call.
+                await asyncio.sleep(0)
+                return await transport.handle_async_request(request)
+        raise httpx.ConnectError("nobody is there", request=request)
+
+
+class _LocalProvider:
+    """What web3 calls a provider, over the transport."""
+
+    def __init__(self, url: str, deadline: float, transport: httpx.AsyncBaseTransport) -> None:
+        self._url = url
+        self._http = httpx.AsyncClient(timeout=deadline, transport=transport)
+
+    async def make_request(self, method: str, params: Any) -> Any:
+        return await self._post(_call(1, method, params))
+
+    async def make_batch_request(self, requests: list[tuple[str, Any]]) -> Any:
+        return await self._post([_call(at, *each) for at, each in enumerate(requests, 1)])
+
+    async def disconnect(self) -> None:
+        await self._http.aclose()
+
+    async def _post(self, body: Any) -> Any:
+        answer = await self._http.post(self._url, json=body)
+        return json.loads(answer.content)
+
+
+def _call(number: int, method: str, params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+async def _at_once(work: Callable[[], None]) -> None:
+    work()
+
+
+@asynccontextmanager
+async def open_world(
+    data: Path, *, seed: int, speed: Decimal = Decimal(1), pools: bool = True
+) -> AsyncIterator[RepeatableWorld]:
+    """A new sandbox in an empty directory, on the running RepeatableLoop; it ends with the
+    block. That the ``pools`` of its chains follow the market takes most of the time that a long
+    run takes, and matters to swaps on chains alone."""
+    clock = repeatable_clock()
+    make_directories(data)
+    _write_key(data, seed)
+    token = seed_bytes("token", seed).hex()
+    transport = _ByPath()
+    opened = open_node(data, clock, seed=seed, speed=speed, background=_at_once, pools=pools)
+    transport.add("/node", opened.application(token))
+    transport.add("/evm", opened.application(token))
+    transport.add("/solana", opened.application(token))
+    async with LedgerClient(f"{_ORIGIN}/node", token, transport=transport) as ledger:
+        ticking = asyncio.create_task(
+            keep_stepping(opened.node, clock, TICK_SECONDS / float(speed))
+        )
+        store = SqliteStore.open(data / DATABASE, LoopWriter)
+        try:
+            service = build_sandbox_service(
+                ServiceOptions(
+                    data=data,
+                    node_url=f"{_ORIGIN}/",
+                    control_token=token,
+                    host=_HOST,
+                    connect=_provider(transport),
+                    transport=transport,
+                ),
+                ledger,
+                await ledger.call(LedgerMethod.CLOCK_GET),
+                clock,
+                store,
+                random.Random(seed),
+            )
+            transport.add("/v2", service.door)
+            transport.add("/sandbox", service.control)
+            application = service.application
+            async with application.router.lifespan_context(application):
+                yield RepeatableWorld(clock, _ready(data, token, opened), transport)
+            await service.onchain.close()
+        finally:
+            ticking.cancel()
+            await asyncio.gather(ticking, return_exceptions=True)
+            await opened.close()
+            await store.close()
+
+
+def _write_key(data: Path, seed: int) -> None:
+    handle = os.open(data / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(seed_bytes("sandbox key", seed))
+
+
+def _provider(transport: httpx.AsyncBaseTransport) -> Any:
+    def connect(url: str, deadline: float) -> _LocalProvider:
+        return _LocalProvider(url, deadline, transport)
+
+    return connect
+
+
+def _ready(data: Path, token: str, opened: SandboxNode) -> dict[str, Any]:
+    return ReadyLine(
+        url=f"{_ORIGIN}/v2",
+        control=f"{_ORIGIN}/sandbox",
+        controlToken=token,
+        partners=[each.as_ready() for each in partner_keys(load_key(data))],
+        pid=os.getpid(),
+        chains=[*chain_lines(opened.chains.terms, _HOST, _PORT), chain_line(_HOST, _PORT)],
+        makers=makers_of(data),
+    ).as_mapping()

@@ -1,0 +1,313 @@
+"""A demonstration on the screen: what Alice did, what the chains show, what the service knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar
+
+from textual import on
+from textual.message import Message
+from textual.widget import Widget
+
+from swapdesk.client.chain_transfers import ChainUnreadable
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
+from swapdesk.flows.demo.demonstration import DemoFailed, Demonstration, Stage
+from swapdesk.flows.demo.demos import DEMOS
+from swapdesk.flows.demo.panes import compared, link_pane, panes_of
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import copied_amount
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.commands.demo import (
+    CopyHash,
+    End,
+    Explain,
+    Faster,
+    NextStage,
+    SearchLink,
+    ShowDemo,
+    Slower,
+    StageBefore,
+)
+from swapdesk.tui.commands.everywhere import Back
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.demo_view import PaneColumns, compared_lines, said_lines, title_lines
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.widgets.case_body import FittedLines
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, StageTrack, TrackState
+
+BEGINS = (
+    "Other customers of the sandbox come first, so that Bob's payment has others beside it. Alice"
+    " follows in a moment."
+)
+FASTEST, SLOWEST = Decimal(10_000), Decimal(1)
+
+
+class DemoScreen(Page):
+    """The stages of a demonstration, one by one; those that came can be seen again."""
+
+    NAME = "Demo"
+    SPENDS = "quote"
+    VERBS = (
+        NextStage,
+        Faster,
+        Slower,
+        Explain,
+        SearchLink,
+        StageBefore,
+        CopyHash,
+        ShowDemo,
+        End,
+    )
+    AUTO_FOCUS: ClassVar[str | None] = "PaneColumns"
+    DEFAULT_CSS = """
+    DemoScreen StageTrack { margin: 1 0 0 0; }
+    DemoScreen #said { margin: 1 0 0 0; }
+    DemoScreen #compared { margin: 1 0 0 0; }
+    DemoScreen.-short StageTrack, DemoScreen.-short #said,
+    DemoScreen.-short #compared { margin: 0; }
+    """
+
+    @dataclass
+    class Reached(Message):
+        """A stage came, or one that had come is known better."""
+
+        stage: Stage
+
+    @dataclass
+    class Stopped(Message):
+        """It cannot go on."""
+
+        said: str
+
+    @dataclass
+    class SpeedTaken(Message):
+        speed: Decimal
+
+    def __init__(self, session: Session, choice: DemoChoice | None = None) -> None:
+        self._choice = choice or DemoChoice()
+        self._demo = DEMOS[self._choice.name]
+        super().__init__(session)
+        self._record: list[Stage] = []
+        self._at = -1
+        self._waits = True
+        """Whether the next stage is shown as soon as it comes."""
+        self._more = self._linking = False
+        self._begun = False
+        self._said = ""
+        self._speed: Decimal | None = None
+        self._shown: Demonstration | None = None
+        self._title, self._sentence = FittedLines(id="title"), FittedLines(id="said")
+        self._compared = FittedLines(id="compared")
+        self._track = StageTrack(self._track_state())
+        self._panes = PaneColumns()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._title
+        yield self._track
+        yield self._sentence
+        yield self._panes
+        yield self._compared
+
+    def on_mount(self) -> None:
+        self._show()
+
+    def on_resize(self) -> None:
+        self._show()
+
+    def session_changed(self) -> None:
+        link, catalog = self.link, self.catalog
+        if link is None or catalog is None or self._begun:
+            return
+        self._begun = True
+        self.run_worker(self._carry_out(), group="demo", exclusive=True, exit_on_error=False)
+
+    def work_failed(self, group: str) -> None:
+        self._stop("A defect stopped the demonstration.")
+
+    # the demonstration
+
+    async def _carry_out(self) -> None:
+        """Runs beside the page and ends with it; the world then is as fast as before."""
+        link = self.link
+        before: Decimal | None = None
+        shown: Demonstration | None = None
+        try:
+            if link is None or link.control is None:
+                raise DemoFailed("A demonstration needs the sandbox.")
+            before = await link.control.speed()
+            speed = before
+            if self._choice.speed is not None:
+                speed = await link.control.speed(self._choice.speed)
+            self.post_message(self.SpeedTaken(speed))
+            tag = f"{self._choice.seed} {int(self.now().timestamp())}"
+            self._shown = shown = self._choice.begin(self.desk, tag)
+            await shown.run(self._tell)
+            self.post_message(self.Reached(await shown.last_look()))
+        except (DemoRefused, DemoFailed, ChainUnreadable, JournalUnavailable) as error:
+            self.post_message(self.Stopped(str(error)))
+        except ClientError as error:
+            self.post_message(self.Stopped(f"The sandbox stopped answering: {error}."))
+        finally:
+            if shown is not None:
+                await shown.close()
+            if link is not None and link.control is not None and before is not None:
+                await link.control.speed(before)
+
+    def _tell(self, stage: Stage) -> None:
+        self.post_message(self.Reached(stage))
+
+    @on(Reached)
+    def _reached(self, event: Reached) -> None:
+        place = event.stage.number - 1
+        if place < len(self._record):
+            self._record[place] = event.stage
+        else:
+            self._record.append(event.stage)
+        if self._waits and place > self._at:
+            self._at, self._waits = place, False
+        self._show()
+
+    @on(Stopped)
+    def _stopped(self, event: Stopped) -> None:
+        self._stop(event.said)
+
+    def _stop(self, said: str) -> None:
+        self._said, self._waits = said, False
+        self._show()
+
+    @on(SpeedTaken)
+    def _speed_taken(self, event: SpeedTaken) -> None:
+        self._speed = event.speed
+        self._show()
+
+    # drawing
+
+    @property
+    def _stage(self) -> Stage | None:
+        return self._record[self._at] if 0 <= self._at < len(self._record) else None
+
+    def _track_state(self) -> TrackState:
+        rows, at = self._demo.rows, max(self._at, 0)
+        mark = StageMark.MOVING
+        if self._stage is not None and self._stage.facts.ended:
+            completed = self._stage.facts.legs[-1].status in ("FINISHED", "FALLBACK")
+            mark = StageMark.DONE if completed else StageMark.TROUBLE
+        names = [row.name for row in rows]
+        return TrackState(StageState(at, len(rows), mark), names, [row.short for row in rows])
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        self._say_frame()
+        stage = self._stage
+        self._track.show(self._track_state())
+        self._track.display = self._panes.display = stage is not None
+        if stage is None:
+            self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))
+            self._sentence.show(lambda width: wrapped([Span(self._said or BEGINS, "muted")], width))
+            self._compared.show(lambda width: [])
+            self.set_money("nothing was paid yet.", "the sandbox" if not self._said else "you: esc")
+            self.refresh_keys()
+            return
+        of, come = len(self._demo.rows), len(self._record)
+        self._title.show(lambda width: title_lines(stage, of, come, width))
+        self._sentence.show(lambda width: self._sentences(stage, width))
+        panes = list(panes_of(stage.facts, self._demo.did))
+        if self._linking and stage.facts.search is not None:
+            panes[1] = link_pane(stage.facts.search, stage.facts)
+        self._panes.show(panes, whole=self._more)
+        rows = compared(stage.facts)
+        self._compared.show(lambda width: compared_lines(rows, width))
+        self.set_money(stage.facts.money, self._next(stage))
+        self.refresh_keys()
+
+    def _sentences(self, stage: Stage, width: int) -> list[Line]:
+        lines = said_lines(stage, self._more, width)
+        if self._said:
+            lines += wrapped([Span(self._said, "status-trouble")], width)
+        return lines
+
+    def _next(self, stage: Stage) -> str:
+        if stage.number == len(self._demo.rows):
+            return stage.facts.next
+        actor = stage.facts.next.partition(":")[0]
+        return "the service" if self._waits else f"{actor}; press space to go on"
+
+    def _say_frame(self) -> None:
+        speed = f" · speed x{copied_amount(self._speed.normalize())}" if self._speed else ""
+        self.context = f"seed {self._choice.seed}{speed}"
+        self.refresh_frame()
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        stage = self._stage
+        if verb is NextStage:
+            if stage is None or stage.number == len(self._demo.rows):
+                return HIDDEN
+            return CommandState(locked="it has not come yet") if self._waits else READY
+        if verb is StageBefore:
+            return READY if self._at > 0 else HIDDEN
+        if verb is SearchLink:
+            if stage is None or stage.facts.search is None:
+                return HIDDEN
+            return CommandState(verb="chains" if self._linking else "link search")
+        if verb is Explain:
+            return READY if stage is not None else HIDDEN
+        if verb is CopyHash:
+            return READY if stage is not None and stage.facts.moved else HIDDEN
+        if verb in (Faster, Slower):
+            return READY if self._speed is not None and not self._said else HIDDEN
+        if verb is ShowDemo:
+            return HIDDEN
+        return READY
+
+    def do_next_stage(self) -> None:
+        if self._at + 1 < len(self._record):
+            self._at += 1
+        elif not self._said:
+            self._waits = True
+        self._show()
+
+    def do_stage_before(self) -> None:
+        self._at, self._waits = self._at - 1, False
+        self._show()
+
+    def do_explain(self) -> None:
+        self._more = not self._more
+        self._show()
+
+    def do_search_link(self) -> None:
+        self._linking = not self._linking
+        self._show()
+
+    def do_copy_hash(self) -> None:
+        if self._stage is not None and self._stage.facts.moved:
+            newest = self._stage.facts.moved[-1]
+            self.controls.copy_value("transaction hash", newest.transfer.hash)
+
+    def do_faster(self) -> None:
+        self._change_speed(Decimal(2))
+
+    def do_slower(self) -> None:
+        self._change_speed(Decimal("0.5"))
+
+    def _change_speed(self, factor: Decimal) -> None:
+        if self._speed is None or self._shown is None:
+            return
+        wanted = min(FASTEST, max(SLOWEST, self._speed * factor))
+        self.run_worker(self._take_speed(self._shown, wanted), group="speed", exclusive=True,
+                        exit_on_error=False)  # fmt: skip
+
+    async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
+        try:
+            self.post_message(self.SpeedTaken(await shown.change_speed(wanted)))
+        except ClientError as error:
+            self.post_message(self.Stopped(f"The speed stayed: {error}."))
+
+    def do_end(self) -> None:
+        self.post_message(self.Go(Back))

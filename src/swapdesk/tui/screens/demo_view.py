@@ -1,0 +1,143 @@
+"""How a demonstration is drawn: title, stages, panes, and what a watcher can still compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, VerticalScroll
+
+from swapdesk.flows.demo.demonstration import Stage
+from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine
+from swapdesk.flows.notation import clock_time, short_clock
+from swapdesk.tui.glyphs import DONE, MOVING, TROUBLE, WAITING
+from swapdesk.tui.spans import Line, Span, cut, spread, width_of, wrapped
+from swapdesk.tui.widgets.case_body import CaseBody, FittedLines
+from swapdesk.tui.widgets.lines_view import section_line
+
+TIMED = 28
+"""Cells from which on a pane has room for times."""
+WITH_SECONDS = 32
+_LEG = 7
+_GLYPHS = {
+    "done": (DONE, "status-done"),
+    "moving": (MOVING, "status-moving"),
+    "waiting": (WAITING, "status-waiting"),
+    "trouble": (TROUBLE, "status-trouble"),
+}
+_COMPARED = 80
+
+
+def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
+    """``7 of 9  Second exchange in progress``, with its time; ``come`` stages came by now."""
+    left: Line = [
+        Span(f"{stage.number} of {of}", bold=True),
+        Span("  "),
+        Span(stage.row.title, bold=True),
+    ]
+    ahead = f", {come - stage.number} more behind it" if come > stage.number else ""
+    at = clock_time(stage.facts.at)
+    said = Span(f"{at} on the sandbox clock{ahead}", "muted")
+    short = Span(f"{at}{ahead}", "muted")
+    room = width - width_of(left) - 2
+    return [spread(left, [said if len(said.text) <= room else short], width)]
+
+
+def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
+    lines = wrapped([Span(stage.row.sentence)], width)
+    return [*lines, *wrapped([Span(stage.row.more, "muted")], width)] if more else lines
+
+
+def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
+    """What stands at the top, and the sentence that stands at the bottom."""
+    rows: list[Line] = [[Span(pane.title, bold=True)], []]
+    label_cells = _label_cells(pane.lines, width)
+    for line in pane.lines:
+        rows += _rows(line, label_cells, width, whole=whole)
+    return rows, wrapped([Span(pane.ending, "muted")], width) if pane.ending else []
+
+
+def _label_cells(lines: Iterable[PaneLine], width: int) -> int:
+    labels = [_label(line, width) for line in lines]
+    return max((len(label) for label in labels), default=0) + 2 if any(labels) else 0
+
+
+def _label(line: PaneLine, width: int) -> str:
+    if line.at is None:
+        return line.label
+    if width < TIMED:
+        return ""
+    return clock_time(line.at) if width >= WITH_SECONDS else short_clock(line.at)
+
+
+def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[Line]:
+    glyph, role = _GLYPHS.get(line.tone, ("", line.tone if line.tone == "muted" else "foreground"))
+    text: Line = [Span(f"{glyph} ", role)] if glyph else []
+    said = (line.whole or line.text) if whole else line.text
+    text.append(Span(said, role, bold=line.tone == "strong"))
+    rows = wrapped(text, max(8, width - label_cells))
+    heads = [_label(line, width), *[""] * (len(rows) - 1)]
+    return [
+        [Span(head.ljust(label_cells), "muted"), *row] if label_cells else row
+        for head, row in zip(heads, rows, strict=True)
+    ]
+
+
+def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
+    """A table where there is room, one sentence else."""
+    if not rows:
+        return []
+    if width < _COMPARED:
+        said = "; ".join(f"{row.label.lower()} {row.brief}" for row in rows if row.brief)
+        return wrapped([Span("Still alike: ", "muted"), Span(f"{said}.")], width)
+    label = 10
+    value = (width - label) // 2
+    lines = [section_line("What a watcher can still compare", "", width)]
+    for row in rows:
+        at: Line = [Span(row.label.ljust(label), "muted"), *cut(row.value, value - 2)]
+        gap = Span(" " * (label + value - width_of(at)))
+        lines.append([*at, gap, *cut([Span(row.remark, "muted")], width - label - value)])
+    return lines
+
+
+class PaneColumns(VerticalScroll, can_focus=True):
+    """The three panes side by side, equally high, each ending at the bottom; scrolled by the keys
+    of a list."""
+
+    SCOPED_CSS = False
+    BINDINGS: ClassVar[list[BindingType]] = CaseBody.BINDINGS
+    DEFAULT_CSS = """
+    PaneColumns { height: 1fr; margin: 1 2 0 2; scrollbar-size: 0 0; }
+    PaneColumns Horizontal { height: auto; }
+    PaneColumns FittedLines { width: 1fr; margin: 0 2 0 0; padding: 1 2; background: $surface; }
+    PaneColumns FittedLines:last-child { margin: 0; }
+    .-short PaneColumns FittedLines { padding: 0 1; }
+    .-normal PaneColumns FittedLines { padding: 1 1; }
+    .-short.-narrow PaneColumns FittedLines, .-small PaneColumns FittedLines {
+        padding: 0; background: transparent;
+    }
+    .-short PaneColumns { margin: 0 2; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._columns = [FittedLines() for _ in range(3)]
+
+    def compose(self) -> ComposeResult:
+        yield Horizontal(*self._columns)
+
+    def show(self, panes: Sequence[Pane], *, whole: bool) -> None:
+        for place, column in enumerate(self._columns):
+            column.show(_column(panes, place, whole=whole))
+
+
+def _column(panes: Sequence[Pane], place: int, *, whole: bool) -> Callable[[int], list[Line]]:
+    def lines(width: int) -> list[Line]:
+        made = [pane_lines(pane, width, whole=whole) for pane in panes]
+        height = max(len(top) + len(end) + bool(end) for top, end in made)
+        top, end = made[place]
+        return [*top, *[[] for _ in range(height - len(top) - len(end))], *end]
+
+    return lines

@@ -1,0 +1,146 @@
+"""What a tape showed: an asciicast v2 of all that was drawn, and the marked moments.
+
+The text of the moments is one document, which a later run is compared with.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from textual._compositor import LayoutUpdate
+from textual.app import App
+from textual.driver import Driver
+from textual.drivers.headless_driver import HeadlessDriver
+
+from swapdesk.clock import Clock
+from swapdesk.paths import make_directories, write_private
+from swapdesk.tui.cell_updates import thrifty_driver
+
+HEAD = "== {} =="
+_HEADS = re.compile(r"^== ([a-z0-9-]{1,40}) ==\n", re.MULTILINE)
+_KEPT = re.compile(r"[^\x1b\x00-\x08\x0b-\x1f\x7f-\x9f]+|\x1b\[[0-9;]*[HGmJK]")
+"""Text and line feeds, and sequences for places, colours and erasing."""
+OPENING = "\x1b[?25l\x1b[H\x1b[2J"
+"""An empty screen without a cursor."""
+TITLE = "swapdesk"
+
+
+class Moment(Struct, frozen=True):
+    """A marked one: the rows of the screen, and the picture as SVG."""
+
+    name: str
+    text: str
+    picture: str
+
+
+def screen_text(app: App[Any]) -> str:
+    """What a person reads on the screen, right edges trimmed."""
+    # What shows through an overlay belongs to the picture.
+    drawn = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
+    assert isinstance(drawn, LayoutUpdate)  # a full update is one
+    rows = ("".join(part.text for strip in row for part in strip) for row in drawn.strips)
+    return "\n".join(row.rstrip() for row in rows).rstrip("\n")
+
+
+def moment(app: App[Any], name: str) -> Moment:
+    return Moment(name, screen_text(app), app.export_screenshot(title=TITLE))
+
+
+def moments_text(moments: Iterable[Moment]) -> str:
+    """The document of the moments: a head line for each, then its rows."""
+    return "\n".join(f"{HEAD.format(one.name)}\n{one.text}\n" for one in moments)
+
+
+def read_moments(document: bytes) -> dict[str, str]:
+    """The texts of :func:`moments_text` by their names; a name that comes twice has the last."""
+    _, *parts = _HEADS.split(document.decode(errors="replace"))
+    return {name: text.rstrip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+class Cast:
+    """Given every byte that is drawn from :meth:`begin` on. Times are seconds by its clock.
+    ``size`` is columns and rows, set once the terminal is known."""
+
+    size: tuple[int, int] = (0, 0)
+
+    def __init__(self) -> None:
+        self._events: list[tuple[float, str, str]] = [(0.0, "o", OPENING)]
+        self._ended = False
+        self.frames = 0
+        """How often something was drawn."""
+
+    def begin(self, clock: Clock) -> None:
+        self._clock = clock
+        self._at = clock.now()
+        self._began = clock.monotonic()
+
+    def drawn(self, data: str) -> None:
+        self.frames += 1
+        kept = "".join(_KEPT.findall(data))
+        if kept and not self._ended:
+            self._events.append((self._seconds(), "o", kept))
+
+    def marked(self, name: str) -> None:
+        self._events.append((self._seconds(), "m", name))
+
+    def end(self) -> None:
+        """What is drawn from here on is not part of it."""
+        self._ended = True
+
+    def lines(self, title: str) -> Iterator[str]:
+        columns, rows = self.size
+        yield json.dumps(
+            {
+                "version": 2,
+                "width": columns,
+                "height": rows,
+                "timestamp": int(self._at.timestamp()),
+                "title": title,
+            }
+        )
+        for event in self._events:
+            yield json.dumps(event, ensure_ascii=False)
+
+    def _seconds(self) -> float:
+        return round(self._clock.monotonic() - self._began, 3)
+
+
+def recording_driver(base: type[Driver], cast: Cast) -> type[Driver]:
+    """A driver class that keeps what it writes in the cast too."""
+
+    class RecordingDriver(base):  # type: ignore[misc, valid-type]
+        def write(self, data: str) -> None:
+            cast.drawn(data)
+            super().write(data)
+
+    return RecordingDriver
+
+
+class _Undrawn(HeadlessDriver):
+    """No terminal at all, yet drawn for as if there were one."""
+
+    @property
+    def is_headless(self) -> bool:
+        return False
+
+
+def driver_without_terminal() -> type[Driver]:
+    return thrifty_driver(_Undrawn)
+
+
+def write_recording(place: Path, name: str, cast: Cast, moments: Iterable[Moment]) -> list[Path]:
+    """Write cast, texts and pictures into a directory, each whole (0600); returns the files.
+    Raises OSError."""
+    listed = list(moments)
+    files = {f"{one.name}.svg": one.picture for one in listed}
+    files[f"{name}.txt"] = moments_text(listed)
+    files[f"{name}.cast"] = "".join(f"{line}\n" for line in cast.lines(name))
+    make_directories(place)
+    for file, content in files.items():
+        write_private(place / file, content.encode(), replace=True)
+    return [place / file for file in files]

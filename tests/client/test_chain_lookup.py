@@ -1,0 +1,239 @@
+"""What a node tells of a transaction; one that tells nonsense has a reason, and no error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sampling import examples
+from swapdesk.client.chain_lookup import (
+    ANSWER_LIMIT,
+    MOST_PAYMENTS,
+    ChainTransaction,
+    LookupFailed,
+    NodeReader,
+    Payment,
+)
+
+HASH = "0x" + "8f2c" * 16
+TO, TOKEN = "0x" + "1a" * 20, "0x" + "2b" * 20
+AT = 1_795_182_131
+TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+
+
+def log(units: int, to: str = TO, contract: str = TOKEN) -> dict[str, Any]:
+    padded = "0x" + "0" * 24 + to[2:]
+    return {"address": contract, "topics": [TRANSFER, padded, padded], "data": f"0x{units:064x}"}
+
+
+MINED: dict[str, Any] = {
+    "eth_getTransactionByHash": {"value": "0xde0b6b3a7640000", "to": TO, "gasPrice": "0x10"},
+    "eth_getTransactionReceipt": {"status": "0x1", "blockNumber": "0x64", "logs": []},
+    "eth_blockNumber": "0x6d",
+    "eth_getBlockByNumber": {"timestamp": hex(AT), "baseFeePerGas": "0x9"},
+}
+WAITS = {**MINED, "eth_getTransactionReceipt": None}
+
+SIGNATURE = "5" * 88
+SOLANA: dict[str, Any] = {
+    "getTransaction": {
+        "slot": 90,
+        "blockTime": AT,
+        "meta": {
+            "err": None,
+            "preBalances": [50, 5],
+            "postBalances": [20, 30],
+            "preTokenBalances": [{"accountIndex": 1, "uiTokenAmount": {"amount": "7"}}],
+            "postTokenBalances": [
+                {"accountIndex": 1, "mint": "M", "owner": "O", "uiTokenAmount": {"amount": "19"}},
+                {"accountIndex": 2, "mint": "M", "owner": "N", "uiTokenAmount": {"amount": "0"}},
+            ],
+        },
+        "transaction": {"message": {"accountKeys": [{"pubkey": "A"}, "B"]}},
+    },
+    "getSlot": 99,
+}
+
+
+def node(
+    answers: dict[str, Any], asked: list[str] | None = None
+) -> Callable[[httpx.Request], httpx.Response]:
+    def answer(request: httpx.Request) -> httpx.Response:
+        method = json.loads(request.content)["method"]
+        if asked is not None:
+            asked.append(method)
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": answers[method]})
+
+    return answer
+
+
+async def look(
+    answer: Callable[[httpx.Request], httpx.Response], text: str = HASH
+) -> ChainTransaction | None:
+    reader = NodeReader("base", "http://127.0.0.1:9", transport=httpx.MockTransport(answer))
+    return await reader.transaction(text, solana=text == SIGNATURE)
+
+
+async def test_a_payment_in_coins() -> None:
+    found = await look(node(MINED))
+    assert found == ChainTransaction(
+        "base", HASH, (Payment(TO, 10**18),), 10, datetime.fromtimestamp(AT, UTC)
+    )
+
+
+async def test_a_payment_in_tokens_is_read_from_its_events() -> None:
+    other = {"address": TOKEN, "topics": ["0x" + "00" * 32], "data": "0x"}
+    logs = [other, log(12_000_000), log(5, contract="0x" + "3c" * 20), {**log(7), "data": "0x07"}]
+    called = {"value": "0x0", "to": TOKEN, "gasPrice": "0x10"}
+    receipt = {**MINED["eth_getTransactionReceipt"], "logs": logs}
+    found = await look(
+        node({**MINED, "eth_getTransactionByHash": called, "eth_getTransactionReceipt": receipt})
+    )
+    assert found is not None
+    assert found.payments == (
+        Payment(TO, 12_000_000, TOKEN),
+        Payment(TO, 5, "0x" + "3c" * 20),
+    )
+
+
+async def test_one_that_failed_moved_nothing() -> None:
+    receipt = {**MINED["eth_getTransactionReceipt"], "status": "0x0", "logs": [log(1)]}
+    found = await look(node({**MINED, "eth_getTransactionReceipt": receipt}))
+    assert found is not None
+    assert (found.failed, found.payments, found.confirmations) == (True, (), 10)
+
+
+@pytest.mark.parametrize(
+    ("fees", "below"),
+    [
+        ({"gasPrice": "0x8"}, True),
+        ({"gasPrice": "0x9"}, False),
+        ({"gasPrice": "0x8", "maxFeePerGas": "0xa"}, False),
+        ({"gasPrice": "0xf", "maxFeePerGas": "0x8"}, True),
+    ],
+)
+async def test_one_that_waits_says_whether_it_offers_too_little(
+    fees: dict[str, str], below: bool
+) -> None:
+    sent = {"value": "0x1", "to": TO, **fees}
+    found = await look(node({**WAITS, "eth_getTransactionByHash": sent}))
+    assert found is not None
+    assert (found.confirmations, found.at, found.underpriced) == (None, None, below)
+    assert found.payments == (Payment(TO, 1),)
+
+
+async def test_one_that_nobody_knows_takes_one_question() -> None:
+    asked: list[str] = []
+    assert await look(node({"eth_getTransactionByHash": None}, asked)) is None
+    assert await look(node({"getTransaction": None}, asked), SIGNATURE) is None
+    assert asked == ["eth_getTransactionByHash", "getTransaction"]
+
+
+async def test_a_transaction_of_solana_by_what_its_accounts_gained() -> None:
+    found = await look(node(SOLANA), SIGNATURE)
+    assert found == ChainTransaction(
+        "base",
+        SIGNATURE,
+        (Payment("B", 25), Payment("O", 12, "M")),
+        10,
+        datetime.fromtimestamp(AT, UTC),
+    )
+    in_vain = json.loads(json.dumps(SOLANA))
+    in_vain["getTransaction"]["meta"]["err"] = {"InstructionError": [0, "Custom"]}
+    failed = await look(node(in_vain), SIGNATURE)
+    assert failed is not None
+    assert (failed.failed, failed.payments) == (True, ())
+
+
+async def test_a_contract_without_a_receiver_pays_nobody() -> None:
+    made = {"value": "0x5", "to": None, "gasPrice": "0x10"}
+    found = await look(node({**MINED, "eth_getTransactionByHash": made}))
+    assert found is not None
+    assert found.payments == ()
+
+
+async def test_of_very_many_payments_some_are_kept() -> None:
+    receipt = {**MINED["eth_getTransactionReceipt"], "logs": [log(at + 1) for at in range(5_000)]}
+    found = await look(node({**MINED, "eth_getTransactionReceipt": receipt}))
+    assert found is not None
+    assert len(found.payments) == MOST_PAYMENTS
+
+
+def says(content: bytes, status: int = 200) -> Callable[[httpx.Request], httpx.Response]:
+    return lambda request: httpx.Response(status, content=content)
+
+
+def raises(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise error
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (raises(httpx.ConnectError("refused")), "did not answer"),
+        (raises(httpx.ReadTimeout("slow")), "did not answer"),
+        (raises(OSError("gone")), "did not answer"),
+        (says(b""), "no JSON"),
+        (says(b"<html>502</html>", 502), "no JSON"),
+        (says(b'{"result": ' + b"[" * 5_000), "no JSON"),
+        (says(b'{"result": "' + b"a" * ANSWER_LIMIT + b'"}'), "no JSON"),
+        (says(b"[]"), "refused"),
+        (says(b'{"error": {"code": -32601, "message": "\\u202e"}}'), "refused"),
+        (says(b'{"result": 7}'), "another shape"),
+        (says(b'{"result": {"value": "seven", "to": "x"}}'), "another shape"),
+        (says(b'{"result": {"value": "0x1", "to": "\\u202e0x"}}'), "another shape"),
+        (says(b'{"result": {"value": "0x1", "to": "' + b"a" * 999 + b'"}}'), "another shape"),
+        (lambda request: httpx.Response(302, headers={"location": "http://e.example"}), "no JSON"),
+    ],
+)
+async def test_a_node_that_tells_nonsense_has_told_nothing(
+    answer: Callable[[httpx.Request], httpx.Response], why: str
+) -> None:
+    for text in (HASH, SIGNATURE):
+        with pytest.raises(LookupFailed, match=why):
+            await look(answer, text)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["value", "to", "logs", "status", "meta", "slot", "topics", "data"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=examples(200))
+@given(st.sampled_from(sorted(MINED) + sorted(SOLANA)), st.lists(st.text(max_size=20)), ANYTHING)
+async def test_whatever_a_node_answers_is_a_transaction_or_a_reason(
+    method: str, path: list[str], wrong: Any
+) -> None:
+    answers = json.loads(json.dumps({**MINED, **SOLANA}))
+    place = answers[method]
+    if isinstance(place, dict) and path:
+        place[sorted(place)[len(path) % len(place)]] = wrong
+    else:
+        answers[method] = wrong
+    for text in (HASH, SIGNATURE):
+        try:
+            found = await look(node(answers), text)
+        except LookupFailed:
+            continue
+        for payment in found.payments if found is not None else ():
+            assert payment.to.isprintable()
+            assert isinstance(payment.units, int)

@@ -1,0 +1,141 @@
+"""A support desk on the service in process, whose requests are counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from manual_time import until
+from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.flows.connection import Connection
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.support.order_search import Answer, OrderSearch, Place
+from swapdesk.flows.support.pasted_text import read_pasted
+from swapdesk.paths import private_directory, write_private
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest, MultiOrderRequest
+from swapdesk.wire.orders import Order
+from swapdesk.wire.quotes import QuoteQuery, RouteType
+from tui.desk_run import Market
+
+T = TypeVar("T")
+URL = "http://127.0.0.1:9/v2"
+FIRST = Credentials.of_key("first-key", "first-secret")
+SECOND = Credentials.of_key("second-key", "second-secret")
+RECEIVER = derive_address("evm", b"s" * 32)
+REFUND = derive_address("bitcoin", b"t" * 32)
+
+
+class SupportDesk(Struct):
+    """``made`` are orders of another desk of the same partner: this one's journal is empty."""
+
+    market: Market
+    desk: Desk
+
+    @property
+    def asked(self) -> list[str]:
+        """Every request so far."""
+        return self.market.network.seen
+
+    async def in_time(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of what may wait for the clock."""
+        task = asyncio.create_task(work)
+        await until(self.market.clock, task.done)
+        return task.result()
+
+    def api(self, credentials: Credentials = FIRST) -> PartnerApi:
+        clock = self.market.clock
+        return PartnerApi(URL, credentials, clock=clock, transport=self.market.network)
+
+    async def make(
+        self, amount: str = "0.5", by: Credentials = FIRST, receiver: str = RECEIVER
+    ) -> Order:
+        catalog = self.desk.catalog
+        sold = next(row for row in catalog.rows_of_symbol("BTC") if row.chain == "bitcoin")
+        bought = next(row for row in catalog.rows_of_symbol("ETH") if row.chain == "ethereum")
+        async with self.api(by) as api:
+            quotes = await api.get_quotes(
+                QuoteQuery(
+                    amount=Decimal(amount), from_=sold.id, to=bought.id, types=[RouteType.STANDARD]
+                )
+            )
+            best = next(quote for quote in quotes.quotes if quote.error is None)
+            assert best.quote_id is not None
+            request = ExchangeRequest(
+                quote_id=best.quote_id, address_to=receiver, refund_address=REFUND
+            )
+            receipt = await api.create_exchange(request)
+            return await api.get_order(receipt.made.service_id)
+
+    async def make_group(self, count: int) -> MultiExchange:
+        catalog = self.desk.catalog
+        sold = next(row for row in catalog.rows_of_symbol("ETH") if row.chain == "ethereum")
+        bought = next(row for row in catalog.rows_of_symbol("BTC") if row.chain == "bitcoin")
+        orders = [
+            MultiOrderRequest(from_=sold.id, to=bought.id, amount=Decimal("0.5"), address_to=REFUND)
+            for _ in range(count)
+        ]
+        async with self.api() as api:
+            return (await api.create_multi_exchange(MultiExchangeRequest(orders=orders))).made
+
+    def look(self, text: str) -> OrderSearch:
+        """A search that has looked where it costs nothing: no request went out."""
+        before = len(self.asked)
+        pasted = read_pasted(
+            text, is_symbol=lambda word: bool(self.desk.catalog.rows_of_symbol(word))
+        )
+        assert not pasted.problem, pasted
+        search = OrderSearch(self.desk, pasted)
+        search.look_here()
+        assert len(self.asked) == before
+        return search
+
+    async def spend(self, search: OrderSearch) -> int:
+        """Go on once: the requests that went out, which are those that were stated at most."""
+        stated, before = search.next_cost, len(self.asked)
+        assert stated is not None
+
+        async def go_on() -> None:
+            async for _ in search.go_on():
+                pass
+
+        await self.in_time(go_on())
+        spent = len(self.asked) - before
+        assert spent <= stated.reads, (stated, self.asked[before:])
+        return spent
+
+    async def find(self, text: str) -> OrderSearch:
+        """Look and go on until something is found, or nothing is left to ask."""
+        search = self.look(text)
+        while search.next_cost is not None and not search.found:
+            await self.spend(search)
+        return search
+
+
+def said(search: OrderSearch) -> dict[Place, tuple[Answer, str]]:
+    return {one.place: (one.answer, one.said) for one in search.searched}
+
+
+@asynccontextmanager
+async def support_desk(
+    market: Market, credentials: Credentials = FIRST
+) -> AsyncIterator[SupportDesk]:
+    """On a home of its own, connected and following nothing."""
+    settings = market.settings
+    if not settings.places.catalog.exists():
+        private_directory(settings.places.root)
+        write_private(settings.places.catalog, market.known)
+    desk = Desk.open(settings, clock=market.clock, transport=market.network)
+    desk.catalog.load()
+    await desk.connect(Connection(URL, credentials, "first"), follow=False)
+    try:
+        yield SupportDesk(market, desk)
+    finally:
+        await desk.close()

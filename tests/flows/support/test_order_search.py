@@ -1,0 +1,358 @@
+"""A search over the real service: where it looks, what that costs, and what it says of nothing."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from flows.faulty_network import changed
+from flows.support.searching import (
+    REFUND,
+    SECOND,
+    SupportDesk,
+    said,
+    support_desk,
+)
+from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.client.credentials import Credentials
+from swapdesk.flows.support.order_search import MOST_FOUND, Answer, Place
+from swapdesk.flows.support.support_case import facts_of, support_case
+from tui.desk_run import Market
+
+UNKNOWN = "h8Kq2PdT5mXcVbN3wRtY7z"
+HASH = "0x" + "8f2c" * 16
+NOBODY = derive_address("bitcoin", b"n" * 32)
+"""An address of no order."""
+LISTS, SERVICE, JOURNAL = Place.LISTS, Place.SERVICE, Place.JOURNAL
+
+
+async def test_an_order_id_takes_one_read(support: SupportDesk) -> None:
+    order = await support.make()
+    search = support.look(f"Where is my order {order.service_id}?")
+    assert search.found == {}
+    assert search.next_cost is not None
+    assert search.next_cost.said == "2 reads by id, up to 1 read of the lists"
+    assert await support.spend(search) == 1
+    assert search.found == {order.service_id: "order id"}
+    assert said(search)[SERVICE] == (Answer.FOUND, "an order of this partner")
+    assert LISTS not in said(search)
+    assert search.next_cost is None
+    # Now it stands in the journal, and costs nothing.
+    again = support.look(order.service_id)
+    assert (again.found, again.next_cost) == ({order.service_id: "order id"}, None)
+    assert said(again)[JOURNAL] == (Answer.FOUND, "1 order, by order id")
+
+
+async def test_a_group_id_brings_its_orders_without_a_read_for_each(support: SupportDesk) -> None:
+    group = await support.make_group(5)
+    search = support.look(group.multi_id)
+    before = len(support.asked)
+    assert await support.spend(search) == 2
+    assert support.asked[before:] == [
+        f"GET /v2/orders/{group.multi_id}",
+        f"GET /v2/exchanges/multi/{group.multi_id}",
+    ]
+    assert set(search.found.values()) == {"group id"}
+    assert len(search.found) == 5
+    for service_id in search.found:
+        assert facts_of(support.desk, service_id) is not None
+
+
+@pytest.mark.parametrize("kind", ["beginning", "deposit", "receiver", "refund", "amount", "record"])
+async def test_what_is_no_id_is_found_in_the_lists(support: SupportDesk, kind: str) -> None:
+    receiver = derive_address("evm", b"a" * 32)
+    order = await support.make("0.4321", receiver=receiver)
+    await support.make("0.5")
+    text, way = {
+        "beginning": (order.service_id[:6], "the beginning of its id"),
+        "deposit": (str(order.deposit_address), "deposit address"),
+        "receiver": (receiver.lower(), "receiver address"),
+        "refund": (REFUND, "refund address"),
+        "amount": ("I sent 0.4321 btc to you", "amount"),
+        "record": (str(order.id), "record id"),
+    }[kind]
+    search = await support.find(text)
+    assert search.found[order.service_id] == way
+    assert len(search.found) == (2 if kind == "refund" else 1)
+    count = len(search.found)
+    assert said(search)[LISTS] == (Answer.FOUND, f"matched {count} of 2 by {way}, 1 read")
+    assert search.verdict == ""
+
+
+async def test_places_are_searched_in_their_order(support: SupportDesk) -> None:
+    search = await support.find(UNKNOWN)
+    assert [one.place for one in search.searched] == [
+        Place.JOURNAL, Place.REQUESTS, Place.SERVICE, Place.LISTS,
+    ]  # fmt: skip
+    assert [path.rsplit("/", 1)[0] for path in support.asked[-3:]] == [
+        "GET /v2/orders", "GET /v2/exchanges/multi", "GET /v2",
+    ]  # fmt: skip
+
+
+async def test_several_hits_are_a_list_and_one_message_may_name_several(
+    support: SupportDesk,
+) -> None:
+    orders = [await support.make(amount) for amount in ("0.5", "0.6", "0.7")]
+    ids = [order.service_id for order in orders]
+    search = await support.find(f"first {ids[0]}, then {ids[1]} and {UNKNOWN}")
+    assert set(search.found) == set(ids[:2])
+    assert said(search)[SERVICE] == (Answer.FOUND, "2 orders of this partner")
+    receiver = await support.find(str(orders[0].receiver_address))
+    assert len(receiver.found) == 2, "those the journal has by now, at no cost"
+    assert MOST_FOUND >= 10
+
+
+async def test_a_request_of_this_run_is_found_by_its_id_and_by_nothing_shorter(
+    support: SupportDesk,
+) -> None:
+    order = await support.make()
+    await support.find(order.service_id)
+    call = next(iter(support.desk.exchange_log))
+    assert call.request_id is not None
+    search = support.look(f"your page said request {call.request_id}")
+    place = said(search)[Place.REQUESTS]
+    assert place[0] is Answer.FOUND
+    assert re.fullmatch(r"1 request, the last GET /orders/\w{22} at [\d:]+, 200", place[1])
+    assert search.found == {order.service_id: "a request of this run"}
+    # A memo of two digits stands in any path, and names none of them.
+    for short in (order.service_id[4:6], "v2", "or"):
+        assert said(support.look(short))[Place.REQUESTS] == (Answer.NOTHING, "no")
+
+
+# What was not found
+
+
+async def test_older_than_the_service_knows_but_known_here(support: SupportDesk) -> None:
+    order = await support.make()
+    await support.find(order.service_id)
+    support.market.clock.advance(timedelta(hours=49).total_seconds())
+    search = support.look(order.service_id)
+    assert search.found == {order.service_id: "order id"}
+    facts = facts_of(support.desk, order.service_id)
+    assert facts is not None
+    told = support_case(facts).diagnosis.facts
+    assert "older than the 48 hours that the service answers for" in told
+
+
+async def test_older_and_unknown_here_cannot_be_told_from_one_that_never_was(
+    support: SupportDesk,
+) -> None:
+    order = await support.make()
+    support.market.clock.advance(timedelta(hours=49).total_seconds())
+    verdicts = set()
+    for text in (order.service_id, UNKNOWN):
+        search = await support.find(text)
+        assert search.found == {}
+        assert said(search)[SERVICE] == (Answer.NOTHING, "404, for this partner")
+        assert said(search)[LISTS] == (Answer.NOTHING, "none of 0, 1 read")
+        verdicts.add(search.verdict)
+    assert verdicts == {
+        "No order of this partner of the last 48 hours. It is older, belongs to another partner,"
+        " or never existed: the service answers the same for all three."
+    }
+
+
+async def test_an_order_of_another_partner_is_as_one_that_never_was(support: SupportDesk) -> None:
+    theirs = await support.make(by=SECOND)
+    ours = await support.make()
+    search = await support.find(theirs.service_id)
+    assert search.found == {}
+    assert "belongs to another partner" in search.verdict
+    assert said(search)[LISTS] == (Answer.NOTHING, "none of 1, 1 read")
+    assert await support.find(ours.service_id)
+
+
+async def test_who_may_not_read_lists_says_so(market: Market) -> None:
+    async with support_desk(market, Credentials.read_only("partner-first")) as support:
+        order = await support.make()
+        found = await support.find(order.service_id)
+        assert found.found == {order.service_id: "order id"}
+        search = support.look(UNKNOWN)
+        assert search.next_cost is not None
+        assert search.next_cost.reads == 1
+        assert await support.spend(search) == 1
+        assert said(search)[LISTS] == (Answer.NOT_ASKED, "a partner id alone may not read lists")
+        assert "was not searched completely" in search.verdict
+        address = support.look(str(order.receiver_address))
+        assert (address.next_cost, len(address.found)) == (None, 1)
+    async with support_desk(market, Credentials.read_only("partner-second")) as foreign:
+        # What this home knows already is known whoever asks.
+        assert foreign.look(order.service_id).found
+        theirs = await foreign.find((await foreign.make("0.6")).service_id)
+        assert theirs.found == {}
+        assert said(theirs)[SERVICE] == (Answer.NOTHING, "404, for this partner")
+
+
+async def test_without_a_service_what_is_here_is_found(market: Market) -> None:
+    async with support_desk(market) as support:
+        order = await support.make()
+        await support.find(order.service_id)
+        market.network.before = cut
+        search = support.look(order.service_id)
+        assert (search.found, search.next_cost) == ({order.service_id: "order id"}, None)
+        other = support.look(UNKNOWN)
+        await support.spend(other)
+        answer, why = said(other)[SERVICE]
+        assert answer is Answer.FAILED
+        assert why
+        assert other.verdict.startswith("Not found so far.")
+
+
+# A service that fails in the middle
+
+
+def cut(request: httpx.Request) -> None:
+    raise httpx.ConnectError("no route", request=request)
+
+
+def status(code: int, **headers: str) -> Callable[[httpx.Request], httpx.Response]:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = {"message": "no", "code": "X"}
+    return lambda request: httpx.Response(code, headers=names, json=body, request=request)
+
+
+def broken_page(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, content=b'{"orders": [', request=request)
+
+
+def nothing(request: httpx.Request) -> httpx.Response:
+    raise httpx.RemoteProtocolError("server disconnected", request=request)
+
+
+FAILURES = {
+    "403": status(403),
+    "404": status(404),
+    "429": status(429, retry_after="30"),
+    "500": status(500),
+    "503": status(503),
+    "no answer": nothing,
+    "half an answer": broken_page,
+}
+
+
+def on_second_page(
+    failure: Callable[[httpx.Request], httpx.Response],
+) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+    """The list has three pages, and the second is not to be had."""
+
+    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method != "GET" or request.url.path != "/v2/orders":
+            return response
+        if request.url.params.get("page", "1") != "1":
+            return failure(request)
+        return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":3'))
+
+    return after
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_a_failure_in_a_sweep_keeps_what_was_read_and_names_the_rest(
+    support: SupportDesk, failure: str
+) -> None:
+    order = await support.make()
+    support.market.network.after = on_second_page(FAILURES[failure])
+    search = support.look(NOBODY)
+    await support.spend(search)
+    assert said(search)[LISTS] == (Answer.NOTHING, "none of 1 so far, 1 read")
+    assert search.next_cost is not None
+    assert search.next_cost.reads == 2
+    assert search.verdict == "", "it goes on"
+
+    async def go_on() -> None:
+        async for _ in search.go_on():
+            pass
+
+    await support.in_time(go_on())
+    answer, why = said(search)[LISTS]
+    assert answer is Answer.FAILED
+    assert why.endswith("after 1 read; the rest was not searched")
+    assert search.verdict.startswith("Not found so far. Orders of the last 48 h gave no whole")
+    # What the first page had is known from here on, and the page can be asked for once more.
+    assert support.look(order.service_id).found
+    support.market.network.after = None
+    assert search.next_cost is not None
+    await support.spend(search)
+    assert said(search)[LISTS][0] is Answer.NOTHING
+    assert "belongs to another partner" in search.verdict
+
+
+@pytest.mark.parametrize("failure", [name for name in FAILURES if name != "404"])
+async def test_a_failure_by_id_keeps_what_was_found_before_it(
+    support: SupportDesk, failure: str
+) -> None:
+    order, second = await support.make(), await support.make("0.6")
+
+    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        late = request.url.path.endswith(second.service_id)
+        return FAILURES[failure](request) if late else response
+
+    search = support.look(f"{order.service_id} and {second.service_id}")
+    support.market.network.after = after
+
+    async def go_on() -> None:
+        async for _ in search.go_on():
+            pass
+
+    await support.in_time(go_on())
+    assert list(search.found) == [order.service_id]
+    answer, why = said(search)[SERVICE]
+    assert answer is Answer.FAILED
+    assert why.startswith("an order of this partner; ")
+    assert second.service_id[:6] in why
+
+
+async def test_orders_that_cannot_be_read_are_not_taken_for_none(support: SupportDesk) -> None:
+    await support.make()
+
+    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.url.path != "/v2/orders":
+            return response
+        return changed(response, lambda body: body.replace(b'"serviceId":"', b'"serviceId":"../'))
+
+    support.market.network.after = after
+    search = await support.find(NOBODY)
+    answer, why = said(search)[LISTS]
+    assert (answer, why.endswith("1 could not be read")) == (Answer.FAILED, True)
+    assert search.verdict.startswith("Not found so far.")
+
+
+async def test_a_journal_that_takes_nothing_more_hides_no_order(
+    support: SupportDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = await support.make()
+    other = await support.make("0.4321")
+    path = support.market.settings.places.journal
+    full = sqlite3.connect(path, isolation_level=None)
+    full.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON known_order"
+        " BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+    )
+    by_id = await support.find(order.service_id)
+    assert by_id.found == {order.service_id: "order id"}
+    listed = await support.find("0.4321 btc")
+    assert listed.found == {other.service_id: "amount"}
+    for service_id in (order.service_id, other.service_id):
+        facts = facts_of(support.desk, service_id)
+        assert facts is not None
+        assert support_case(facts).reply
+    full.close()
+
+
+async def test_a_journal_that_cannot_be_read_is_named_and_the_service_is_asked(
+    support: SupportDesk,
+) -> None:
+    order = await support.make()
+    path = support.market.settings.places.journal
+    gone = sqlite3.connect(path, isolation_level=None)
+    gone.execute("ALTER TABLE known_order RENAME TO elsewhere")
+    search = support.look(f"{order.service_id} {HASH}")
+    assert said(search)[JOURNAL][0] is Answer.FAILED
+    assert search.next_cost is not None
+    await support.spend(search)
+    assert search.found == {order.service_id: "order id"}
+    gone.close()

@@ -1,0 +1,78 @@
+"""A world of a seed is the same at every run, and takes no time to live through."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from forked_processes import in_fresh_interpreters
+from patience import PATIENCE
+from swapdesk.sandbox.repeatable import BEGINNING, RepeatableLoop, repeatable_clock, run_repeatable
+
+PROGRAM = Path(__file__).with_name("repeated_world.py")
+
+
+def told(*seeds: int) -> list[bytes]:
+    """What a process of its own says of each seed; every one has another order of its sets."""
+    with in_fresh_interpreters():
+        running = [
+            subprocess.Popen(
+                [sys.executable, str(PROGRAM), str(seed)],
+                env={**os.environ, "PYTHONHASHSEED": str(place)},
+                stdout=subprocess.PIPE,
+            )
+            for place, seed in enumerate(seeds)
+        ]
+    said = [process.communicate(timeout=PATIENCE)[0] for process in running]
+    assert all(process.returncode == 0 for process in running)
+    return said
+
+
+def test_same_seed_gives_same_bytes_and_another_seed_others() -> None:
+    first, again, other = told(7, 7, 8)
+    assert json.loads(first.splitlines()[-1])["status"] == 4
+    assert first == again
+    assert first != other
+
+
+def test_time_passes_only_while_everybody_waits() -> None:
+    began = time.monotonic()
+
+    async def main() -> list[str]:
+        clock = repeatable_clock()
+        assert clock.now() == BEGINNING
+        seen = []
+
+        async def wait(name: str, seconds: float) -> None:
+            await clock.sleep(seconds)
+            seen.append(name)
+
+        async with asyncio.TaskGroup() as group:
+            for name, seconds in (("day", 86_400.0), ("hour", 3_600.0), ("now", 0.0)):
+                group.create_task(wait(name, seconds))
+        assert (clock.now() - BEGINNING).total_seconds() == 86_400
+        return seen
+
+    assert run_repeatable(main) == ["now", "hour", "day"]
+    assert time.monotonic() - began < 3_600
+
+
+def test_thread_work_is_done_before_anything_else_goes_on() -> None:
+    async def main() -> None:
+        assert isinstance(asyncio.get_running_loop(), RepeatableLoop)
+        done: list[str] = []
+        working = asyncio.ensure_future(asyncio.to_thread(done.append, "work"))
+        await asyncio.sleep(0)
+        assert done == ["work"]
+        await working
+        with pytest.raises(ZeroDivisionError):
+            await asyncio.to_thread(lambda: 1 // 0)
+
+    run_repeatable(main)

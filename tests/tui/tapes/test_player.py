@@ -1,0 +1,212 @@
+"""A tape in the real application, whose sandbox never comes: no wait of it takes time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from textual.events import Key
+from textual.pilot import Pilot
+
+from swapdesk.clock import Clock
+from swapdesk.paths import Home
+from swapdesk.sandbox.repeatable import repeatable_clock, run_repeatable
+from swapdesk.settings import load_settings
+from swapdesk.tui.app import DeskApp
+from swapdesk.tui.session import PLAYED, StartFailed
+from swapdesk.tui.tapes.grammar import read_tape
+from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
+from swapdesk.tui.tapes.recorder import driver_without_terminal, moments_text, read_moments
+from swapdesk.tui.widgets.text_field import PassphraseField
+
+User = Callable[[DeskApp, Clock], Awaitable[None]]
+
+
+async def nobody(app: DeskApp, clock: Clock) -> None:
+    """The user of most tapes."""
+
+
+def play(home: Path, tape: str, *, user: User = nobody, **player: bool) -> Player:
+    """The player after its tape; ``user`` acts beside it, and the desk is left after both."""
+    playing = Player(read_tape(tape.encode()), **{"alone": True, **player})
+
+    async def desk() -> Player:
+        clock = repeatable_clock()
+
+        async def never() -> Mapping[str, Any]:
+            raise StartFailed("It is not wanted here.")
+
+        app = DeskApp(load_settings({}, Home.at(home)), never, clock=clock)
+        # A terminal's place is taken by nothing, also where a person sits at it.
+        app.driver_class = driver_without_terminal()
+        run_with = playing.attach(app)
+
+        async def act() -> None:
+            try:
+                await user(app, clock)
+            except BaseException:
+                app.exit()
+                raise
+
+        async def both(pilot: Pilot[Any]) -> None:
+            acting.append(asyncio.create_task(act()))
+            await run_with["auto_pilot"](pilot)
+            await asyncio.wait(acting)
+            app.exit()
+
+        acting: list[asyncio.Task[None]] = []
+        with timers_of(clock):
+            await app.run_async(size=(100, 30), auto_pilot=both)
+        await acting[0]
+        return playing
+
+    return run_repeatable(desk)
+
+
+def press(app: DeskApp, key: str) -> None:
+    """As the terminal of a person says it."""
+    event = Key(key, key if len(key) == 1 else None)
+    event.set_sender(app)
+    app.post_message(event)
+
+
+def test_moments_are_what_stood_there_and_the_cast_is_an_asciicast(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        "wait It is not wanted\nsay Look.\ntype 0.5 btc\nmark typed\npress escape\nmark gone\n",
+    )
+    assert played.failure is None
+    assert played.left_at is None
+    typed, gone = played.moments
+    assert "Look." in typed.text
+    assert "0.5 btc " in typed.text
+    assert "0.5 btc  " not in gone.text.replace("0.5 btc eth", "")
+    assert typed.picture.startswith("<svg")
+    assert read_moments(moments_text(played.moments).encode()) == {
+        "typed": typed.text,
+        "gone": gone.text,
+    }
+    head, *events = map(json.loads, played.cast.lines("a tape"))
+    assert head["version"] == 2
+    assert (head["width"], head["height"], head["title"]) == (100, 30, "a tape")
+    times = [at for at, _, _ in events]
+    assert times == sorted(times)
+    assert [data for _, kind, data in events if kind == "m"] == ["typed", "gone"]
+    drawn = "".join(data for _, kind, data in events if kind == "o")
+    assert "Look." in drawn
+    # Places, colours and erasing are all that it asks of a terminal.
+    asked = re.findall(r"\x1b(?!\[[0-9;]*[HGmJK])", drawn.replace("\x1b[?25l", "", 1))
+    assert asked == []
+    assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]", drawn)
+
+
+def test_a_text_that_does_not_come_ends_it_after_its_patience(tmp_path: Path) -> None:
+    began = time.monotonic()
+    played = play(tmp_path, "patience 60s\nwait no such text\nmark never\n")
+    assert isinstance(played.failure, NeverCame)
+    assert str(played.failure) == 'Line 2 waited 60 s for "no such text", which never came.'
+    assert "What do you want to swap?" in played.failure.screen
+    assert played.moments == []
+    assert time.monotonic() - began < 60
+
+
+def test_keys_that_leave_the_desk_end_it(tmp_path: Path) -> None:
+    played = play(tmp_path, "press q\npause 1s\nmark never\n")
+    assert (played.left_at, played.failure, played.moments) == (1, None, [])
+
+
+def test_no_pass_phrase_is_typed_and_nothing_of_it_is_recorded(tmp_path: Path) -> None:
+    async def ask(app: DeskApp, clock: Clock) -> None:
+        field = PassphraseField()
+        await app.screen.mount(field)
+        field.focus()
+
+    for act in ("type hunter2", "press x"):
+        played = play(tmp_path, f"pause 1s\nmark asked\n{act}\n", user=ask)
+        assert "would write into the field of a pass phrase" in str(played.failure)
+        assert "hunter2" not in "".join(played.cast.lines("a tape"))
+
+
+def test_files_and_clipboard_are_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "payees.csv"
+    file.write_text("no such row\n")
+    copied: list[str] = []
+
+    async def copy(app: DeskApp, clock: Clock) -> None:
+        await clock.sleep(1)
+        app.copy_value("address", "0xabc")
+        copied.append(app.clipboard)
+
+    played = play(
+        tmp_path,
+        f"press b\nwait file\ntype {file}\npress enter\npause 1s\nmark batch\n",
+        user=copy,
+    )
+    assert played.failure is None
+    assert PLAYED[:40] in played.moments[0].text
+    assert "no such row" not in played.moments[0].text
+    assert copied == [""]
+
+
+def test_keys_of_the_user_wait_and_ctrl_c_stops_the_tape(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    async def user(app: DeskApp, clock: Clock) -> None:
+        await clock.sleep(2)
+        press(app, "q")
+        await clock.sleep(2)
+        assert app.is_running
+        assert app.player is not None
+        press(app, "ctrl+c")
+        await clock.sleep(2)
+        assert app.player is None
+        press(app, "t")
+        await clock.sleep(2)
+        seen.append(app.screen.id or type(app.screen).__name__)
+
+    played = play(tmp_path, "pause 60s\nmark never\n", user=user, alone=False)
+    assert (played.left_at, played.moments) == (1, [])
+    assert seen == ["TokensScreen"]
+
+
+def test_a_tour_waits_for_the_key_and_takes_any_other(tmp_path: Path) -> None:
+    captions: list[tuple[str, str]] = []
+
+    async def user(app: DeskApp, clock: Clock) -> None:
+        for key in ("p", "n", "t", "escape", "question_mark"):
+            await clock.sleep(2)
+            assert app.caption is not None
+            captions.append((app.caption.text, app.caption.key))
+            press(app, key)
+        await clock.sleep(2)
+        assert app.player is None
+
+    tape = "say To the tokens.\nawait t Symbol\nsay And back.\nawait escape\nsay Help.\nawait ?\n"
+    played = play(tmp_path, tape, user=user, alone=False, reader=True)
+    assert played.left_at is None
+    assert captions == [
+        *[("To the tokens.", "t")] * 3,
+        ("And back.", "esc"),
+        ("Help.", "?"),
+    ]
+
+
+def test_a_tour_goes_on_where_another_way_led_and_not_where_it_was(tmp_path: Path) -> None:
+    async def user(app: DeskApp, clock: Clock) -> None:
+        await clock.sleep(1)
+        press(app, "t")
+        await clock.sleep(1)
+        assert app.caption is not None
+        assert app.caption.text == "Second."
+        await clock.sleep(60)
+        assert app.player is not None
+        press(app, "ctrl+c")
+
+    tape = "await n Symbol\nsay Second.\nawait enter Symbol\n"
+    played = play(tmp_path, tape, user=user, alone=False, reader=True)
+    assert played.left_at == 3
