@@ -95,7 +95,7 @@ def test_the_documented_tape_plays_and_a_text_that_never_comes_ends_with_3(
     assert ran.code == 3
     line = first.count("\n") + 2
     screen, _, said = ran.stderr.partition(f'Line {line} waited 2 s for "no such text", which')
-    assert "usable routes" in screen
+    assert "Sell 0.5 BTC on Bitcoin" in screen
     assert "(NEVER_CAME)" in said
 
 
