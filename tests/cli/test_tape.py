@@ -86,12 +86,16 @@ def test_the_tour_leads_to_its_end_and_what_differs_there_is_named(tmp_path: Pat
     assert "\x1b" not in ran.stderr
 
 
-def test_a_text_that_never_comes_ends_with_3_and_the_screen(tmp_path: Path) -> None:
-    (tmp_path / "t.tape").write_text("patience 2s\nwait no such text\n")
-    ran = cli("tape", "run", "t.tape", "--headless", home=tmp_path)
+def test_the_documented_tape_plays_and_a_text_that_never_comes_ends_with_3(
+    tmp_path: Path,
+) -> None:
+    first = (DOCUMENTS / "tapes" / "README.md").read_text().split("```text\n")[1].split("```")[0]
+    (tmp_path / "first.tape").write_text(f"{first}patience 2s\nwait no such text\n")
+    ran = cli("tape", "run", "first.tape", "--headless", home=tmp_path)
     assert ran.code == 3
-    screen, _, said = ran.stderr.partition('Line 2 waited 2 s for "no such text", which never')
-    assert "What do you want to swap?" in screen
+    line = first.count("\n") + 2
+    screen, _, said = ran.stderr.partition(f'Line {line} waited 2 s for "no such text", which')
+    assert "Sell 0.5 BTC on Bitcoin" in screen
     assert "(NEVER_CAME)" in said
 
 

@@ -38,7 +38,7 @@ def tape() -> None:
 
 @tape.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--headless", is_flag=True, help="Without a terminal, in a new home that is left.")
+@click.option("--headless", is_flag=True, help="Without a terminal, in a home that is thrown away.")
 @click.option(
     "--check",
     type=click.Path(path_type=Path),
