@@ -36,10 +36,16 @@ DOCUMENTS = (
     "docs/interfaces.md",
     "docs/reference/behaviour.md",
     "docs/reference/chains.md",
+    "docs/tapes/README.md",
     "benchmarks/README.md",
     "themes/README.md",
 )
-WRITTEN = ("docs/interfaces.md", "docs/reference/behaviour.md", "docs/reference/chains.md")
+WRITTEN = (
+    "docs/interfaces.md",
+    "docs/reference/behaviour.md",
+    "docs/reference/chains.md",
+    "docs/tapes/README.md",
+)
 """Pages on outer interfaces that are written by hand, beside those that are generated."""
 COMMANDED = ("README.md", *GUIDES, *WRITTEN)
 """Documents that say how commands are given."""

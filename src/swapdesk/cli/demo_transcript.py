@@ -146,7 +146,7 @@ class _Transcript:
         facts = last.facts
         if facts.search is None or facts.got is None:
             return
-        pane = link_pane(facts.search, facts)
+        pane = link_pane(facts.search)
         rows = compared(facts)
         if self._output.json:
             known = [{"label": one.label, "value": one.value, "remark": one.remark} for one in rows]
@@ -195,7 +195,7 @@ def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
                 "from": one.transfer.sender,
                 "to": one.transfer.receiver,
                 "symbol": one.symbol,
-                "amount": None if one.amount is None else copied_amount(one.amount),
+                "amount": one.amount,
             }
             for one in facts.moved
         ],

@@ -4,6 +4,7 @@ person round."""
 from __future__ import annotations
 
 import difflib
+import os
 import tempfile
 from collections.abc import Mapping
 from decimal import Decimal
@@ -37,7 +38,7 @@ def tape() -> None:
 
 @tape.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--headless", is_flag=True, help="Without a terminal, in a new home that is left.")
+@click.option("--headless", is_flag=True, help="Without a terminal, in a home that is thrown away.")
 @click.option(
     "--check",
     type=click.Path(path_type=Path),
@@ -116,6 +117,9 @@ def play_repeatable(player: Player, seed: int = SEED) -> int:
     from swapdesk.settings import load_settings
     from swapdesk.tui.app import DeskApp
     from swapdesk.tui.tapes.player import timers_of
+
+    # Pictures have colours, whoever draws them.
+    os.environ.pop("NO_COLOR", None)
 
     async def play() -> int:
         with tempfile.TemporaryDirectory(prefix="swapdesk-tape-") as scratch:

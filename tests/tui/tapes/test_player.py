@@ -13,7 +13,7 @@ from typing import Any
 from textual.events import Key
 from textual.pilot import Pilot
 
-from swapdesk.clock import Clock
+from swapdesk.clock import Clock, ManualClock
 from swapdesk.paths import Home
 from swapdesk.sandbox.repeatable import repeatable_clock, run_repeatable
 from swapdesk.settings import load_settings
@@ -21,7 +21,7 @@ from swapdesk.tui.app import DeskApp
 from swapdesk.tui.session import PLAYED, StartFailed
 from swapdesk.tui.tapes.grammar import read_tape
 from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
-from swapdesk.tui.tapes.recorder import driver_without_terminal, moments_text, read_moments
+from swapdesk.tui.tapes.recorder import Cast, driver_without_terminal, moments_text, read_moments
 from swapdesk.tui.widgets.text_field import PassphraseField
 
 User = Callable[[DeskApp, Clock], Awaitable[None]]
@@ -99,10 +99,27 @@ def test_moments_are_what_stood_there_and_the_cast_is_an_asciicast(tmp_path: Pat
     assert [data for _, kind, data in events if kind == "m"] == ["typed", "gone"]
     drawn = "".join(data for _, kind, data in events if kind == "o")
     assert "Look." in drawn
-    # Places, colours and erasing are all that it asks of a terminal.
-    asked = re.findall(r"\x1b(?!\[[0-9;]*[HGmJK])", drawn.replace("\x1b[?25l", "", 1))
+    # Places, colours and erasing are all that it asks of a terminal, the cursor hidden once.
+    asked = re.findall(r"\x1b(?!\[[0-9;]*[HGmJK])", drawn.removeprefix("\x1b[?25l"))
     assert asked == []
     assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]", drawn)
+
+
+def test_clipboard_links_titles_and_modes_are_not_part_of_a_cast() -> None:
+    cast = Cast()
+    cast.begin(ManualClock())
+    for data in (
+        "\x1b]52;c;aGVsbG8=\x07",
+        "a\x1b]8;;http://x\x1b\\b",
+        "\x1b]22;default\x1b\\\x1b[?1049h",
+        "\x1bPq1\x1b\\\x9b2J\x1b[6n\x1bc",
+        "\x1b[2;3Hc\x1b[38;2;1;2;3md",
+        "\x1b]0;unended",
+    ):
+        cast.drawn(data)
+    _, *events = map(json.loads, cast.lines("a tape"))
+    kept = [data for _, _, data in events[1:]]
+    assert kept == ["ab", "2J", "\x1b[2;3Hc\x1b[38;2;1;2;3md"]
 
 
 def test_a_text_that_does_not_come_ends_it_after_its_patience(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from swapdesk.flows.support.paid_on_chain import paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.flows.support.support_case import facts_of
 from swapdesk.wallet.accounts import Kind
-from swapdesk.wire.encoding.numbers import from_base_units
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
@@ -376,7 +376,8 @@ class Demonstration:
         token = paid_token(moved.chain, payment, self._desk.catalog)
         if token is None:
             return Movement(moved, None, "another token")
-        return Movement(moved, from_base_units(moved.units, token.decimals), token.symbol)
+        amount = short(from_base_units(moved.units, token.decimals))
+        return Movement(moved, amount, token.symbol)
 
     def _coin(self) -> str:
         coin = paid_token(self._sold.chain, Payment("", 0), self._desk.catalog)

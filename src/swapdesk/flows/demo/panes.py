@@ -226,8 +226,8 @@ def _times_paid(facts: Facts) -> int:
     return sum(each.transfer.receiver == facts.bob.lower() for each in facts.moved)
 
 
-def link_pane(search: LinkSearch, facts: Facts) -> Pane:
-    """What was searched, and what was found."""
+def link_pane(search: LinkSearch) -> Pane:
+    """What was searched, and what was found; what still matches is in :func:`compared`."""
     height = sum(last - first + 1 for first, last in search.blocks.values())
     lines = [
         PaneLine(f"{_count(height, 'block')} of {_count(len(search.blocks), 'chain')}", "read"),
@@ -238,12 +238,6 @@ def link_pane(search: LinkSearch, facts: Facts) -> Pane:
         PaneLine(_found(len(search.equal), "none equal", "equal payment"), "amounts",
                  _tone(search.equal)),
     ]  # fmt: skip
-    if facts.remains is not None:
-        lines += [
-            PaneLine(row.brief, row.label.lower(), "waiting")
-            for row in compared(facts)
-            if row.brief
-        ]
     return Pane(
         LINK,
         tuple(lines),

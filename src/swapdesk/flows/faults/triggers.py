@@ -188,7 +188,7 @@ class Triggers:
         await self.control.set_fault(call.fault, **chosen, **call.members)
 
     async def active(self) -> list[str]:
-        """The faults that wait or last: ``hold on order h8Kq2P…, 1 time``."""
+        """The faults that wait or last: ``hold on order h8Kq2P…, once``."""
         return [_active(one) for one in await self.control.active_faults()]
 
     async def clear(self) -> None:

@@ -142,7 +142,7 @@ class OrderSearch:
 
     def _look_into_journal(self) -> None:
         before = set(self._found)
-        amounts = self.pasted.of(ReadAs.AMOUNT)
+        amounts = tuple(self.pasted.of(ReadAs.AMOUNT))
         for reading in self.pasted.readings:
             if reading not in amounts:
                 self._match(reading)

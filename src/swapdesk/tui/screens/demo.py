@@ -167,7 +167,8 @@ class DemoScreen(Page):
             self._record[place] = event.stage
         else:
             self._record.append(event.stage)
-        if self._waits and place > self._at:
+        self._said = ""
+        if place > self._at and (self._waits or self._at < 0):
             self._at, self._waits = place, False
         self._show()
 
@@ -218,11 +219,16 @@ class DemoScreen(Page):
         self._sentence.show(lambda width: self._sentences(stage, width))
         panes = list(panes_of(stage.facts, self._demo.did))
         if self._linking and stage.facts.search is not None:
-            panes[1] = link_pane(stage.facts.search, stage.facts)
+            panes[1] = link_pane(stage.facts.search)
         self._panes.show(panes, whole=self._more)
         rows = compared(stage.facts)
         self._compared.show(lambda width: compared_lines(rows, width))
-        self.set_money(stage.facts.money, self._next(stage))
+        more = stage.number < of
+        self.set_money(
+            stage.facts.money,
+            self._next(stage),
+            next_short="press space to go on" if more and not self._waits else "",
+        )
         self.refresh_keys()
 
     def _sentences(self, stage: Stage, width: int) -> list[Line]:
@@ -239,7 +245,7 @@ class DemoScreen(Page):
 
     def _say_frame(self) -> None:
         speed = f" · speed x{copied_amount(self._speed.normalize())}" if self._speed else ""
-        self.context = f"seed {self._choice.seed}{speed}"
+        self.context = f"{self._demo.title.lower()} · seed {self._choice.seed}{speed}"
         self.refresh_frame()
 
     # keys
@@ -253,7 +259,7 @@ class DemoScreen(Page):
         if verb is StageBefore:
             return READY if self._at > 0 else HIDDEN
         if verb is SearchLink:
-            if stage is None or stage.facts.search is None:
+            if stage is None or stage.facts.search is None or self._demo.fault is not None:
                 return HIDDEN
             return CommandState(verb="chains" if self._linking else "link search")
         if verb is Explain:

@@ -20,14 +20,14 @@ from swapdesk.tui.widgets.lines_view import section_line
 TIMED = 28
 """Cells from which on a pane has room for times."""
 WITH_SECONDS = 32
-_LEG = 7
 _GLYPHS = {
     "done": (DONE, "status-done"),
     "moving": (MOVING, "status-moving"),
     "waiting": (WAITING, "status-waiting"),
     "trouble": (TROUBLE, "status-trouble"),
 }
-_COMPARED = 80
+_COMPARED = 110
+"""Cells from which on there is a table of what can be compared."""
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
@@ -61,6 +61,8 @@ def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list
 
 def _label_cells(lines: Iterable[PaneLine], width: int) -> int:
     labels = [_label(line, width) for line in lines]
+    if width < TIMED:
+        return 0
     return max((len(label) for label in labels), default=0) + 2 if any(labels) else 0
 
 
@@ -74,11 +76,13 @@ def _label(line: PaneLine, width: int) -> str:
 
 def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[Line]:
     glyph, role = _GLYPHS.get(line.tone, ("", line.tone if line.tone == "muted" else "foreground"))
-    text: Line = [Span(f"{glyph} ", role)] if glyph else []
+    label = _label(line, width)
+    text: Line = [Span(f"{label} ", "muted")] if label and not label_cells else []
+    text += [Span(f"{glyph} ", role)] if glyph else []
     said = (line.whole or line.text) if whole else line.text
     text.append(Span(said, role, bold=line.tone == "strong"))
     rows = wrapped(text, max(8, width - label_cells))
-    heads = [_label(line, width), *[""] * (len(rows) - 1)]
+    heads = [label, *[""] * (len(rows) - 1)]
     return [
         [Span(head.ljust(label_cells), "muted"), *row] if label_cells else row
         for head, row in zip(heads, rows, strict=True)
@@ -110,6 +114,7 @@ class PaneColumns(VerticalScroll, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = CaseBody.BINDINGS
     DEFAULT_CSS = """
     PaneColumns { height: 1fr; margin: 1 2 0 2; scrollbar-size: 0 0; }
+    .-normal PaneColumns { margin: 0 2; }
     PaneColumns Horizontal { height: auto; }
     PaneColumns FittedLines { width: 1fr; margin: 0 2 0 0; padding: 1 2; background: $surface; }
     PaneColumns FittedLines:last-child { margin: 0; }
@@ -136,7 +141,8 @@ class PaneColumns(VerticalScroll, can_focus=True):
 def _column(panes: Sequence[Pane], place: int, *, whole: bool) -> Callable[[int], list[Line]]:
     def lines(width: int) -> list[Line]:
         made = [pane_lines(pane, width, whole=whole) for pane in panes]
-        height = max(len(top) + len(end) + bool(end) for top, end in made)
+        gap = width >= TIMED
+        height = max(len(top) + len(end) + (gap and bool(end)) for top, end in made)
         top, end = made[place]
         return [*top, *[[] for _ in range(height - len(top) - len(end))], *end]
 

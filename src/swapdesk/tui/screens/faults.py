@@ -122,7 +122,9 @@ class FaultsScreen(Page):
         self._show()
 
     def session_changed(self) -> None:
-        if self.link is not None and self._triggers is None:
+        known = self._triggers.control if self._triggers is not None else None
+        # A sandbox that was started again has another control.
+        if self.link is not None and self.link.control is not known:
             self._triggers = Triggers(self.desk)
             self._do(self._triggers, "")
 

@@ -23,8 +23,14 @@ from swapdesk.tui.cell_updates import thrifty_driver
 
 HEAD = "== {} =="
 _HEADS = re.compile(r"^== ([a-z0-9-]{1,40}) ==\n", re.MULTILINE)
-_KEPT = re.compile(r"[^\x1b\x00-\x08\x0b-\x1f\x7f-\x9f]+|\x1b\[[0-9;]*[HGmJK]")
-"""Text and line feeds, and sequences for places, colours and erasing."""
+_ORDERS = re.compile(
+    r"(\x1b\[[0-9;]*[HGmJK])"
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x1b[\]PX^_].*?(?:\x1b\\|\x07|\Z)"
+    r"|\x1b.?|[\x00-\x08\x0b-\x1f\x7f-\x9f]",
+    re.DOTALL,
+)
+"""What a terminal obeys. Places, colours and erasing, the first group, are kept of it."""
 OPENING = "\x1b[?25l\x1b[H\x1b[2J"
 """An empty screen without a cursor."""
 TITLE = "swapdesk"
@@ -81,7 +87,7 @@ class Cast:
 
     def drawn(self, data: str) -> None:
         self.frames += 1
-        kept = "".join(_KEPT.findall(data))
+        kept = _ORDERS.sub(lambda order: order[1] or "", data)
         if kept and not self._ended:
             self._events.append((self._seconds(), "o", kept))
 

@@ -1,0 +1,160 @@
+"""``demo``: the stages of each demonstration, the same for the same seed, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.desks import run_here
+from forked_processes import in_fresh_interpreters
+from harness import environment
+from patience import PATIENCE
+from recorded_demo import recorded
+from swapdesk.cli.demo_command import NAMES
+from swapdesk.flows.demo.demos import DEMOS
+
+COMMAND = [sys.executable, "-m", "swapdesk", "demo"]
+
+
+def demo(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, which orders its sets as no other does."""
+    with in_fresh_interpreters():
+        return subprocess.run(
+            [*COMMAND, *words],
+            env={**environment(home), "PYTHONHASHSEED": "11"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+
+def titles(text: str) -> list[str]:
+    return re.findall(r"^\d of \d  (.*), \d\d:\d\d:\d\d on the sandbox clock$", text, re.MULTILINE)
+
+
+def test_same_seed_tells_the_same_nine_stages(tmp_path: Path) -> None:
+    told = demo("private", "--auto", "--seed", "7", home=tmp_path)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == recorded("private").text
+    assert titles(told.stdout) == [row.title for row in DEMOS["private"].rows]
+    assert "payments  no path" in told.stdout
+    assert not list(tmp_path.rglob("*.db")), "the home of the user was used"
+
+
+def test_link_search_counts_others_who_are_on_the_chain() -> None:
+    last = recorded("private").facts[-1]
+    assert last.search is not None
+    assert last.remains is not None
+    assert last.got is not None
+    assert not last.search.found
+    assert 0 < last.remains.others < last.remains.payouts
+    assert last.remains.got < last.remains.paid
+    # Both legs are on local chains, and nobody pays both ends.
+    assert len(last.moved) == 3
+    assert {each.transfer.chain for each in last.moved} == {"base", "ethereum"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["swap", "stuck"])
+def test_other_demonstrations_tell_their_stages(name: str, tmp_path: Path) -> None:
+    told = demo(name, "--auto", "--seed", "8", "--json", home=tmp_path)
+    assert told.returncode == 0, told.stderr
+    stages = [json.loads(line) for line in told.stdout.splitlines()]
+    rows = DEMOS[name].rows
+    assert [one["title"] for one in stages if "stage" in one] == [row.title for row in rows]
+    paid = stages[1]["transactions"][0]
+    assert (paid["chain"], paid["symbol"], paid["amount"]) == ("base", "USDC", 500)
+    if name == "stuck":
+        said = "\n".join(
+            line for one in stages[3:5] for pane in one["panes"] for line in pane["lines"]
+        )
+        assert paid["hash"] in said, "the customer names the transaction"
+        assert f"order {stages[0]['serviceId']}" in said
+        assert "We never ask for a private key" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("nothing", "--auto"), 2, "'nothing' is not one of"),
+        (("private", "--auto", "--seed", "x"), 2, "--seed"),
+        (("private", "--auto", "--speed", "0"), 2, "A speed is above 0"),
+        (("private", "--auto", "--amount", "1e3"), 2, "without an exponent"),
+        (("private",), 2, "--auto tells the stages without one."),
+    ],
+)
+def test_words_that_make_no_sense_begin_nothing(
+    words: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    told = run_here("demo", *words, home=tmp_path)
+    assert (told.code, told.stdout) == (code, "")
+    assert said in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--token", "btc.bitcoin"), 2, "BTC is on Bitcoin, whose payments"),
+        (("--token", "nosuch"), 5, 'No token is called "nosuch"'),
+        (("--amount", "0.1"), 4, "The smallest amount for this swap is"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(
+    words: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    told = demo("swap", "--auto", *words, home=tmp_path)
+    assert told.returncode == code, told.stderr
+    assert said in told.stderr
+
+
+def test_live_profile_has_no_demonstration(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[profiles.real]\nurl = "https://api.example.com/v2"\n')
+    (tmp_path / "config.toml").chmod(0o600)
+    told = run_here("demo", "private", "--auto", "--profile", "real", home=tmp_path)
+    assert told.code == 9
+    assert "A demonstration needs the sandbox" in told.stderr
+
+
+@pytest.mark.long
+def test_reader_leaves_or_interrupts(tmp_path: Path) -> None:
+    """Who closes the pipe ends it without a word, who interrupts it with a sentence; the world
+    goes away with it."""
+    place = tmp_path / "world"
+    place.mkdir()
+    with in_fresh_interpreters():
+        running = [
+            subprocess.Popen(
+                [*COMMAND, "swap", "--auto"],
+                env={**environment(tmp_path), "TMPDIR": str(place)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(2)
+        ]
+    leaves, interrupts = running
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Swap: 500")
+    assert leaves.stdout is not None
+    leaves.stdout.close()
+    os.kill(interrupts.pid, signal.SIGINT)
+    assert interrupts.communicate(timeout=PATIENCE)[1].lstrip().startswith("Interrupted.")
+    assert interrupts.returncode == 130
+    assert leaves.stderr is not None
+    assert leaves.stderr.read() == ""
+    assert leaves.wait(timeout=PATIENCE) == 0
+    assert not list(place.iterdir())
+
+
+def test_every_demonstration_has_its_name() -> None:
+    assert set(NAMES) == DEMOS.keys()

@@ -1,0 +1,133 @@
+"""``tape run`` and ``tour`` without a terminal; the pictures of the documents come from here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyte
+import pytest
+
+from cli.desks import run_here
+from harness import Result, cli
+from swapdesk.cli.tape_commands import SEED
+from swapdesk.sandbox.partner_keys import partner_keys
+from swapdesk.sandbox.world import seed_bytes
+from swapdesk.tui import tapes
+from swapdesk.tui.tapes.recorder import moments_text, read_moments
+
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+TAPE = DOCUMENTS / "tapes" / "swap.tape"
+PLANTED = {
+    "SWAPDESK_API_KEY": "pk-planted-key",
+    "SWAPDESK_API_SECRET": "planted-secret-of-the-user",
+}
+LIVE = 'profile = "live"\n[profiles.live]\nurl = "https://swap.example/v2"\n'
+
+
+def refused(result: Result, code: int, name: str) -> str:
+    assert (result.code, result.error["code"]) == (code, name), result
+    message: str = result.error["message"]
+    return message
+
+
+def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    place = DOCUMENTS / "images"
+    ran = cli(
+        *("tape", "run", str(TAPE), "--headless", "--json"),
+        *("--check", str(place / "swap.txt"), "--record", str(out)),
+        home=tmp_path / "home",
+        env={**PLANTED, "SWAPDESK_THEME": "beacon", "NO_COLOR": "1", "TERM": "dumb"},
+    )
+    assert ran.code == 0, ran.stderr
+    told = ran.document
+    assert told["differ"] == []
+    assert sorted(told["files"]) == sorted(str(file) for file in out.iterdir())
+    kept = {file.name: file.read_text() for file in out.iterdir()}
+    cast = kept.pop("swap.cast")
+    assert kept == {name: (place / name).read_text() for name in kept}
+    assert {file.stat().st_mode & 0o777 for file in out.iterdir()} == {0o600}
+
+    head, *events = map(json.loads, cast.splitlines())
+    assert (head["version"], head["width"], head["height"]) == (2, 100, 30)
+    last = max(place for place, (_, kind, _) in enumerate(events) if kind == "m")
+    assert events[last][2] == told["moments"][-1] == "diagnosis"
+    screen = pyte.Screen(head["width"], head["height"])
+    drawn = pyte.Stream(screen)
+    for _, kind, data in events[:last]:
+        assert kind in ("o", "m")
+        if kind == "o":
+            drawn.feed(data)
+    rows = "\n".join(row.rstrip() for row in screen.display)
+    assert rows == read_moments(kept["swap.txt"].encode())["diagnosis"]
+
+    keys = partner_keys(seed_bytes("sandbox key", SEED))
+    secrets = [*PLANTED.values(), seed_bytes("token", SEED).hex()]
+    secrets += [secret for key in keys for secret in (key.api_key, key.api_secret)]
+    recorded = "".join([cast, *kept.values(), ran.stdout, ran.stderr])
+    assert [secret for secret in secrets if secret in recorded] == []
+
+
+def test_the_tour_leads_to_its_end_and_what_differs_there_is_named(tmp_path: Path) -> None:
+    shipped = Path(tapes.__file__).with_name("tour.tape").read_text()
+    tour = tmp_path / "narrow.tape"
+    tour.write_text(f"size 80x24\nwait What do you want\nmark first\n{shipped}mark end\n")
+    check = tmp_path / "check.txt"
+    check.write_text("== end ==\n SANDBOX  \x1b[31mOther\n\n== gone ==\nx\n")
+    ran = cli("tape", "run", "narrow.tape", "--headless", "--check", "check.txt", home=tmp_path)
+    assert ran.code == 10, ran.stderr
+    assert "Other than expected: first, end, gone." in ran.stderr
+    assert "(TAPE_DIFFERS)" in ran.stderr
+    assert ran.stderr.startswith("first: not expected\nend, - expected, + shown:\n- SANDBOX ")
+    assert "\n+ SANDBOX  Orders  last 48 h" in ran.stderr
+    assert "This list" in ran.stderr
+    assert "\ngone: never marked\n" in ran.stderr
+    assert "\x1b" not in ran.stderr
+
+
+def test_the_documented_tape_plays_and_a_text_that_never_comes_ends_with_3(
+    tmp_path: Path,
+) -> None:
+    first = (DOCUMENTS / "tapes" / "README.md").read_text().split("```text\n")[1].split("```")[0]
+    (tmp_path / "first.tape").write_text(f"{first}patience 2s\nwait no such text\n")
+    ran = cli("tape", "run", "first.tape", "--headless", home=tmp_path)
+    assert ran.code == 3
+    line = first.count("\n") + 2
+    screen, _, said = ran.stderr.partition(f'Line {line} waited 2 s for "no such text", which')
+    assert "Sell 0.5 BTC on Bitcoin" in screen
+    assert "(NEVER_CAME)" in said
+
+
+@pytest.mark.parametrize("command", [("tape", "run", "t.tape", "--headless"), ("tour",)])
+def test_nothing_presses_itself_on_a_live_profile(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "t.tape").write_text("press q\n")
+    (tmp_path / "config.toml").write_text(LIVE)
+    (tmp_path / "config.toml").chmod(0o600)
+    said = refused(run_here(*command, "--json", home=tmp_path), 9, "TAPE_ON_LIVE")
+    assert said == "Keys that press themselves are for the sandbox alone, and live is live."
+
+
+def test_what_cannot_be_read_or_written_is_refused_before_it_plays(tmp_path: Path) -> None:
+    (tmp_path / "t.tape").write_text("press q\n")
+    (tmp_path / "bad.tape").write_bytes(b"exec sh\nmark ../../x\n" + b"x" * 70_000)
+    (tmp_path / "empty").touch()
+
+    def run(*words: str) -> Result:
+        return run_here("tape", "run", *words, "--headless", "--json", home=tmp_path)
+
+    assert "65,536 bytes" in json.dumps(run("bad.tape").error["fields"])
+    (tmp_path / "bad.tape").write_bytes(b"exec sh\nmark ../../x\n")
+    refused(run("bad.tape"), 2, "TAPE_REFUSED")
+    assert list(run("bad.tape").error["fields"]) == ["line 1", "line 2"]
+    refused(run("no.tape"), 2, "NO_FILE")
+    refused(run("/dev/zero"), 2, "NO_FILE")
+    refused(run("t.tape", "--check", "no.txt"), 2, "NO_FILE")
+    refused(run("t.tape", "--check", "empty"), 2, "NO_MOMENTS")
+    refused(run("t.tape", "--record", "empty/out"), 9, "FILE_UNUSABLE")
+    refused(run_here("tape", "run", "t.tape", "--json", home=tmp_path), 2, "NO_TERMINAL")
+
+
+def test_moments_are_read_as_they_were_written() -> None:
+    assert read_moments(moments_text([]).encode()) == {}
+    assert read_moments(b"== a ==\n  x\n\n y\n\n== b ==\n\n") == {"a": "  x\n\n y", "b": ""}

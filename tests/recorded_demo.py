@@ -1,0 +1,67 @@
+"""A demonstration as it was carried out once, for all workers: what it printed and its stages.
+
+As a program it carries it out and writes both down, next to the home that is furnished for all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+
+from furnished_home import PLACE
+from patience import PATIENCE
+from swapdesk.cli.demo_transcript import in_new_world, tell
+from swapdesk.cli.output import Form, Output
+from swapdesk.flows.demo.choice import DemoChoice
+from swapdesk.flows.demo.demonstration import Facts, Stage
+from swapdesk.flows.demo.demos import DEMOS
+
+
+class RecordedDemo(Struct, frozen=True):
+    """``facts`` are those of the stages in turn, with how many transfers were read in all."""
+
+    text: str
+    facts: tuple[Facts, ...]
+
+    def stages(self, name: str) -> list[Stage]:
+        rows = DEMOS[name].rows
+        return [
+            Stage(number, row, facts)
+            for number, (row, facts) in enumerate(zip(rows, self.facts, strict=True), 1)
+        ]
+
+
+def recorded(name: str, seed: int = 7) -> RecordedDemo:
+    """Who comes first carries it out, the others wait for it."""
+    file = Path(os.environ[PLACE], f"demo-{name}-{seed}")
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            words = [sys.executable, __file__, name, str(seed), str(file)]
+            subprocess.run(words, check=True, timeout=PATIENCE)
+    found: RecordedDemo = pickle.loads(file.read_bytes())
+    return found
+
+
+def _carry_out(name: str, seed: int) -> RecordedDemo:
+    out = io.StringIO()
+    choice = DemoChoice(name, seed)
+    shown = in_new_world(choice, lambda desk: tell(Output(Form.TABLE, stdout=out), desk, choice))
+    return RecordedDemo(out.getvalue(), tuple(stage.facts for stage in shown.record))
+
+
+if __name__ == "__main__":
+    # Under its own name, by which it is read again.
+    from recorded_demo import _carry_out as carry_out
+
+    made = carry_out(sys.argv[1], int(sys.argv[2]))
+    written = Path(sys.argv[3]).with_suffix(".part")
+    written.write_bytes(pickle.dumps(made))
+    written.rename(sys.argv[3])
