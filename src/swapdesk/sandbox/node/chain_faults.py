@@ -29,7 +29,7 @@ EMBEDDED = (*EVM_CHAINS, SOLANA)
 
 
 class EmbeddedChains(Protocol):
-    """What the node asks of the EVM chains it carries. Both raise LedgerRefusal."""
+    """What the node asks of the EVM chains it carries. All raise LedgerRefusal."""
 
     async def reorganise(self, chain: str, depth: int) -> None:
         """Unwind the newest ``depth`` blocks."""
@@ -38,6 +38,9 @@ class EmbeddedChains(Protocol):
         self, chain: str, address: str, units: int, token: str | None = None
     ) -> dict[str, object]:
         """Pay coins from the faucet, or the token with this contract; the hash."""
+
+    async def confirmed(self, chain: str, transaction_hash: str) -> None:
+        """Wait until a transaction is in a block."""
 
 
 @dataclass(frozen=True, eq=False)

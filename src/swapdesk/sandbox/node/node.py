@@ -296,17 +296,21 @@ class Node:
         return self._transfer(self._paid(token, params, account))
 
     async def _fill(self, token: WorldToken, account: str, units: int) -> None:
-        """Coins for fees, and more than the payment: what comes in tells nothing of it."""
+        """Coins for fees, and more than the payment: what comes in tells nothing of it. Returns
+        once that is in a block; within one block the payment could come first, and fail."""
         chain = token.row.chain
         wallets = self.ledger.embedded[chain]
         coin = next(
             each for each in world_tokens().values() if each.row.chain == chain and each.row.native
         )
         needed = units if token.address is None else 0
+        chains, sent = self._embedded(), []
         if wallets.balance(coin, account) < needed + _FEE_WEI:
-            await self._embedded().fund(chain, account, _GIFT_TIMES * needed + 2 * _FEE_WEI)
+            sent.append(await chains.fund(chain, account, _GIFT_TIMES * needed + 2 * _FEE_WEI))
         if token.address is not None and wallets.balance(token, account) < units:
-            await self._embedded().fund(chain, account, _GIFT_TIMES * units, token.address)
+            sent.append(await chains.fund(chain, account, _GIFT_TIMES * units, token.address))
+        for gift in sent:
+            await chains.confirmed(chain, str(gift["hash"]))
 
     def _wallets(self, params: ChainOf) -> list[str]:
         row = chains_by_name().get(params.chain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -147,6 +148,8 @@ class DemoScreen(Page):
             self._shown = shown = self._choice.begin(self.desk, tag)
             await shown.run(self._tell)
             self.post_message(self.Reached(await shown.last_look()))
+            # The speed can still be changed, and is given back when the page is left.
+            await asyncio.Event().wait()
         except (DemoRefused, DemoFailed, ChainUnreadable, JournalUnavailable) as error:
             self.post_message(self.Stopped(str(error)))
         except ClientError as error:

@@ -155,6 +155,14 @@ class Embedding:
             raise LedgerRefusal(str(problem)) from None
         return {"hash": "0x" + sent.hex()}
 
+    async def confirmed(self, chain: str, transaction_hash: str) -> None:
+        """Wait until a transaction is in a block. Raises LedgerRefusal."""
+        node = await self.node()
+        try:
+            await node.confirmed(chain, bytes.fromhex(transaction_hash[2:]))
+        except Problem as problem:
+            raise LedgerRefusal(str(problem)) from None
+
     async def close(self) -> None:
         opening = self._opening
         if opening is None:
