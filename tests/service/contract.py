@@ -237,8 +237,9 @@ class Workflow(schema.as_state_machine()):  # type: ignore[misc]
 CALLS = 12
 
 
-def follow(chosen: settings) -> None:
+def follow(chosen: settings) -> set[str]:
+    """The operations that succeeded. Which ones a few workflows reach belongs to the draw, and
+    that moves with every constant of the source."""
     Workflow.reached.clear()
     Workflow.run(settings=settings(chosen, stateful_step_count=CALLS))
-    followed = {name for name, status in Workflow.reached if status == 200}
-    assert followed >= {*FREE_TO_VARY, "get_order", "list_orders"}, Workflow.reached
+    return {name for name, status in Workflow.reached if status == 200}

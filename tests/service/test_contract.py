@@ -78,10 +78,13 @@ def test_contract_at_full_size(contract: ModuleType, label: str) -> None:
 
 
 def test_calls_along_the_links(contract: ModuleType) -> None:
-    contract.follow(settings(SMALL, max_examples=WORKFLOWS))
+    followed = contract.follow(settings(SMALL, max_examples=WORKFLOWS))
+    assert followed & contract.RECEIVERS.keys(), contract.Workflow.reached
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_calls_along_the_links_at_full_size(contract: ModuleType) -> None:
-    contract.follow(settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))
+    followed = contract.follow(settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))
+    whole = {*contract.FREE_TO_VARY, "get_order", "list_orders"}
+    assert followed >= whole, contract.Workflow.reached

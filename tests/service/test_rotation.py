@@ -19,6 +19,7 @@ from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.private_bounds import RECENT
+from swapdesk.service.store.database import Writer
 from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
@@ -30,8 +31,8 @@ EXHAUSTED = "every payout wallet in reach of the best price was used lately"
 class RememberingStore(SqliteStore):
     """A store whose recent orders a test states: each is a venue, its wallet and its time."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, writer: type[Writer]) -> None:
+        super().__init__(path, writer)
         self.orders: list[tuple[str, int | None, datetime]] = []
 
     async def recent_payouts(

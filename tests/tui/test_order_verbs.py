@@ -170,7 +170,7 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
         assert stuck.id == screen._table.cursor_key
         await run.press("enter")
         await run.see("Order id")
-        await run.see("D take back")
+        await run.see("P take back")
         await run.press("P", "escape")
         await run.see("Needs you")
 

@@ -70,6 +70,19 @@ async def test_a_desk_opened_at_a_size_looks_like_one_resized_to_it(
         await compare("create-frozen")
 
 
+@pytest.mark.parametrize("name", ["demo-done", "inspect-held"])
+async def test_what_is_shown_to_others_is_also_drawn_for_a_projector(
+    market: Market, golden: Golden, name: str
+) -> None:
+    (one,) = [one for one in SCENES if one.name == name]
+    one.prepare(market)
+    async with market.desk((160, 50)) as run:
+        await one.reach(run)
+        picture = await take(run, (160, 50))
+        assert faults_of(picture) == []
+        golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
+
+
 def footer_faults(run: DeskRun) -> list[str]:
     """Keys of the footer that do nothing in this state, or something else than they say."""
     screen = run.app.screen

@@ -27,7 +27,7 @@ buy = "eth.ethereum"
 to = "@bob"
 """
 MINUTE = '{ clock = "1m" },'
-DEEP = f"x = {'[' * 5000}{']' * 5000}"
+DEEP = f"x = {'[' * 30_000}{']' * 30_000}"
 
 
 def written(tmp_path: Path, text: str | bytes, name: str = "cases.toml") -> str:

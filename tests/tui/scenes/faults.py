@@ -17,7 +17,7 @@ def with_control(market: Market) -> None:
     _near[:] = [near_control(market.parts)]
 
 
-@scene("faults", prepare=with_control)
+@scene("faults", prepare=with_control, fed=False)
 async def faults(run: DeskRun) -> None:
     await run.ready()
     control = run.app.session.desk.link.control = _near[0]
