@@ -11,6 +11,7 @@ from textual.color import Color
 from textual.widgets import Static
 
 from corpus import load
+from flows.support.test_case_file import PHRASES, PLANTED
 from swapdesk.tui.crash_report import REDACTED, crash_report, redacted
 from swapdesk.tui.glyphs import GlyphSet, ascii_forms, automatic_set
 from swapdesk.tui.terminal import ControlFilter, SafeApp, can_copy, copied_notice
@@ -84,6 +85,13 @@ def test_redaction_names_what_it_took_out() -> None:
     assert "hunter2" not in said
     assert said.count(REDACTED) >= 3
     assert '"x": 1' in said
+
+
+@pytest.mark.parametrize("secret", [*PLANTED.values(), *PHRASES])
+def test_an_exception_that_quotes_a_key_or_a_phrase_is_named_alone(secret: str) -> None:
+    report = crash_report(ValueError(f"no order is called {secret}"))
+    assert f"ValueError: {REDACTED}" in report
+    assert secret not in report
 
 
 def test_a_long_exception_is_cut() -> None:

@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 
+from flows.support.test_case_file import PHRASES, PLANTED
 from swapdesk.clock import Clock, ManualClock
 from swapdesk.paths import Home
 from swapdesk.sandbox.repeatable import repeatable_clock, run_repeatable
@@ -23,6 +24,7 @@ from swapdesk.tui.tapes.grammar import read_tape
 from swapdesk.tui.tapes.player import NeverCame, Player, timers_of
 from swapdesk.tui.tapes.recorder import Cast, driver_without_terminal, moments_text, read_moments
 from swapdesk.tui.widgets.text_field import PassphraseField
+from tui.screen_text import screen_text
 
 User = Callable[[DeskApp, Clock], Awaitable[None]]
 
@@ -147,6 +149,33 @@ def test_no_pass_phrase_is_typed_and_nothing_of_it_is_recorded(tmp_path: Path) -
         played = play(tmp_path, f"pause 1s\nmark asked\n{act}\n", user=ask)
         assert "would write into the field of a pass phrase" in str(played.failure)
         assert "hunter2" not in "".join(played.cast.lines("a tape"))
+
+
+def test_nothing_keeps_a_pasted_key_or_phrase(tmp_path: Path) -> None:
+    """No cast, no picture, no journal, no log and no other file of the home."""
+    secrets = [*PLANTED.values(), *PHRASES]
+    home = tmp_path / "home"
+
+    async def paste(app: DeskApp, clock: Clock) -> None:
+        await clock.sleep(5)
+        for number, secret in enumerate(secrets):
+            assert app.focused is not None
+            app.focused.post_message(Paste(f"Order {number} is stuck. {secret}"))
+            await clock.sleep(1)
+            assert "was not searched, kept or shown" in " ".join(screen_text(app).split())
+
+    marks = "".join(f"mark at-{number}\npause 1s\n" for number in range(30))
+    played = play(home, f"press i\nwait Paste whatever\n{marks}", user=paste)
+    assert played.failure is None
+    kept = [*played.cast.lines("a tape"), moments_text(played.moments)]
+    kept += [one.picture for one in played.moments]
+    kept += [file.read_bytes().decode("latin-1") for file in home.rglob("*") if file.is_file()]
+    assert any("holds a private key" in text for text in kept)
+    assert any("holds a seed phrase" in text for text in kept)
+    for secret in secrets:
+        for text in kept:
+            assert secret not in text
+            assert json.dumps(secret)[1:-1] not in text
 
 
 def test_files_and_clipboard_are_left_alone(tmp_path: Path) -> None:
