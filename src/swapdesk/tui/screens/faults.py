@@ -58,31 +58,39 @@ def fault_row(fault: SandboxFault, given: str) -> Row:
     return Row(fault.name, {"fault": fault.name, "given": given, "shows": fault.does})
 
 
-def note_lines(chosen: SandboxFault | None, active: list[str], width: int) -> list[Line]:
-    """What is set, and what the fault under the cursor does, whole."""
+def note_lines(
+    done: Span | None, chosen: SandboxFault | None, active: list[str], width: int
+) -> list[Line]:
+    """What was done last, what is set, and what the fault under the cursor does, whole."""
     told = "; ".join(active[:MOST_TOLD])
     more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
     said = f"Set: {told}{more}." if active else "No fault is set."
-    lines = wrapped([Span(said, "foreground" if active else "muted")], width)
+    lines = wrapped([done], width) if done is not None else []
+    lines += wrapped([Span(said, "foreground" if active else "muted")], width)
     if chosen is not None:
         lines += wrapped([Span(f"{chosen.name}: {chosen.does}", "muted")], width)
     return lines
 
 
 class FaultNotes(LinesView):
-    """Two sentences under the table."""
+    """Sentences under the table. What was done stays until the next: orders that meet a fault have
+    notices of their own."""
 
     def __init__(self) -> None:
         super().__init__(id="notes")
         self._about: SandboxFault | None = None
         self._active: list[str] = []
+        self._done: Span | None = None
 
     def show(self, chosen: SandboxFault | None, active: list[str]) -> None:
         self._about, self._active = chosen, active
         self.redraw()
 
+    def say_done(self, said: str, *, warns: bool) -> None:
+        self._done = Span(said, "status-trouble" if warns else "foreground")
+
     def lines(self, width: int) -> list[Line]:
-        return note_lines(self._about, self._active, width)
+        return note_lines(self._done, self._about, self._active, width)
 
 
 class FaultsScreen(Page):
@@ -180,7 +188,7 @@ class FaultsScreen(Page):
             self._faults = {fault.name: fault for fault in event.faults}
         self._active = event.active
         if event.said:
-            self.show_notice(event.said, "warning" if event.warns else "information")
+            self._notes.say_done(event.said, warns=event.warns)
         self._show()
 
     # drawing
