@@ -173,6 +173,7 @@ async def test_what_a_chain_shows_is_what_was_done(played: Played, tmp_path: Pat
             search, _ = await support.look(told.hash, told.order["serviceId"])
             payment = search.payment_of(told.order["serviceId"])
             assert payment is not None, name
+            assert len(search.payments) == 1, "nodes and ledger told the same"
             shown[name] = payment.what + " on " + payment.chain_name
     half: Any = played.cases["paid too little"].order["inAmount"] / 2
     assert shown["paid too little"].startswith(f"{half.normalize():f}"[:6])

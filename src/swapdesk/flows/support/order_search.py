@@ -415,9 +415,13 @@ class OrderSearch:
         ]
         answers = await asyncio.gather(*asked)
         failures = [answer for answer in answers if isinstance(answer, str)]
+        # A sandbox's ledger also knows what the nodes of its chains answered.
+        told: dict[tuple[str, str], ChainTransaction] = {}
         for answer in answers:
             if isinstance(answer, ChainTransaction):
-                self.payments += paid_by(answer, self._desk.catalog)
+                told.setdefault((answer.chain, answer.hash.lower()), answer)
+        for transaction in told.values():
+            self.payments += paid_by(transaction, self._desk.catalog)
         self._match_payments()
         if not self.payments and not failures:
             self._note_missing(readings)
