@@ -33,6 +33,7 @@ from swapdesk.clock import Clock, ManualClock, SystemClock
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery
 from swapdesk.wire.chains import ChainQuery
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
@@ -127,6 +128,10 @@ async def test_every_operation_is_understood_both_ways(parts: ServiceParts) -> N
         left = api.budget.left("exchange")
         assert left is not None
         assert left.left == limits.exchange.per_minute - 2
+        assert (await api.get_commissions(CommissionQuery(month="2026-11"))).commission_count == 0
+        assert (await api.get_volume()).total_transacted_usd == 0
+        assert await api.get_weekly_volume() == []
+        assert len(await api.get_chart(ChartQuery(metric=ChartMetric.VOLUME))) == 30
 
 
 async def test_refusals_of_the_service_have_their_classes(parts: ServiceParts) -> None:

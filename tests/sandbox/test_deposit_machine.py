@@ -41,6 +41,7 @@ from swapdesk.sandbox.node.order_faults import ORDER_FAULTS
 from swapdesk.sandbox.venue_faults import VENUE_FAULTS, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, seed_bytes
+from swapdesk.service.access import Directory
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
@@ -122,7 +123,7 @@ class DepositMachine(RuleBasedStateMachine):
         catalog = ServiceCatalog(CHAINS, TOKENS)
         self.engine = QuoteEngine(catalog, venues, self.store, self.clock, self.rng, MIDDLES)
         self.desk = OrderDesk(self.store, catalog, venues, self.engine, self.clock, self.rng)
-        self.worker = Worker(self.store, catalog, venues, self.clock, self.desk)
+        self.worker = Worker(self.store, catalog, venues, self.clock, self.desk, Directory([]))
 
     def teardown(self) -> None:
         try:

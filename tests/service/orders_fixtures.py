@@ -15,7 +15,7 @@ from patience import PATIENCE
 from service.new_store import open_new
 from service.venue import PlainVenue
 from swapdesk.clock import Clock, ManualClock
-from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
+from swapdesk.service.access import ApiKey, Caller, Directory, Partner, Tier, digest
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
@@ -89,17 +89,17 @@ XRP_TOKEN = _token("XRP", _BY_NAME["ripple"], 6, "2")
 TOKENS = [ETH, BITCOIN, XMR, XRP_TOKEN]
 
 
-def partner(name: str) -> Partner:
+def partner(name: str, tier: Tier = Tier.PRO) -> Partner:
     windows = RateWindows(per_minute=100_000, per_hour=1_000_000, per_day=10_000_000)
     key = ApiKey(f"key-{name}", digest(SECRET.encode()))
-    return Partner(_hex(f"partner {name}"), name, Tier.PRO, (key,), windows, windows)
+    return Partner(_hex(f"partner {name}"), name, tier, (key,), windows, windows)
 
 
 def credentials(of: Partner) -> str:
     return f"{of.keys[0].key}:{SECRET}"
 
 
-ALICE, BOB = partner("alice"), partner("bob")
+ALICE, BOB, FRANK = partner("alice"), partner("bob"), partner("frank", Tier.FREE)
 
 
 def caller(of: Partner = ALICE) -> Caller:
@@ -133,7 +133,14 @@ class Floor:
         self.desk = OrderDesk(
             self.store, self.catalog, self.venues, self.engine, self.clock, self.rng
         )
-        self.worker = Worker(self.store, self.catalog, self.venues, self.clock, self.desk)
+        self.worker = Worker(
+            self.store,
+            self.catalog,
+            self.venues,
+            self.clock,
+            self.desk,
+            Directory([ALICE, BOB, FRANK]),
+        )
 
     def venue(self, code: str) -> PlainVenue:
         return next(v for v in self.adapters if v.provider.short_name == code)

@@ -54,6 +54,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
         "signatureStep": 0,
     },
     "dex_confirm_transaction": {"id": "abc"},
+    "get_chart": {"metric": "volume"},
 }
 """What a request must have beside the input under test."""
 
@@ -139,6 +140,10 @@ SPELLINGS: dict[str, Values] = {
     "^(0x[0-9a-fA-F]{40}|T[1-9A-HJ-NP-Za-km-z]{33})$": (
         [WALLET, TRON],
         [WALLET + "a", WALLET[:-1], TRON + "a", TRON[:-1], "t" + TRON[1:], ""],
+    ),
+    "^[0-9]{4}-(0[1-9]|1[0-2])$": (
+        ["2026-01", "2026-12", "0001-10"],
+        ["", "2026-00", "2026-13", "2026-1", "2026-01-01", "26-01", "２０26-01"],
     ),
     "^[0-9A-Za-z]{1,64}$": (["a", "Z9" * 32], ["", "a" * 65, "a b", "a-b", "é"]),
     "^0x([0-9a-fA-F]{2})+$": (["0xab", "0x" + "aB" * 2047], ["0x", "0xa", "ab", "0xgg"]),

@@ -366,20 +366,26 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
     path = tmp_path / "service.db"
     store = SqliteStore.open(path)
     kept = await begun(store, 1)
+    finished = replace(
+        await begun(store, 2), status=4, detail={"finished": "2026-11-20T23:59:59.999Z"}
+    )
+    assert await store.advance_order(finished, expected_version=1)
+    book = await store.partner_book(ALICE.partner_id)
     await store.close()
     new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice", "plan")
     with sqlite3.connect(path) as db:
-        tables = ("quotes", "orders", "usage", "scans", "groups", "bundles")
+        made = ("usage", "scans", "groups", "bundles", "day_sums", "commissions")
+        tables = ("quotes", "orders", *made)
         wanted = {table: _columns(db, table) for table in tables}
-        for index in ("one_order_per_transaction", "orders_of_group"):
+        for index in ("one_order_per_transaction", "orders_of_group", "orders_finished"):
             db.execute(f"DROP INDEX {index}")
         for table, columns in (
-            ("orders", (*new, "multi_id")),
+            ("orders", (*new, "multi_id", "fee_usd", "commission")),
             ("quotes", (*new, *ONLY_QUOTES)),
         ):
             for column in columns:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        for table in ("usage", "scans", "groups", "bundles"):
+        for table in made:
             db.execute(f"DROP TABLE {table}")
         db.execute("PRAGMA user_version = 1")
     db.close()
@@ -388,6 +394,8 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
         assert await store.get_order(ALICE.partner_id, kept.service_id) == kept
         found = await store.get_quote(ALICE.partner_id, kept.quote_id)
         assert found == replace(quote(1), consumed_by=kept.service_id)
+        assert await store.partner_book(ALICE.partner_id) == book
+        assert [each.orders for each in book.days] == [1]
     finally:
         await store.close()
     with sqlite3.connect(path) as db:
@@ -396,7 +404,7 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
     db.close()
 
 
-ONLY_QUOTES = ("requires_refund_address", "filtered")
+ONLY_QUOTES = ("requires_refund_address", "filtered", "fee_usd")
 
 
 def _columns(db: sqlite3.Connection, table: str) -> set[tuple[object, ...]]:

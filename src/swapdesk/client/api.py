@@ -18,7 +18,15 @@ from swapdesk.client.api_connection import ApiConnection, Receipt
 from swapdesk.client.order_page import OrderPage, OrderRows, read_order_page
 from swapdesk.client.retry import OnRepeat
 from swapdesk.client.transport import refuse_answer
-from swapdesk.wire.account import RateLimits
+from swapdesk.wire.account import (
+    ChartPoint,
+    ChartQuery,
+    CommissionQuery,
+    CommissionSummary,
+    RateLimits,
+    VolumeStatistics,
+    WeeklyVolume,
+)
 from swapdesk.wire.chains import ChainList, ChainQuery
 from swapdesk.wire.dex import (
     ApproveAnswer,
@@ -193,6 +201,20 @@ class PartnerApi(ApiConnection):
         limits = await self._call("get_rate_limits", RateLimits)
         self.budget.learn(limits)
         return limits
+
+    async def get_commissions(self, query: CommissionQuery | None = None) -> CommissionSummary:
+        return await self._call("get_commissions", CommissionSummary, query=query)
+
+    async def get_volume(self) -> VolumeStatistics:
+        return await self._call("get_volume", VolumeStatistics)
+
+    async def get_weekly_volume(self) -> list[WeeklyVolume]:
+        """Oldest first, weeks without an order included."""
+        return await self._call("get_weekly_volume", list[WeeklyVolume])
+
+    async def get_chart(self, query: ChartQuery) -> list[ChartPoint]:
+        """Oldest first, days or months without an order included."""
+        return await self._call("get_chart", list[ChartPoint], query=query)
 
 
 def _boolean(found: object) -> bool:

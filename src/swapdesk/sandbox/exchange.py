@@ -257,6 +257,8 @@ class SimulatedExchange:
             static_deposits=self._row.static_deposits,
             requires_refund_address=self._row.requires_refund_address,
             payout_wallets=PAYOUT_WALLETS,
+            fee=self._row.spread.scaleb(-2),
+            fixed_fee=(self._row.fixed_spread or Decimal(0)).scaleb(-2),
         )
 
     @property

@@ -21,6 +21,10 @@ class Tier(StrEnum):
     PRO = "PRO"
 
 
+FEE_SHARES = {Tier.FREE: Decimal(0), Tier.PRO: Decimal(20)}
+"""Percent of a venue's fee that a partner earns by its tier (contract 12.7)."""
+
+
 class ApiKey(Struct, frozen=True):
     """A key and the SHA-256 of its secret; the secret itself is never kept."""
 
@@ -33,7 +37,7 @@ class Partner(Struct, frozen=True):
     """One account of the service; it may hold several keys. ``read_limits`` None: not limited.
 
     ``fixed_rates`` is whether it may ask for fixed rates; ``default_markup``, in percent, counts
-    where a request names none.
+    where a request names none. ``fee_share``, in percent of the venue's fee, replaces its tier's.
     """
 
     partner_id: str
@@ -46,6 +50,12 @@ class Partner(Struct, frozen=True):
     suspended: bool = False
     fixed_rates: bool = True
     default_markup: Decimal = Decimal(0)
+    fee_share: Decimal | None = None
+
+    @property
+    def earns_of_fees(self) -> Decimal:
+        """Percent of the venue's fee."""
+        return FEE_SHARES[self.tier] if self.fee_share is None else self.fee_share
 
 
 class Caller(Struct, frozen=True):

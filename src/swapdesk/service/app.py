@@ -31,6 +31,7 @@ from swapdesk.service.multi.groups import GroupDesk, PayableOrders
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
+from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.router import Surface
@@ -185,13 +186,14 @@ def assemble(
         pair_limits=PairLimitsDesk(catalog, registry, engine, scans),
         requests=requests,
         rates=RateLimiter(store, clock, requests),
+        account=PartnerAccount(store, clock),
         orders=desk,
         dex=dex,
         groups=groups,
         funding=FundingDesk(groups, payable, bundles, watch, catalog, chains_of.solana),
         bundles=watch,
         hub=hub,
-        worker=Worker(store, catalog, registry, clock, desk),
+        worker=Worker(store, catalog, registry, clock, desk, directory),
         stream=stream_endpoint(hub, directory, clock),
         version=swapdesk.__version__,
     )

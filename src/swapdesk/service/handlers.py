@@ -21,11 +21,13 @@ from swapdesk.service.openapi import encoded_document
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
+from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import Store
 from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.account import ChartPoint, CommissionSummary, VolumeStatistics, WeeklyVolume
 from swapdesk.wire.chains import ChainList
 from swapdesk.wire.dex import ApproveAnswer, SignatureRequirement
 from swapdesk.wire.health import Health
@@ -62,6 +64,7 @@ class ServiceParts(Struct, frozen=True):
     pair_limits: PairLimitsDesk
     requests: RequestCounter
     rates: RateLimiter
+    account: PartnerAccount
     orders: OrderDesk
     dex: DexDesk
     groups: GroupDesk
@@ -198,3 +201,15 @@ class Handlers:
 
     async def get_rate_limits(self, call: RequestContext) -> object:
         return await self._parts.rates.limits(call.by)
+
+    async def get_commissions(self, call: RequestContext) -> CommissionSummary:
+        return await self._parts.account.commissions(call.by, call.query)
+
+    async def get_volume(self, call: RequestContext) -> VolumeStatistics:
+        return await self._parts.account.volume(call.by)
+
+    async def get_weekly_volume(self, call: RequestContext) -> list[WeeklyVolume]:
+        return await self._parts.account.weeks(call.by)
+
+    async def get_chart(self, call: RequestContext) -> list[ChartPoint]:
+        return await self._parts.account.chart(call.by, call.query)

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from swapdesk.wire.account import RateLimits
+from swapdesk.wire.account import (
+    ChartPoint,
+    ChartQuery,
+    CommissionQuery,
+    CommissionSummary,
+    RateLimits,
+    VolumeStatistics,
+    WeeklyVolume,
+)
 from swapdesk.wire.chains import ChainList, ChainQuery
 from swapdesk.wire.dex import (
     ApproveAnswer,
@@ -355,6 +363,44 @@ OPERATIONS: tuple[Operation, ...] = (
         "Effective limits of the calling partner",
         *_ASKS,
         RateLimits,
+        errors=_KEY_READ,
+    ),
+    Operation(
+        "get_commissions",
+        "GET",
+        "/commissions/summary",
+        "What the calling partner earned, in all or in one month",
+        *_ASKS,
+        CommissionSummary,
+        query=CommissionQuery,
+        errors=_KEY_READ,
+    ),
+    Operation(
+        "get_volume",
+        "GET",
+        "/stats/volume",
+        "Finished orders of the calling partner and their value",
+        *_ASKS,
+        VolumeStatistics,
+        errors=_KEY_READ,
+    ),
+    Operation(
+        "get_weekly_volume",
+        "GET",
+        "/stats/weeklyVolume",
+        "The same by week, from the first order on",
+        *_ASKS,
+        list[WeeklyVolume],
+        errors=_KEY_READ,
+    ),
+    Operation(
+        "get_chart",
+        "GET",
+        "/stats/chart",
+        "The same by day or month",
+        *_ASKS,
+        list[ChartPoint],
+        query=ChartQuery,
         errors=_KEY_READ,
     ),
 )

@@ -13,6 +13,7 @@ _CREATES = "service/test_create_inputs.py::"
 _DEX_ROWS = "service/dex/test_dex_quotes.py::"
 _FIXED = "service/test_fixed_quotes.py::"
 _MARKUP = "service/test_markup.py::"
+_ACCOUNT = "service/test_partner_account.py::"
 _ORDERS = "service/test_orders_api.py::"
 _QUOTES = "service/test_quotes.py::"
 _REQUESTS = "service/test_quote_requests.py::"
@@ -210,4 +211,18 @@ INPUTS: dict[str, tuple[str, ...]] = {
     "list_orders anonymous": (_LIST,),
     "list_orders inTokenId": (_LIST,),
     "list_orders outTokenId": (_LIST,),
+    "get_commissions month": (
+        _ACCOUNT + "test_a_month_scopes_the_summary",
+        _ACCOUNT + "test_payouts_by_month",
+    ),
+    "get_chart metric": (_ACCOUNT + "test_a_chart_by_day_and_by_month",),
+    "get_chart granularity": (_ACCOUNT + "test_a_chart_by_day_and_by_month",),
+    "get_chart from": (
+        _ACCOUNT + "test_a_chart_by_day_and_by_month",
+        _ACCOUNT + "test_from_after_to_is_refused_and_a_long_time_is_cut",
+    ),
+    "get_chart to": (
+        _ACCOUNT + "test_a_chart_by_day_and_by_month",
+        _ACCOUNT + "test_from_after_to_is_refused_and_a_long_time_is_cut",
+    ),
 }

@@ -168,6 +168,7 @@ class DexQuoting:
             legs=(venue.provider.short_name,),
             filtered=reason is not None,
             plan=plan.as_json(),
+            fee_usd=_kept(fee_usd, _in_usd(token_in, plan.fee)),
         )
         provider = venue.provider
         row = Quote(
@@ -222,6 +223,11 @@ class DexQuoting:
 
 def _in_usd(token: Token, units: int) -> Decimal | None:
     return in_usd(token, short(from_base_units(units, token.decimals)))
+
+
+def _kept(fee_usd: Decimal | None, of_the_token: Decimal | None) -> Decimal:
+    """The venue's fee, part of which may be in the token sold; 0 where there is no price."""
+    return ROUGH.add(fee_usd or Decimal(0), of_the_token or Decimal(0))
 
 
 def native_coins(catalog: ServiceCatalog) -> dict[str, str]:

@@ -206,6 +206,7 @@ def draft(
         payout_wallet=quote.payout_wallet,
         choice=quote.choice,
         plan=quote.plan,
+        fee_usd=quote.fee_usd,
     )
 
 

@@ -11,10 +11,12 @@ import contextlib
 import logging
 import uuid
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
+from swapdesk.service.access import Directory
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.order_routes import leg_key
@@ -22,6 +24,7 @@ from swapdesk.service.orders.presentation import WINDOW
 from swapdesk.service.orders.recovery import Recovery, given_up, moving
 from swapdesk.service.orders.route_opening import OpeningUnknown
 from swapdesk.service.orders.states import next_rows, rows_of_return
+from swapdesk.service.partner_account import commission_of
 from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
 from swapdesk.service.venues.registry import Venues, within
@@ -64,13 +67,20 @@ class Worker:
     """One per process. ``run`` until cancelled, or ``step`` by hand."""
 
     def __init__(
-        self, store: Store, catalog: ServiceCatalog, venues: Venues, clock: Clock, desk: OrderDesk
+        self,
+        store: Store,
+        catalog: ServiceCatalog,
+        venues: Venues,
+        clock: Clock,
+        desk: OrderDesk,
+        directory: Directory,
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._venues = venues
         self._clock = clock
         self._desk = desk
+        self._directory = directory
         self._recovery = Recovery(catalog, venues, desk.opening.routes, clock)
         self._owner = uuid.uuid4().hex
 
@@ -209,6 +219,8 @@ class Worker:
         version = order.version
         for number, row in enumerate(rows, start=1):
             due = now if number < len(rows) or moving(row) else self._due(row, now)
+            if row.status == OrderStatusCode.FINISHED and row.commission is None:
+                row = replace(row, commission=self._commission(row))
             if not await self._store.advance_order(
                 replace(row, due_at=due), expected_version=version
             ):
@@ -218,6 +230,10 @@ class Worker:
             await self._store.postpone_order(
                 order.service_id, owner=self._owner, due_at=self._due(order, now), attempt=0
             )
+
+    def _commission(self, order: StoredOrder) -> Decimal:
+        partner = self._directory.partners.get(order.partner_id)
+        return commission_of(order, partner, self._venues)
 
     async def _reports(self, order: StoredOrder) -> tuple[LegReport, LegReport | None]:
         first = await self._report(order, order.legs[0], leg_key(order, "in"))

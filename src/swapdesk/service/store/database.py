@@ -24,9 +24,10 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.service.store import books
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 5
+VERSION = 6
 
 _USAGE = """
 CREATE TABLE usage (
@@ -80,6 +81,39 @@ CREATE INDEX bundles_of_group ON bundles (multi_id, number);
 CREATE INDEX bundles_under_way ON bundles (number) WHERE state = 'submitted';
 """
 
+_BOOKS = """
+CREATE INDEX orders_finished ON orders (partner_id, json_extract(detail, '$.finished'))
+    WHERE status = 4;
+
+CREATE TABLE day_sums (
+    partner_id TEXT NOT NULL,
+    day        TEXT NOT NULL,
+    orders     INTEGER NOT NULL,
+    private    INTEGER NOT NULL,
+    volume     TEXT NOT NULL,
+    commission TEXT NOT NULL,
+    entries    INTEGER NOT NULL,
+    PRIMARY KEY (partner_id, day)
+) WITHOUT ROWID;
+
+CREATE TABLE commissions (
+    number     INTEGER PRIMARY KEY AUTOINCREMENT,
+    partner_id TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    month      TEXT NOT NULL,
+    booked     INTEGER NOT NULL,
+    amount     TEXT NOT NULL,
+    service_id TEXT
+);
+CREATE UNIQUE INDEX one_entry_per_order ON commissions (service_id, kind)
+    WHERE service_id IS NOT NULL;
+CREATE INDEX commissions_of_month ON commissions (partner_id, kind, month);
+CREATE TRIGGER commissions_are_not_changed BEFORE UPDATE ON commissions
+    BEGIN SELECT RAISE(ABORT, 'a commission is reversed by an entry, never changed'); END;
+CREATE TRIGGER commissions_are_not_deleted BEFORE DELETE ON commissions
+    BEGIN SELECT RAISE(ABORT, 'a commission is reversed by an entry, never deleted'); END;
+"""
+
 TABLES = (
     """
 CREATE TABLE quotes (
@@ -108,7 +142,8 @@ CREATE TABLE quotes (
     requires_refund_address INTEGER NOT NULL DEFAULT 0,
     filtered        INTEGER NOT NULL DEFAULT 0,
     choice          TEXT NOT NULL DEFAULT '{}',
-    plan            TEXT NOT NULL DEFAULT '{}'
+    plan            TEXT NOT NULL DEFAULT '{}',
+    fee_usd         TEXT
 ) WITHOUT ROWID;
 CREATE INDEX quotes_by_expiry ON quotes (expires);
 
@@ -156,6 +191,8 @@ CREATE TABLE orders (
     choice           TEXT NOT NULL DEFAULT '{}',
     plan             TEXT NOT NULL DEFAULT '{}',
     multi_id         TEXT,
+    fee_usd          TEXT,
+    commission       TEXT,
     amount_key       TEXT NOT NULL,
     lease_owner      TEXT,
     lease_until      INTEGER
@@ -186,6 +223,7 @@ CREATE TABLE requests (
     + _SCANS
     + _TRANSACTIONS
     + _GROUPS
+    + _BOOKS
 )
 
 _TERMS = (
@@ -214,6 +252,9 @@ UPDATES: dict[int, str] = {
     )
     + _TRANSACTIONS,
     4: "ALTER TABLE orders ADD COLUMN multi_id TEXT;" + _GROUPS,
+    5: "ALTER TABLE quotes ADD COLUMN fee_usd TEXT;"
+    "ALTER TABLE orders ADD COLUMN fee_usd TEXT;"
+    "ALTER TABLE orders ADD COLUMN commission TEXT;" + _BOOKS + books.ENTER_MISSING + books.FILL,
 }
 """What takes a file from a version to the next one."""
 
@@ -223,7 +264,8 @@ class SchemaError(Exception):
 
 
 def configure(connection: sqlite3.Connection, *, writes: bool) -> None:
-    """Durability and waiting: WAL with a flush at every commit."""
+    """Durability and waiting, and exact sums: WAL with a flush at every commit."""
+    books.add_functions(connection)
     connection.execute("PRAGMA busy_timeout = 5000")
     if writes:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -237,6 +279,7 @@ def prepare(connection: sqlite3.Connection) -> None:
 
     Raises SchemaError.
     """
+    books.add_functions(connection)
     try:
         _prepare(connection)
     except sqlite3.DatabaseError as error:

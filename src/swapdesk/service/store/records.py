@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 
@@ -93,6 +93,8 @@ class StoredQuote(Struct, frozen=True):
     filtered: bool = False
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
+    fee_usd: Decimal | None = None
+    """What an on-chain venue keeps of the swap, in dollars; other venues state a rate."""
 
 
 class StoredOrder(Struct, frozen=True):
@@ -150,6 +152,10 @@ class StoredOrder(Struct, frozen=True):
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     multi_id: str | None = None
+    fee_usd: Decimal | None = None
+    """As the quote's."""
+    commission: Decimal | None = None
+    """What its partner earns, in dollars; set with status 4 (contract 12.7)."""
 
 
 class OrderVersion(Struct):
@@ -195,6 +201,28 @@ class Usage(Struct, frozen=True):
     seconds: int
     number: int
     used: int
+
+
+class DaySum(Struct, frozen=True):
+    """What a partner's orders that were finished on one UTC day come to, in dollars.
+
+    ``commission`` has the reversals of the day in it; ``entries`` counts commissions above 0.
+    """
+
+    day: date
+    orders: int
+    private: int
+    volume: Decimal
+    commission: Decimal
+    entries: int
+
+
+class PartnerBook(Struct, frozen=True):
+    """The days of a partner that something happened on, oldest first, and what was paid out by
+    month of the earnings (``YYYY-MM``), in dollars."""
+
+    days: tuple[DaySum, ...]
+    paid: dict[str, Decimal]
 
 
 def rows_after(db: sqlite3.Connection, sequence: int, limit: int) -> list[OutboxRow]:
@@ -414,6 +442,10 @@ class Store(Protocol):
         ...
 
     async def requests_in_month(self, partner_id: str, month: str) -> int: ...
+
+    async def partner_book(self, partner_id: str) -> PartnerBook:
+        """Sums that moved in the transactions that finished the orders."""
+        ...
 
     async def close(self) -> None: ...
 

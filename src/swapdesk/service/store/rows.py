@@ -41,6 +41,8 @@ _AMOUNTS = frozenset(
         "minutes",
         "middle_amount",
         "markup",
+        "fee_usd",
+        "commission",
     }
 )
 _FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered"})

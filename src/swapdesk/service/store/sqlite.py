@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from swapdesk.paths import make_directories
-from swapdesk.service.store import records
+from swapdesk.service.store import books, records
 from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.database import StoreFile, Writer, prepare
 from swapdesk.service.store.records import (
@@ -22,6 +22,7 @@ from swapdesk.service.store.records import (
     OrderFilter,
     OrderVersion,
     OutboxRow,
+    PartnerBook,
     QuoteConsumed,
     QuoteGone,
     StoredBundle,
@@ -50,6 +51,7 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
+from swapdesk.wire.orders import OrderStatusCode
 
 
 def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
@@ -225,6 +227,8 @@ class SqliteStore:
             if not db.execute(ADVANCE, values).rowcount:
                 return False
             db.execute(ANNOUNCE, values)
+            if order.status == OrderStatusCode.FINISHED:
+                books.count_finished(db, order)
             return True
 
         try:
@@ -301,6 +305,9 @@ class SqliteStore:
 
     async def requests_in_month(self, partner_id: str, month: str) -> int:
         return await self._file.read(lambda db: requests_in_month(db, partner_id, month))
+
+    async def partner_book(self, partner_id: str) -> PartnerBook:
+        return await self._file.read(lambda db: books.book_of(db, partner_id))
 
     async def save_usage(self, rows: Sequence[Usage]) -> None:
         await self._file.write(lambda db: save_usage(db, rows))

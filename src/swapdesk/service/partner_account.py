@@ -1,0 +1,209 @@
+"""What a partner earned and how much went through its orders (contract 12.2 to 12.9).
+
+An order counts once it is finished, on the UTC day of ``orderFinishedReceived``. Everything is
+answered from the sums of days (:mod:`swapdesk.service.store.books`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, timedelta
+from decimal import Decimal
+
+from msgspec import Struct
+
+from swapdesk.clock import Clock
+from swapdesk.service.access import Caller, Partner
+from swapdesk.service.errors import invalid
+from swapdesk.service.store.records import DaySum, Store, StoredOrder
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.account import (
+    ChartPoint,
+    ChartQuery,
+    CommissionQuery,
+    CommissionSummary,
+    Granularity,
+    VolumeStatistics,
+    WeeklyVolume,
+)
+from swapdesk.wire.encoding.numbers import ROUGH, short
+from swapdesk.wire.encoding.timestamps import rfc3339
+
+_PLACES = Decimal("0.00000001")
+"""Of every sum on the wire (contract 12.8)."""
+
+USUAL_DAYS = 30
+MOST_POINTS = 1_000
+"""Of a chart, the last ones (contract 12.5)."""
+
+_WEEK = timedelta(days=7)
+
+
+def commission_of(order: StoredOrder, partner: Partner | None, venues: Venues) -> Decimal:
+    """US dollars that an order earns its partner when it is finished (contract 12.7).
+
+    The markup and, of the fees of its venues, the partner's share; 0 for an order whose value
+    nobody knows. ``partner`` None: the account is gone, and has no share.
+    """
+    if order.amount_in_usd is None:
+        return Decimal(0)
+    fee = order.fee_usd or Decimal(0)
+    if order.route != "dex":
+        rates = (_rate(venues, code, fixed=order.fixed) for code in order.legs)
+        fee = _percent(order.amount_in_usd, sum(rates, Decimal(0)))
+    share = Decimal(0) if partner is None else partner.earns_of_fees
+    return short(ROUGH.add(_percent(order.amount_in_usd, order.markup), _percent(fee, share)))
+
+
+def _rate(venues: Venues, code: str, *, fixed: bool) -> Decimal:
+    venue = venues.by_code(code)
+    if venue is None:
+        return Decimal(0)
+    return venue.traits.fixed_fee if fixed else venue.traits.fee
+
+
+def _percent(amount: Decimal, percent: Decimal) -> Decimal:
+    return ROUGH.multiply(amount, percent).scaleb(-2, ROUGH)
+
+
+class _Sums(Struct):
+    """What days come to."""
+
+    orders: int = 0
+    private: int = 0
+    volume: Decimal = Decimal(0)
+    commission: Decimal = Decimal(0)
+    entries: int = 0
+
+    def add(self, day: DaySum) -> None:
+        self.orders += day.orders
+        self.private += day.private
+        self.volume = ROUGH.add(self.volume, day.volume)
+        self.commission = ROUGH.add(self.commission, day.commission)
+        self.entries += day.entries
+
+
+def _total(days: Iterable[DaySum]) -> _Sums:
+    sums = _Sums()
+    for day in days:
+        sums.add(day)
+    return sums
+
+
+def _months(days: Iterable[DaySum]) -> dict[str, _Sums]:
+    found: dict[str, _Sums] = {}
+    for day in days:
+        found.setdefault(_month(day.day), _Sums()).add(day)
+    return found
+
+
+def _month(day: date) -> str:
+    return f"{day:%Y-%m}"
+
+
+def _last_month(day: date) -> str:
+    return _month(day.replace(day=1) - timedelta(days=1))
+
+
+def _wire(amount: Decimal) -> Decimal:
+    return short(amount.quantize(_PLACES, context=ROUGH))
+
+
+class PartnerAccount:
+    """Answers for the caller's own account alone."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def _today(self) -> date:
+        return self._clock.now().astimezone(UTC).date()
+
+    async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
+        """Contract 12.2; ``month`` scopes by when it was earned, payouts included."""
+        book = await self._store.partner_book(caller.partner.partner_id)
+        months, today = _months(book.days), self._today()
+        if query.month is None:
+            asked, paid = _total(book.days), sum(book.paid.values(), Decimal(0))
+        else:
+            asked = months.get(query.month, _Sums())
+            paid = book.paid.get(query.month, Decimal(0))
+        return CommissionSummary(
+            total_earnings=_wire(asked.commission),
+            pending_commissions=_wire(ROUGH.subtract(asked.commission, paid)),
+            processed_commissions=_wire(paid),
+            this_month_earnings=_wire(months.get(_month(today), _Sums()).commission),
+            last_month_earnings=_wire(months.get(_last_month(today), _Sums()).commission),
+            commission_count=asked.entries,
+        )
+
+    async def volume(self, caller: Caller) -> VolumeStatistics:
+        """Contract 12.3."""
+        book = await self._store.partner_book(caller.partner.partner_id)
+        months, today, total = _months(book.days), self._today(), _total(book.days)
+        this_month = months.get(_month(today), _Sums())
+        return VolumeStatistics(
+            count=total.orders,
+            total_transacted_usd=_wire(total.volume),
+            total_orders=total.orders,
+            this_month_volume_usd=_wire(this_month.volume),
+            last_month_volume_usd=_wire(months.get(_last_month(today), _Sums()).volume),
+            this_month_orders=this_month.orders,
+        )
+
+    async def weeks(self, caller: Caller) -> list[WeeklyVolume]:
+        """Contract 12.4: from the week of the first order to this one, empty ones included."""
+        book = await self._store.partner_book(caller.partner.partner_id)
+        if not book.days:
+            return []
+        weeks: dict[date, _Sums] = {}
+        for day in book.days:
+            weeks.setdefault(_monday(day.day), _Sums()).add(day)
+        monday, last = min(weeks), max(max(weeks), _monday(self._today()))
+        rows = []
+        while monday <= last:
+            sums, iso = weeks.get(monday, _Sums()), monday.isocalendar()
+            rows.append(
+                WeeklyVolume(
+                    week=iso.week,
+                    year=iso.year,
+                    count=sums.orders,
+                    anonymous=sums.private,
+                    volume=_wire(sums.volume),
+                    commission=_wire(sums.commission),
+                )
+            )
+            monday += _WEEK
+        return rows
+
+    async def chart(self, caller: Caller, query: ChartQuery) -> list[ChartPoint]:
+        """Contract 12.5. Raises VALIDATION_ERROR for ``from`` after ``to``."""
+        dates = self._dates(query)
+        book = await self._store.partner_book(caller.partner.partner_id)
+        length = len("YYYY-MM") if query.granularity is Granularity.MONTH else len("YYYY-MM-DD")
+        sums = {name: _Sums() for name in dates}
+        for day in book.days:
+            if (found := sums.get(day.day.isoformat()[:length])) is not None:
+                found.add(day)
+        return [
+            ChartPoint(date=name, volume_usd=_wire(found.volume), count=found.orders)
+            for name, found in sums.items()
+        ]
+
+    def _dates(self, query: ChartQuery) -> list[str]:
+        """Names of the points, oldest first."""
+        end = query.to or self._clock.now()
+        begin = query.from_ or end - timedelta(days=USUAL_DAYS - 1)
+        if begin > end:
+            said = None if query.from_ is None else rfc3339(query.from_)
+            raise invalid("from", "'from' must not be after 'to'", said)
+        first, last = (moment.astimezone(UTC).date() for moment in (begin, end))
+        if query.granularity is Granularity.MONTH:
+            numbers = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
+            return [f"{n // 12:04}-{n % 12 + 1:02}" for n in numbers[-MOST_POINTS:]]
+        numbers = range(first.toordinal(), last.toordinal() + 1)
+        return [date.fromordinal(number).isoformat() for number in numbers[-MOST_POINTS:]]
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())

@@ -1,0 +1,628 @@
+"""Commissions and statistics of a partner (contract 12.2 to 12.9)."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
+
+from patience import PATIENCE
+from sampling import examples
+from service.new_store import open_new
+from service.orders_fixtures import ALICE, BOB, FRANK, START, Floor, venues_at
+from service.test_store import order
+from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST, FREE, SECOND
+from swapdesk.clock import ManualClock
+from swapdesk.service.access import Caller, Partner
+from swapdesk.service.partner_account import PartnerAccount, commission_of
+from swapdesk.service.store import books
+from swapdesk.service.store.database import configure
+from swapdesk.service.store.records import StoredGroup, StoredOrder
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import VenueTraits
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.account import ChartQuery, CommissionQuery, Granularity
+from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.orders import LegStatus
+
+VENUES = Venues(venues_at(), ManualClock(START))
+FEES = {"aa": ("0.4", "0.9"), "bb": ("0.25", "1"), "cc": ("0", "0")}
+"""Percent on floating and on fixed terms."""
+
+
+def give_fees(venues: Venues) -> None:
+    for code, (floating, fixed) in FEES.items():
+        venue = venues.by_code(code)
+        assert venue is not None
+        traits = VenueTraits(fixed=True, fee=Decimal(floating), fixed_fee=Decimal(fixed))
+        venue._venue.traits = traits  # type: ignore[misc]
+
+
+give_fees(VENUES)
+
+
+def finished(row: StoredOrder, at: datetime, of: Partner) -> StoredOrder:
+    """The order as its last commit writes it."""
+    earned = commission_of(row, of, VENUES)
+    detail = {"finished": rfc3339(at)}
+    return replace(row, status=4, rank=8, detail=detail, commission=earned)
+
+
+async def finish(store: SqliteStore, *ended: tuple[StoredOrder, datetime, Partner]) -> None:
+    """Write orders that begin and are finished."""
+    if not ended:
+        return
+    await store.begin_group(
+        StoredGroup(f"group of {ended[0][0].service_id}", "nobody", START, "ethereum"),
+        [row for row, _, _ in ended],
+    )
+    moved = await asyncio.gather(
+        *(store.advance_order(finished(*each), expected_version=1) for each in ended)
+    )
+    assert all(moved)
+
+
+def usual(number: int, of: Partner, usd: str | None = "1000", **changes: Any) -> StoredOrder:
+    value = None if usd is None else Decimal(usd)
+    return replace(order(number, partner_id=of.partner_id), amount_in_usd=value, **changes)
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """As the operator's commands do it."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    configure(connection, writes=True)
+    return connection
+
+
+# What an order earns
+
+
+@pytest.mark.parametrize(
+    ("of", "changes", "earned"),
+    [
+        (ALICE, {}, "0.8"),  # 20 % of 0.4 % of 1,000
+        (ALICE, {"fixed": True}, "1.8"),
+        (ALICE, {"route": "private", "legs": ("aa", "bb")}, "1.3"),
+        (ALICE, {"markup": Decimal("0.5")}, "5.8"),
+        (ALICE, {"legs": ("gone",)}, "0"),
+        (ALICE, {"route": "dex", "legs": ("iso",), "fee_usd": Decimal("3.21")}, "0.642"),
+        (ALICE, {"route": "dex", "legs": ("iso",)}, "0"),
+        (FRANK, {}, "0"),
+        (FRANK, {"markup": Decimal(4)}, "40"),
+        (replace(FRANK, fee_share=Decimal(50)), {}, "2"),
+        (replace(ALICE, fee_share=Decimal(0)), {}, "0"),
+        (None, {"markup": Decimal(1)}, "10"),
+    ],
+)
+def test_commission_of_each_tier(of: Partner | None, changes: dict[str, Any], earned: str) -> None:
+    assert commission_of(usual(1, of or ALICE, **changes), of, VENUES) == Decimal(earned)
+
+
+def test_an_order_of_unknown_value_earns_nothing() -> None:
+    assert commission_of(usual(1, ALICE, usd=None, markup=Decimal(4)), ALICE, VENUES) == 0
+
+
+async def test_the_worker_counts_an_order_that_it_finishes(tmp_path: Path) -> None:
+    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    give_fees(floor.venues)
+    account = PartnerAccount(floor.store, floor.clock)
+    try:
+        for of, earned in ((ALICE, "1.2"), (FRANK, "0")):
+            made = await floor.create(of=of)
+            row = await floor.store.get_order(of.partner_id, made.service_id)
+            assert row is not None
+            (code,) = row.legs
+            for status in (LegStatus.EXCHANGING, LegStatus.SENDING):
+                floor.venue(code).move(f"{made.service_id}:in", status)
+                await floor.work()
+                assert (await account.volume(by(of))).count == 0
+            floor.venue(code).move(f"{made.service_id}:in", LegStatus.FINISHED)
+            await floor.work()
+            await floor.work(3600)
+            told = await account.volume(by(of))
+            assert (told.count, told.total_transacted_usd) == (1, Decimal(1500))
+            summary = await account.commissions(by(of), CommissionQuery())
+            assert summary.total_earnings == summary.pending_commissions == Decimal(earned)
+            assert summary.commission_count == (1 if Decimal(earned) else 0)
+    finally:
+        await floor.store.close()
+
+
+def by(of: Partner) -> Caller:
+    return Caller(of, of.keys[0])
+
+
+# Over HTTP
+
+
+NOW = at("2026-12-02 10:00")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+async def history(store: SqliteStore) -> None:
+    """Orders of three partners around the end of a month and of an ISO year."""
+    await finish(
+        store,
+        (usual(1, FIRST, "1000.5"), at("2026-11-30 23:59:59.999"), FIRST),
+        (usual(2, FIRST, "2000", markup=Decimal("0.5")), at("2026-12-01 00:00"), FIRST),
+        (usual(3, FIRST, "0.000001", route="private"), at("2026-12-01 12:00"), FIRST),
+        (usual(4, FIRST, None), at("2026-10-05 12:00"), FIRST),
+        (usual(5, SECOND, "7"), at("2026-11-30 12:00"), SECOND),
+        (usual(6, FREE, "50000"), at("2026-12-01 12:00"), FREE),
+    )
+    await store.begin_group(
+        StoredGroup("open", "nobody", START, "ethereum"), [usual(7, FIRST, "123456")]
+    )
+
+
+def figures(answer: httpx.Response) -> Any:
+    assert answer.status_code == 200, answer.text
+    return answer.json(parse_float=Decimal)
+
+
+@pytest.mark.usefixtures("history")
+async def test_volume(api: httpx.AsyncClient) -> None:
+    assert figures(await api.get("/stats/volume")) == {
+        "count": 4,
+        "totalOrders": 4,
+        "totalTransactedUSD": Decimal("3000.500001"),
+        "thisMonthVolumeUsd": Decimal("2000.000001"),
+        "lastMonthVolumeUsd": Decimal("1000.5"),
+        "thisMonthOrders": 2,
+    }
+
+
+@pytest.mark.usefixtures("history")
+async def test_weeks(api: httpx.AsyncClient) -> None:
+    weeks = figures(await api.get("/stats/weeklyVolume"))
+    assert [(week["year"], week["week"]) for week in weeks] == [(2026, n) for n in range(41, 50)]
+    assert weeks[0] == {
+        "week": 41, "year": 2026, "count": 1, "anonymous": 0, "volume": 0, "commission": 0,
+    }  # fmt: skip
+    assert all(week["count"] == week["volume"] == 0 for week in weeks[1:-1])
+    assert weeks[-1] == {
+        "week": 49,
+        "year": 2026,
+        "count": 3,
+        "anonymous": 1,
+        "volume": Decimal("3000.500001"),
+        "commission": Decimal("12.4004"),  # of the smallest, eight places are 0
+    }
+
+
+async def test_the_last_days_of_december_may_be_of_the_next_iso_year(
+    api: httpx.AsyncClient, store: SqliteStore, clock: ManualClock
+) -> None:
+    await finish(store, (usual(1, FIRST), at("2027-01-01 00:00"), FIRST))
+    await finish(store, (usual(2, FIRST), at("2025-12-29 00:00"), FIRST))
+    weeks = figures(await api.get("/stats/weeklyVolume"))
+    named = [(week["year"], week["week"]) for week in weeks if week["count"]]
+    assert named == [(2026, 1), (2026, 53)]
+
+
+@pytest.mark.usefixtures("history")
+async def test_a_chart_by_day_and_by_month(api: httpx.AsyncClient) -> None:
+    async def chart(**asked: str) -> list[tuple[str, Decimal, int]]:
+        points = figures(await api.get("/stats/chart", params={"metric": "volume"} | asked))
+        return [(one["date"], one["volumeUsd"], one["count"]) for one in points]
+
+    usual_days = await chart()
+    assert usual_days == await chart(granularity="day")
+    assert [day for day, _, _ in usual_days][::29] == ["2026-11-03", "2026-12-02"]
+    assert len(usual_days) == 30
+    assert [(day, count) for day, _, count in usual_days if count] == [
+        ("2026-11-30", 1),
+        ("2026-12-01", 2),
+    ]
+    # Both ends are counted whole, wherever in the day they are.
+    assert await chart(**{"from": "2026-11-30T23:59:59.999Z", "to": "2026-12-01"}) == [
+        ("2026-11-30", Decimal("1000.5"), 1),
+        ("2026-12-01", Decimal("2000.000001"), 2),
+    ]
+    assert await chart(granularity="month", to="2026-12-31", **{"from": "2026-09-30"}) == [
+        ("2026-09", 0, 0),
+        ("2026-10", 0, 1),
+        ("2026-11", Decimal("1000.5"), 1),
+        ("2026-12", Decimal("2000.000001"), 2),
+    ]
+    assert [month for month, _, _ in await chart(granularity="month")] == ["2026-11", "2026-12"]
+    assert len(await chart(to="2026-10-05")) == 30
+
+
+async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx.AsyncClient) -> None:
+    async def asked(**parameters: str) -> httpx.Response:
+        return await api.get("/stats/chart", params={"metric": "volume"} | parameters)
+
+    for wrong in ({"from": "2026-12-01", "to": "2026-11-30"}, {"from": "2027-01-01"}):
+        answer = await asked(**wrong)
+        assert answer.status_code == 422
+        assert set(answer.json()["fields"]) == {"from"}
+    days = figures(await asked(**{"from": "1970-01-01", "to": "2199-12-31"}))
+    assert (len(days), days[-1]["date"]) == (1000, "2199-12-31")
+    months = figures(await asked(granularity="month", **{"from": "1970-01-01", "to": "2199-12-31"}))
+    assert (len(months), months[-1]["date"]) == (1000, "2199-12")
+
+
+@pytest.mark.usefixtures("history")
+async def test_a_month_scopes_the_summary(api: httpx.AsyncClient) -> None:
+    async def summary(**month: str) -> dict[str, Any]:
+        found: dict[str, Any] = figures(await api.get("/commissions/summary", params=month))
+        return found
+
+    months = {"thisMonthEarnings": Decimal("11.6"), "lastMonthEarnings": Decimal("0.8004")}
+    assert await summary() == months | {
+        "totalEarnings": Decimal("12.4004"),
+        "pendingCommissions": Decimal("12.4004"),
+        "processedCommissions": 0,
+        "commissionCount": 3,
+    }
+    assert await summary(month="2026-11") == months | {
+        "totalEarnings": Decimal("0.8004"),
+        "pendingCommissions": Decimal("0.8004"),
+        "processedCommissions": 0,
+        "commissionCount": 1,
+    }
+    assert (await summary(month="2026-10"))["commissionCount"] == 0, "its value is not known"
+    for wrong in ("2026-13", "2026-1", "2026", "2026-11-01", ""):
+        answer = await api.get("/commissions/summary", params={"month": wrong})
+        assert (answer.status_code, set(answer.json()["fields"])) == (422, {"month"})
+
+
+PATHS = (
+    "/commissions/summary",
+    "/stats/volume",
+    "/stats/weeklyVolume",
+    "/stats/chart?metric=volume",
+)
+
+
+@pytest.mark.usefixtures("history")
+async def test_each_partner_is_told_of_its_own_orders_alone(
+    api: httpx.AsyncClient, anyone: httpx.AsyncClient
+) -> None:
+    assert figures(await api.get(PATHS[1], headers=AS_SECOND))["totalTransactedUSD"] == 7
+    free = figures(await api.get(PATHS[1], headers=AS_FREE))
+    assert (free["count"], free["totalTransactedUSD"]) == (1, 50000)
+    assert figures(await api.get(PATHS[0], headers=AS_FREE))["totalEarnings"] == 0
+    for path in PATHS:
+        refused = await anyone.get(path, headers=BY_PARTNER_ID)
+        assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
+
+
+async def test_an_account_without_orders(api: httpx.AsyncClient) -> None:
+    assert set(figures(await api.get(PATHS[0])).values()) == {0}
+    assert set(figures(await api.get(PATHS[1])).values()) == {0}
+    assert figures(await api.get(PATHS[2])) == []
+    points = figures(await api.get(PATHS[3]))
+    assert len(points) == 30
+    assert all(point["count"] == point["volumeUsd"] == 0 for point in points)
+
+
+# Payouts and reversals
+
+
+async def test_payouts_by_month(store: SqliteStore) -> None:
+    await finish(
+        store,
+        (usual(1, ALICE, "1000"), at("2026-10-02 12:00"), ALICE),
+        (usual(2, ALICE, "2000"), at("2026-10-31 12:00"), ALICE),
+        (usual(3, ALICE, "4000"), at("2026-11-20 12:00"), ALICE),
+        (usual(4, BOB, "9000"), at("2026-10-02 12:00"), BOB),
+    )
+    clock = ManualClock(at("2026-11-20 13:00"))
+    account = PartnerAccount(store, clock)
+
+    async def told(month: str | None) -> tuple[Decimal, Decimal, Decimal]:
+        summary = await account.commissions(by(ALICE), CommissionQuery(month=month))
+        assert summary.commission_count == {None: 3, "2026-10": 2, "2026-11": 1}[month]
+        return (
+            summary.total_earnings,
+            summary.pending_commissions,
+            summary.processed_commissions,
+        )
+
+    db = connect(store.path)
+    try:
+        who = ALICE.partner_id
+        with pytest.raises(books.NothingDue):
+            books.pay_out(db, who, "2026-10", at("2026-11-01 11:59:59"))
+        # Thirty days after the first one, which is paid alone.
+        assert books.pay_out(db, who, "2026-10", at("2026-11-01 12:00")) == Decimal("0.8")
+        with pytest.raises(books.NothingDue):
+            books.pay_out(db, who, "2026-10", at("2026-11-01 12:00"))
+        assert await told("2026-10") == tuple(map(Decimal, ("2.4", "1.6", "0.8")))
+        assert books.pay_out(db, who, "2026-10", at("2026-12-05 12:00")) == Decimal("1.6")
+        assert await told("2026-10") == tuple(map(Decimal, ("2.4", "0", "2.4")))
+        assert await told("2026-11") == tuple(map(Decimal, ("3.2", "3.2", "0")))
+        assert await told(None) == tuple(map(Decimal, ("5.6", "3.2", "2.4")))
+        assert books.recount(db).agrees
+    finally:
+        db.close()
+
+
+async def test_a_reversal_is_an_entry_of_its_own_month(store: SqliteStore) -> None:
+    first, second = usual(1, ALICE, "1000"), usual(2, ALICE, "5000")
+    await finish(
+        store,
+        (first, at("2026-10-02 12:00"), ALICE),
+        (second, at("2026-11-02 12:00"), ALICE),
+    )
+    account = PartnerAccount(store, ManualClock(at("2026-11-20 13:00")))
+    db = connect(store.path)
+    try:
+        assert books.reverse(db, first.service_id, at("2026-11-19 12:00")) == Decimal("0.8")
+        for service_id in (first.service_id, "no such order"):
+            with pytest.raises(books.NothingDue):
+                books.reverse(db, service_id, at("2026-11-19 13:00"))
+        october = await account.commissions(by(ALICE), CommissionQuery(month="2026-10"))
+        assert (october.total_earnings, october.commission_count) == (Decimal("0.8"), 1)
+        november = await account.commissions(by(ALICE), CommissionQuery(month="2026-11"))
+        assert (november.total_earnings, november.commission_count) == (Decimal("3.2"), 1)
+        assert november.this_month_earnings == Decimal("3.2")
+        volume = await account.volume(by(ALICE))
+        assert (volume.count, volume.total_transacted_usd) == (2, 6000), "it was swapped"
+        # What was reversed is kept back at once, whatever its age.
+        assert books.pay_out(db, ALICE.partner_id, "2026-11", at("2026-12-02 12:00")) == Decimal(
+            "3.2"
+        )
+        assert books.recount(db).agrees
+        for change in ("UPDATE commissions SET amount = '0'", "DELETE FROM commissions"):
+            with pytest.raises(sqlite3.IntegrityError, match="reversed by an entry"):
+                db.execute(change)
+    finally:
+        db.close()
+
+
+# The sums and the orders
+
+
+async def test_an_order_counts_once_however_often_it_is_written(store: SqliteStore) -> None:
+    row = usual(1, ALICE)
+    await finish(store, (row, START, ALICE))
+    again = finished(row, START, ALICE)
+    for version in (2, 3):
+        assert await store.advance_order(again, expected_version=version)
+    (day,) = (await store.partner_book(ALICE.partner_id)).days
+    assert (day.orders, day.volume, day.entries) == (1, 1000, 1)
+
+
+_KILLED = """
+import asyncio, os, signal, sys
+from msgspec.structs import replace
+from swapdesk.service.store.sqlite import SqliteStore
+
+async def main(path, partner_id, service_id):
+    store = SqliteStore.open(path)
+    def die(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+    store._file._writer._connection.create_function("die", 0, die)
+    row = await store.get_order(partner_id, service_id)
+    ended = replace(row, status=4, rank=8, detail={"finished": "2026-11-20T14:02:11.000Z"})
+    await store.advance_order(ended, expected_version=1)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("table", ["outbox", "commissions", "day_sums"])
+async def test_a_kill_does_not_separate_an_order_from_its_sums(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "service.db"
+    store = open_new(path)
+    begun = usual(1, ALICE)
+    await store.begin_group(StoredGroup("g", "n", START, "ethereum"), [begun])
+    await store.close()
+    db = connect(path)
+    db.execute(f"CREATE TRIGGER dies AFTER INSERT ON {table} BEGIN SELECT die(); END")
+    killed = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", _KILLED, str(path), ALICE.partner_id, begun.service_id],
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert killed.returncode == -9
+    db.execute("DROP TRIGGER dies")
+    db.close()
+    store = SqliteStore.open(path)
+    try:
+        row = await store.get_order(ALICE.partner_id, begun.service_id)
+        assert row == begun
+        assert not (await store.partner_book(ALICE.partner_id)).days
+        assert await store.advance_order(finished(row, START, ALICE), expected_version=1)
+        assert [day.orders for day in (await store.partner_book(ALICE.partner_id)).days] == [1]
+    finally:
+        await store.close()
+
+
+async def test_sums_that_were_spoiled_are_found_and_written_anew(store: SqliteStore) -> None:
+    await finish(
+        store,
+        *((usual(n, ALICE), START + timedelta(days=n % 4), ALICE) for n in range(1, 9)),
+        (usual(9, BOB), START, BOB),
+    )
+    whole = [await store.partner_book(of.partner_id) for of in (ALICE, BOB)]
+    db = connect(store.path)
+    try:
+        books.reverse(db, usual(1, ALICE).service_id, START + timedelta(days=9))
+        whole[0] = await store.partner_book(ALICE.partner_id)
+        assert books.recount(db) == books.Recount(6, (), 0)
+        db.execute("UPDATE day_sums SET volume = '1' WHERE day = '2026-11-21'")
+        db.execute("DELETE FROM day_sums WHERE day IN ('2026-11-20', '2026-11-29')")
+        db.execute("INSERT INTO day_sums VALUES ('nobody', '2026-11-20', 1, 0, '5', '0', 0)")
+        found = books.recount(db)
+        assert {day for _, day in found.differing} == {"2026-11-20", "2026-11-21", "2026-11-29"}
+        assert len(found.differing) == 5
+        books.rebuild(db, found)
+        assert books.recount(db).agrees
+    finally:
+        db.close()
+    assert [await store.partner_book(of.partner_id) for of in (ALICE, BOB)] == whole
+
+
+class Ended(Struct):
+    """One order of a generated history."""
+
+    other: bool
+    minutes: int
+    usd: Decimal | None
+    private: bool
+    fixed: bool
+    markup: Decimal
+
+
+ENDED = st.builds(
+    Ended,
+    other=st.booleans(),
+    minutes=st.integers(0, 120 * 24 * 60),
+    usd=st.none() | st.decimals(min_value=0, max_value=400_000, places=6),
+    private=st.booleans(),
+    fixed=st.booleans(),
+    markup=st.sampled_from([Decimal(0), Decimal("0.5"), Decimal("0.333"), Decimal(4)]),
+)
+FROM = at("2026-10-20 00:00")
+
+
+def wire(amount: Fraction) -> Decimal:
+    """Eight places, half to even."""
+    return Decimal(round(amount * 10**8)).scaleb(-8)
+
+
+def value(ended: Sequence[Ended]) -> Fraction:
+    return sum((Fraction(each.usd or 0) for each in ended), Fraction(0))
+
+
+def earned(each: Ended, share: int) -> Fraction:
+    legs = ("aa", "bb") if each.private else ("aa",)
+    fee = sum((Fraction(FEES[code][each.fixed]) for code in legs), Fraction(0))
+    return Fraction(each.usd or 0) / 100 * (Fraction(each.markup) + fee * share / 100)
+
+
+def earnings(ended: Sequence[Ended], share: int) -> Decimal:
+    return wire(sum((earned(each, share) for each in ended), Fraction(0)))
+
+
+def day_of(each: Ended) -> date:
+    return (FROM + timedelta(minutes=each.minutes)).date()
+
+
+@pytest.fixture(scope="module")
+def long_lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """One file; every history has partners of its own."""
+    opened = open_new(tmp_path_factory.mktemp("histories") / "service.db")
+    yield opened
+    asyncio.run(opened.close())
+
+
+NUMBERS = iter(range(1, 10**9))
+
+
+@settings(max_examples=examples(1_000), deadline=None)
+@given(
+    history=st.lists(ENDED, max_size=12), share=st.sampled_from([0, 20, 33]), age=st.integers(0, 70)
+)
+async def test_statistics_are_a_recomputation_from_the_orders(
+    long_lived: SqliteStore, history: list[Ended], share: int, age: int
+) -> None:
+    store, number = long_lived, next(NUMBERS)
+    who, other = (
+        replace(ALICE, partner_id=f"{name} {number}", fee_share=Decimal(share))
+        for name in ("own", "other")
+    )
+    rows = []
+    for each in history:
+        of = other if each.other else who
+        row = usual(
+            next(NUMBERS) + 100_000,
+            of,
+            route="private" if each.private else "standard",
+            legs=("aa", "bb") if each.private else ("aa",),
+            fixed=each.fixed,
+            markup=each.markup,
+        )
+        moment = FROM + timedelta(minutes=each.minutes)
+        rows.append((replace(row, amount_in_usd=each.usd), moment, of))
+    await finish(store, *rows)
+    own = [each for each in history if not each.other]
+    latest = max((each.minutes for each in own), default=0)
+    now = FROM + timedelta(minutes=latest, days=age)
+    account = PartnerAccount(store, ManualClock(now))
+
+    by_month: dict[str, list[Ended]] = defaultdict(list)
+    by_day: dict[str, list[Ended]] = defaultdict(list)
+    by_week: dict[tuple[int, int], list[Ended]] = defaultdict(list)
+    for each in own:
+        day = day_of(each)
+        by_month[f"{day:%Y-%m}"].append(each)
+        by_day[day.isoformat()].append(each)
+        by_week[day.isocalendar()[:2]].append(each)
+    this_month, last_month = f"{now:%Y-%m}", f"{now.replace(day=1) - timedelta(days=1):%Y-%m}"
+
+    volume = await account.volume(by(who))
+    assert volume.count == volume.total_orders == len(own)
+    assert volume.total_transacted_usd == wire(value(own))
+    assert volume.this_month_volume_usd == wire(value(by_month[this_month]))
+    assert volume.last_month_volume_usd == wire(value(by_month[last_month]))
+    assert volume.this_month_orders == len(by_month[this_month])
+
+    weeks = await account.weeks(by(who))
+    if own:
+        first, last = min(map(day_of, own)), now.date()
+        days = (first + timedelta(days=n) for n in range((last - first).days + 1))
+        assert [(row.year, row.week) for row in weeks] == list(
+            dict.fromkeys(day.isocalendar()[:2] for day in days)
+        )
+    for row in weeks:
+        found = by_week[row.year, row.week]
+        assert (row.count, row.anonymous) == (len(found), sum(each.private for each in found))
+        assert row.volume == wire(value(found))
+        assert row.commission == earnings(found, share)
+
+    for granularity, by_name in ((Granularity.DAY, by_day), (Granularity.MONTH, by_month)):
+        query = ChartQuery(metric="volume", granularity=granularity, **{"from": FROM}, to=now)
+        points = await account.chart(by(who), query)
+        assert len({point.date for point in points}) == len(points)
+        assert {name for name, ended in by_name.items() if ended} <= {p.date for p in points}
+        for point in points:
+            found = by_name[point.date]
+            assert (point.count, point.volume_usd) == (len(found), wire(value(found)))
+
+    for month in (None, *by_month):
+        found = own if month is None else by_month[month]
+        summary = await account.commissions(by(who), CommissionQuery(month=month))
+        assert summary.total_earnings == summary.pending_commissions == earnings(found, share)
+        assert summary.commission_count == sum(earned(each, share) > 0 for each in found)
+        assert summary.this_month_earnings == earnings(by_month[this_month], share)
+        assert summary.last_month_earnings == earnings(by_month[last_month], share)
+
+
+async def test_the_histories_agree_with_their_orders(long_lived: SqliteStore) -> None:
+    await finish(long_lived, (usual(99_999, BOB), START, BOB))
+    db = connect(long_lived.path)
+    try:
+        assert books.recount(db).agrees
+    finally:
+        db.close()
