@@ -43,6 +43,10 @@ class ProfilePlaces(Struct, frozen=True):
         return self.root / "address_book.toml"
 
     @property
+    def own_calls(self) -> Path:
+        return self.root / "calls"
+
+    @property
     def keys(self) -> Path:
         return self.root / "keys"
 

@@ -175,6 +175,8 @@ WRITING = frozenset(
         *(f"wallet {name}" for name in ("balance", "allowances", "transactions")),
         *(f"wallet {name}" for name in ("revoke", "cancel", "bump", "withdraw")),
         "trigger run",
+        "partner payout",
+        "partner reverse",
     }
 )
 """Commands that create, sign or spend, or ask the process with the keys."""

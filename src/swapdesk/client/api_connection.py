@@ -20,6 +20,7 @@ from swapdesk.client.budget import Budget
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.retry import OnRepeat, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
@@ -79,7 +80,7 @@ class ApiConnection:
 
     ``base_url`` ends with ``/v2`` or gets it. With a :class:`ServerClock` as ``clock`` the
     desk's time follows the service; with any other, :meth:`server_now` and :meth:`skew` tell
-    the difference. ``transport`` replaces the network.
+    the difference. ``transport`` replaces the network; ``own_calls`` keeps what was charged.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class ApiConnection:
         rng: random.Random | None = None,
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,
+        own_calls: OwnCalls | None = None,
     ) -> None:
         self.credentials = credentials
         self._transport = ApiTransport(
@@ -105,7 +107,7 @@ class ApiConnection:
             on_counted=self._count,
             on_answered=self._answered,
         )
-        self.budget = Budget(self.server.now)
+        self.budget = Budget(self.server.now, own_calls)
         self._raw_orders: OrderedDict[str, bytes] = OrderedDict()
 
     async def __aenter__(self) -> Self:

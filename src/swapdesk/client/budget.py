@@ -16,7 +16,9 @@ from datetime import datetime
 from enum import Enum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from swapdesk.client.own_calls import OwnCalls
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
 
@@ -55,10 +57,12 @@ class Told(Struct, frozen=True):
 
 
 class Budget:
-    """Counts by class and window. ``now`` is the service's time."""
+    """Counts by class and window. ``now`` is the service's time; ``own`` keeps what every process
+    of the profile called."""
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
+    def __init__(self, now: Callable[[], datetime], own: OwnCalls | None = None) -> None:
         self._now = now
+        self._own = own
         self._limits: RateLimits | None = None
         self._told: dict[RateClass, Told] = {}
         self._used: dict[tuple[RateClass, Window], tuple[int, int]] = defaultdict(lambda: (0, 0))
@@ -75,7 +79,10 @@ class Budget:
         """One call of this class was charged now."""
         if rate_class is RateClass.NONE:
             return
-        seconds = self._now().timestamp()
+        now = self._now()
+        if self._own is not None:
+            self._own.add(rate_class, now)
+        seconds = now.timestamp()
         for window in Window:
             number = int(seconds // window.value)
             known, used = self._used[rate_class, window]
@@ -129,6 +136,24 @@ class Budget:
             )
             for window, limit in zip(Window, limits, strict=True)
         )
+
+    def now(self) -> datetime:
+        """The service's time."""
+        return self._now()
+
+    def of_profile(self, rate_class: RateClass) -> tuple[Allowance, ...]:
+        """As :meth:`allowances`, with the calls of every process of the profile, and of the
+        partner's other programs where an answer told of them. Only to be shown."""
+        told = self._told_now(rate_class)
+        found = []
+        for one in self.allowances(rate_class):
+            used = one.used
+            if self._own is not None:
+                used = max(used, self._own.used(rate_class, one.window.value, self._now()))
+            if told is not None and (told.window, told.limit) == (one.window, one.limit):
+                used = max(used, told.used)
+            found.append(replace(one, used=used))
+        return tuple(found)
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
         """The window that binds: the one with the fewest calls left, the longer of equals.

@@ -20,6 +20,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.live import OrderStream
+from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
@@ -70,6 +71,7 @@ class ConnectedDesk:
             rng=rng,
             transport=transport,
             exchange_log=exchange_log,
+            own_calls=OwnCalls(settings.places.own_calls),
         )
         self.stream = OrderStream(
             None, connection.credentials, clock, self.api, rng, background=background

@@ -465,10 +465,10 @@ class StoreFile:
 
     def __init__(self, path: Path, writer: type[Writer] = Writer) -> None:
         self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
-        self._reading = _connect(path, writes=False)
-        self._looking = _connect(path, writes=False)
+        self._reading = connect(path, writes=False)
+        self._looking = connect(path, writes=False)
         self._grown: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
-        self._writer = writer(_connect(path, writes=True), self._wake)
+        self._writer = writer(connect(path, writes=True), self._wake)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._writer.close)
@@ -518,7 +518,8 @@ class StoreFile:
                 loop.call_soon_threadsafe(event.set)
 
 
-def _connect(path: Path, *, writes: bool) -> sqlite3.Connection:
+def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
+    """A connection to a file that is there."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     configure(connection, writes=writes)

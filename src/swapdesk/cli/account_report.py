@@ -1,0 +1,161 @@
+"""Limits, commissions and volume as commands print them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Form
+from swapdesk.cli.session import CommandSession
+from swapdesk.flows.account.chart import text_chart
+from swapdesk.flows.account.limits import LimitGauge, forecast, limit_gauges, over
+from swapdesk.flows.account.months import month_name
+from swapdesk.flows.notation import duration, usd
+from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery, Granularity
+
+
+async def report_limits(session: CommandSession, fail_over: int | None) -> int:
+    """Exit 3 when more than ``fail_over`` percent of a limit is used."""
+    output, api = session.call.output, session.link.api
+    told = await api.get_rate_limits()
+    gauges = limit_gauges(api.budget)
+    exceeded = over(gauges, fail_over) if fail_over is not None else ()
+    if output.json:
+        output.document(
+            {
+                "monthlyRequestCount": told.monthly_request_count,
+                "limits": [_limit_json(gauge, exceeded=gauge in exceeded) for gauge in gauges],
+            }
+        )
+    else:
+        output.table(
+            ("calls", "window", "used", "limit", "percent", "resets in"),
+            [
+                (
+                    gauge.name,
+                    gauge.window.name.lower(),
+                    f"{gauge.used:,}",
+                    f"{gauge.limit:,}",
+                    f"{gauge.percent}%",
+                    duration(gauge.resets_in),
+                )
+                for gauge in gauges
+            ],
+            numbers=(2, 3, 4),
+        )
+        if (said := forecast(gauges)) is not None:
+            output.say(said)
+        output.say(f"{told.monthly_request_count:,} requests of every kind in this month.")
+    for gauge in exceeded:
+        window = gauge.window.name.lower()
+        output.talk(
+            f"{gauge.percent}% of the {gauge.name} of this {window} are used, over {fail_over}%."
+        )
+    return Exit.THRESHOLD if exceeded else Exit.DONE
+
+
+def _limit_json(gauge: LimitGauge, *, exceeded: bool) -> dict[str, Any]:
+    return {
+        "calls": gauge.name,
+        "window": gauge.window.name.lower(),
+        "used": gauge.used,
+        "limit": gauge.limit,
+        "percent": gauge.percent,
+        "resetsAt": gauge.resets_at,
+        "endsAt": gauge.ends_at,
+        "exceeded": exceeded,
+    }
+
+
+async def report_commissions(session: CommandSession, month: str | None) -> int:
+    """In all, or of one month."""
+    output, api = session.call.output, session.link.api
+    found = await api.get_commissions(CommissionQuery(month=month))
+    if output.json:
+        output.document({"month": month, "commissions": found})
+        return Exit.DONE
+    of = "in all" if month is None else f"in {month_name(month, api.server_now())}"
+    output.facts(
+        [
+            ("this month", usd(found.this_month_earnings)),
+            ("last month", usd(found.last_month_earnings)),
+            (f"earned {of}", usd(found.total_earnings)),
+            ("paid out", usd(found.processed_commissions)),
+            ("not paid yet", usd(found.pending_commissions)),
+            ("entries", f"{found.commission_count:,}"),
+        ]
+    )
+    return Exit.DONE
+
+
+async def report_volume(session: CommandSession) -> int:
+    """Of all finished orders."""
+    output = session.call.output
+    found = await session.link.api.get_volume()
+    if output.json:
+        output.document({"volume": found})
+        return Exit.DONE
+    output.facts(
+        [
+            ("orders", f"{found.count:,}"),
+            ("orders this month", f"{found.this_month_orders:,}"),
+            ("volume", usd(found.total_transacted_usd)),
+            ("this month", usd(found.this_month_volume_usd)),
+            ("last month", usd(found.last_month_volume_usd)),
+        ]
+    )
+    return Exit.DONE
+
+
+async def report_weeks(session: CommandSession) -> int:
+    """Newest first, except as JSON, which keeps the sequence of the service."""
+    output = session.call.output
+    found = await session.link.api.get_weekly_volume()
+    if output.json:
+        output.document({"weeks": found})
+        return Exit.DONE
+    if not found:
+        output.talk("No order was finished yet.")
+    output.table(
+        ("week", "orders", "private", "volume", "commission"),
+        [
+            (
+                f"{week.year} W{week.week:02}",
+                f"{week.count:,}",
+                f"{week.anonymous:,}",
+                usd(week.volume),
+                usd(week.commission),
+            )
+            for week in reversed(found)
+        ],
+        numbers=(1, 2, 3, 4),
+    )
+    return Exit.DONE
+
+
+async def report_chart(
+    session: CommandSession, granularity: str, since: datetime | None, until: datetime | None
+) -> int:
+    """A drawing on a terminal, rows as sentences, points as JSON."""
+    output = session.call.output
+    asked = ChartQuery(
+        metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
+    )
+    found = await session.link.api.get_chart(asked)
+    if output.json:
+        output.document({"granularity": granularity, "points": found})
+        return Exit.DONE
+    if output.form is Form.PLAIN:
+        output.say(*(f"{one.date}: {one.count:,} orders, {usd(one.volume_usd)}." for one in found))
+        return Exit.DONE
+    values = [one.volume_usd for one in found]
+    output.say(
+        *text_chart(
+            [one.date for one in found], values, ascii_only=session.settings.glyphs.value == "ascii"
+        )
+    )
+    orders = sum(one.count for one in found)
+    output.say(f"{orders:,} orders, {usd(sum(values, Decimal(0)))}.")
+    return Exit.DONE

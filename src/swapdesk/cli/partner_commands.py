@@ -1,0 +1,192 @@
+"""``partner``: the books of the partners, for whoever operates the service.
+
+They stand in the store of the service, which may run meanwhile: SQLite lets one writer in at a
+time, and each of these commands writes for a moment.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from swapdesk.cli.account_commands import read_month
+from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MONEY = "where it was; nothing was booked"
+
+of_data = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Data directory of the service; that of this home's sandbox by default.",
+)
+
+
+@click.group()
+def partner() -> None:
+    """Keep the books of the partners of a service of your own."""
+
+
+@partner.command()
+@click.option("--rebuild", is_flag=True, help="Write anew what differs.")
+@of_data
+@desk_command
+def sums(call: CliContext, rebuild: bool, data: Path | None) -> int:
+    """Count every order anew and compare with the sums that statistics are answered from.
+
+    Ends with 9 when something differs and is not rebuilt.
+    """
+    from swapdesk.service.store import books
+
+    with _store(call, data) as (db, _):
+        found = books.recount(db)
+        if rebuild and not found.agrees:
+            books.rebuild(db, found)
+        names = _names(_directory(call, data))
+    days = [{"partner": names.get(of, of), "day": day} for of, day in found.differing]
+    if call.output.json:
+        call.output.document(
+            {
+                "sums": found.sums,
+                "differing": days,
+                "unentered": found.unentered,
+                "rebuilt": rebuild and not found.agrees,
+            }
+        )
+    else:
+        call.output.table(("partner", "day"), [(each["partner"], each["day"]) for each in days])
+        wrong = f"{len(days)} differ, {found.unentered} orders had no entry"
+        end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
+        said = "all are right." if found.agrees else f"{wrong}. {end}"
+        call.output.say(f"{found.sums} sums of days: {said}")
+    return Exit.DONE if found.agrees or rebuild else Exit.OWN_REFUSAL
+
+
+@partner.command()
+@click.argument("name", metavar="PARTNER")
+@click.argument("month", metavar="MONTH", callback=read_month)
+@of_data
+@desk_command
+def payout(call: CliContext, name: str, month: str, data: Path | None) -> int:
+    """Book that the commissions of a month (YYYY-MM) are paid out.
+
+    Books what was earned at least 30 days ago and not paid before. It moves no money.
+    """
+    from swapdesk.service.store import books
+
+    with _store(call, data) as (db, now), _due():
+        names = _names(_directory(call, data))
+        found = next((of for of, known in names.items() if name in (of, known)), None)
+        if found is None:
+            message = f"There is no partner {name}. Partners: {', '.join(names.values())}."
+            raise bad_input("NO_SUCH_PARTNER", message, field="partner", money=MONEY)
+        amount = books.pay_out(db, found, month, now)
+    _tell_booked(call, names[found], month, amount, f"{names[found]} is paid for {month}")
+    return Exit.DONE
+
+
+@partner.command()
+@click.argument("order")
+@of_data
+@desk_command
+def reverse(call: CliContext, order: str, data: Path | None) -> int:
+    """Book that an order earned no commission after all, as a negative entry of this month."""
+    from swapdesk.service.store import books
+
+    with _store(call, data) as (db, now), _due():
+        amount = books.reverse(db, order, now)
+    _tell_booked(call, None, f"{now:%Y-%m}", -amount, f"The commission of {order} is reversed")
+    return Exit.DONE
+
+
+def _tell_booked(
+    call: CliContext, partner: str | None, month: str, amount: Decimal, said: str
+) -> None:
+    from swapdesk.flows.notation import usd
+
+    if call.output.json:
+        call.output.document({"partner": partner, "month": month, "amount": amount})
+    else:
+        call.output.say(f"{said}: {usd(amount)}.")
+
+
+def _directory(call: CliContext, data: Path | None) -> Path:
+    return (data or call.settings(lenient=True).home.sandbox).absolute()
+
+
+def _names(directory: Path) -> dict[str, str]:
+    """Names of the partners by their ids."""
+    from swapdesk.sandbox.partner_keys import load_key, partner_keys
+
+    return {of.partner_id: of.name for of in partner_keys(load_key(directory))}
+
+
+@contextmanager
+def _store(call: CliContext, data: Path | None) -> Iterator[tuple[sqlite3.Connection, datetime]]:
+    """A connection that writes, and the service's time. Exit 5 where no service ever ran."""
+    from swapdesk.sandbox.service_process import DATABASE
+    from swapdesk.service.store.database import SchemaError, connect, prepare
+
+    directory = _directory(call, data)
+    if not (directory / DATABASE).exists():
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "NO_STORE",
+            f"No service has run in {directory} yet.",
+            MONEY,
+            "you: swapdesk serve --sandbox, or name its directory with --data",
+        )
+    try:
+        with closing(connect(directory / DATABASE, writes=True)) as db:
+            prepare(db)
+            yield db, _service_time(directory)
+    except SchemaError as error:
+        raise CommandError(
+            Exit.OWN_REFUSAL, "STORE_UNUSABLE", f"The store cannot be used: {error}.", MONEY
+        ) from None
+
+
+def _service_time(directory: Path) -> datetime:
+    """Of the service that runs there, whose clock may be ahead; else of this machine."""
+    from swapdesk.clock import SystemClock
+    from swapdesk.sandbox.run_file import find_running
+
+    if (ready := find_running(directory)) is not None:
+        import httpx
+
+        from swapdesk.certificates import certificates
+        from swapdesk.wire.encoding.timestamps import parse_rfc3339
+
+        url = f"{ready.url}/health"
+        try:
+            answer = httpx.get(url, verify=certificates(httpx.URL(url)), trust_env=False)
+            return parse_rfc3339(answer.raise_for_status().json()["time"])
+        except (httpx.HTTPError, ValueError, KeyError) as error:
+            raise CommandError(
+                Exit.UNREACHABLE,
+                "NO_ANSWER",
+                f"The service runs and does not tell its time: {error}.",
+                MONEY,
+                "you: give the command again",
+            ) from None
+    return SystemClock().now()
+
+
+@contextmanager
+def _due() -> Iterator[None]:
+    from swapdesk.service.store.books import NothingDue
+
+    try:
+        yield
+    except NothingDue as error:
+        raise CommandError(Exit.OWN_REFUSAL, "NOTHING_DUE", str(error), MONEY) from None

@@ -1,0 +1,86 @@
+"""Volumes as bars: a round scale, and rows of cells that a terminal can draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from msgspec import Struct
+
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+HALVES = "  ___###"
+"""The same in ASCII: a cell is empty, low or full."""
+
+_TOPS = (1, 2, 4, 6, 8, 10)
+"""Ends of a scale whose half is as round as they are."""
+
+
+class Scale(Struct, frozen=True):
+    """``top`` is where the highest bar may reach, in dollars."""
+
+    top: Decimal
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Of the top, the middle and the base line."""
+        return short_usd(self.top), short_usd(self.top / 2), "0"
+
+    def eighths(self, value: Decimal, rows: int) -> int:
+        """The height of a bar in eighths of a row; whatever is above 0 shows."""
+        if value <= 0:
+            return 0
+        return max(1, int((value * 8 * rows / self.top).to_integral_value()))
+
+
+def scale_of(values: Sequence[Decimal]) -> Scale:
+    """The lowest round scale that holds all of them."""
+    highest = max(values, default=Decimal(0))
+    if highest <= 0:
+        return Scale(Decimal(100))
+    unit = Decimal(1).scaleb(highest.adjusted())
+    return Scale(next(unit * top for top in _TOPS if unit * top >= highest))
+
+
+def short_usd(value: Decimal) -> str:
+    """``60k``, ``1.5M``, ``0.04``."""
+    for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (1_000, "k")):
+        if value >= unit:
+            return f"{(value / unit).normalize():f}{letter}"
+    return f"{value.normalize():f}"
+
+
+def bar_rows(values: Sequence[Decimal], rows: int, *, ascii_only: bool = False) -> list[str]:
+    """One character a bar, the highest row first. A value of 0 is a dot on the base line."""
+    scale, cells = scale_of(values), HALVES if ascii_only else EIGHTHS
+    heights = [scale.eighths(value, rows) for value in values]
+    drawn = []
+    for row in reversed(range(rows)):
+        line = ""
+        for height in heights:
+            part = min(8, max(0, height - 8 * row))
+            line += ("." if ascii_only else "·") if height == 0 and row == 0 else _cell(cells, part)
+        drawn.append(line)
+    return drawn
+
+
+def _cell(cells: str, part: int) -> str:
+    return cells[min(part, len(cells) - 1)]
+
+
+def text_chart(
+    dates: Sequence[str], values: Sequence[Decimal], *, rows: int = 6, ascii_only: bool = False
+) -> list[str]:
+    """Lines of a chart with its scale at the left, and the first and the last date below."""
+    if not dates:
+        return []
+    labels = scale_of(values).labels
+    width = max(map(len, labels))
+    at = {0: labels[0], rows // 2: labels[1], rows - 1: labels[2]}
+    lines = [
+        f"{at.get(row, ''):>{width}}  {cells}".rstrip()
+        for row, cells in enumerate(bar_rows(values, rows, ascii_only=ascii_only))
+    ]
+    first, last = dates[0], dates[-1]
+    gap = max(2, len(values) - len(first) - len(last))
+    below = first if len(dates) == 1 else first + " " * gap + last
+    return [*lines, " " * (width + 2) + below]
