@@ -17,7 +17,8 @@ READING = {
     "orders put-away", "why", "inspect", "support bundle", "support open", "support diff", "api",
     "batch template", "batch plan", "batch status", "batch export", "serve", "node", "config show",
     "doctor", "completion", "demo", "tape run", "tour", "trigger NAME", "trigger list",
-    "trigger clear", "trigger clock",
+    "trigger clear", "trigger clock", "account limits", "account commissions", "account volume",
+    "account weekly", "account chart", "partner sums",
 }  # fmt: skip
 """What works all the same. ``api`` decides by the method of the call."""
 

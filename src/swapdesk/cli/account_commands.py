@@ -35,8 +35,7 @@ def limits(call: CliContext, fail_over: int | None) -> int:
     return run_session(call, lambda session: report_limits(session, fail_over))
 
 
-def read_month(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """A month of the calendar."""
+def _month(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     from swapdesk.flows.account.months import MONTH
 
     if value is not None and MONTH.fullmatch(value) is None:
@@ -46,7 +45,7 @@ def read_month(context: click.Context, option: click.Parameter, value: str | Non
 
 @account.command()
 @click.option(
-    "--month", callback=read_month, metavar="YYYY-MM", help="Only what this month earned, in UTC."
+    "--month", callback=_month, metavar="YYYY-MM", help="Only what this month earned, in UTC."
 )
 @desk_command
 def commissions(call: CliContext, month: str | None) -> int:

@@ -7,21 +7,17 @@ time, and each of these commands writes for a moment.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-from swapdesk.cli.account_commands import read_month
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 MONEY = "where it was; nothing was booked"
 
@@ -74,7 +70,7 @@ def sums(call: CliContext, rebuild: bool, data: Path | None) -> int:
 
 @partner.command()
 @click.argument("name", metavar="PARTNER")
-@click.argument("month", metavar="MONTH", callback=read_month)
+@click.argument("month", metavar="MONTH")
 @of_data
 @desk_command
 def payout(call: CliContext, name: str, month: str, data: Path | None) -> int:
@@ -82,8 +78,12 @@ def payout(call: CliContext, name: str, month: str, data: Path | None) -> int:
 
     Books what was earned at least 30 days ago and not paid before. It moves no money.
     """
+    from swapdesk.flows.account.months import MONTH
     from swapdesk.service.store import books
 
+    if MONTH.fullmatch(month) is None:
+        message = f"{month!r} is no month like 2026-11."
+        raise bad_input("NO_SUCH_MONTH", message, field="month", money=MONEY)
     with _store(call, data) as (db, now), _due():
         names = _names(_directory(call, data))
         found = next((of for of, known in names.items() if name in (of, known)), None)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
-HALVES = "  ___###"
+HALVES = " ____####"
 """The same in ASCII: a cell is empty, low or full."""
 
 _TOPS = (1, 2, 4, 6, 8, 10)
@@ -58,13 +58,9 @@ def bar_rows(values: Sequence[Decimal], rows: int, *, ascii_only: bool = False) 
         line = ""
         for height in heights:
             part = min(8, max(0, height - 8 * row))
-            line += ("." if ascii_only else "·") if height == 0 and row == 0 else _cell(cells, part)
+            line += ("." if ascii_only else "·") if height == 0 and row == 0 else cells[part]
         drawn.append(line)
     return drawn
-
-
-def _cell(cells: str, part: int) -> str:
-    return cells[min(part, len(cells) - 1)]
 
 
 def text_chart(

@@ -1,0 +1,228 @@
+"""``account`` and ``partner``: what a partner asks, and what the operator books."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from msgspec.structs import replace
+
+from cli.desks import Desk
+from harness import Result, Sandbox, running_sandbox
+from patience import PATIENCE
+from service.test_store import order
+from swapdesk.service.store.records import StoredGroup, StoredOrder
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One whose books are these tests' own."""
+    with running_sandbox(tmp_path_factory.mktemp("home"), furnished=False) as running:
+        asyncio.run(_write_history(running))
+        yield running
+
+
+def service_time(sandbox: Sandbox) -> datetime:
+    answer = httpx.get(sandbox.ready["url"] + "/health", timeout=PATIENCE, trust_env=False)
+    return parse_rfc3339(answer.json()["time"])
+
+
+async def _write_history(sandbox: Sandbox) -> None:
+    """Three finished orders of the desk's own partner, two of them 40 days ago, and one of the
+    second partner, written beside the service that runs."""
+    now = service_time(sandbox)
+    alice, carol = (sandbox.partner("PRO", place)["partnerId"] for place in (0, 1))
+    rows: list[StoredOrder] = []
+    for number, (who, days, usd, earned) in enumerate(
+        (
+            (alice, 40, "1000.5", "5.25"),
+            (alice, 40, "250", "0"),
+            (alice, 0, "40000", "200.000000001"),
+            (carol, 0, "7", "0.5"),
+        ),
+        start=1,
+    ):
+        row = replace(
+            order(number, partner_id=who),
+            amount_in_usd=Decimal(usd),
+            route="private" if number == 1 else "standard",
+        )
+        finished = rfc3339(now - timedelta(days=days))
+        ended = {"finished": finished}
+        rows.append(replace(row, status=4, rank=8, detail=ended, commission=Decimal(earned)))
+    store = SqliteStore.open(sandbox.home / "sandbox" / "service.db")
+    try:
+        begun = [replace(row, status=-2, rank=0, detail={}, due_at=None) for row in rows]
+        await store.begin_group(StoredGroup("history", alice, now, "ethereum"), begun)
+        for row in rows:
+            assert await store.advance_order(replace(row, due_at=None), expected_version=1)
+    finally:
+        await store.close()
+
+
+def document(said: Result) -> Any:
+    assert said.code == 0, said.stderr
+    return json.loads(said.stdout, parse_float=Decimal)
+
+
+def lines(said: Result) -> list[str]:
+    assert said.code == 0, said.stderr
+    return said.stdout.splitlines()
+
+
+def test_volume_and_weeks(desk: Desk) -> None:
+    found = document(desk("account", "volume", "--json"))["volume"]
+    assert (found["count"], found["totalTransactedUSD"]) == (3, Decimal("41250.5"))
+    said = lines(desk("account", "volume"))
+    assert said[0].split() == ["orders", "3"]
+    assert said[2].split() == ["volume", "$41,250.50"]
+    weeks = document(desk("account", "weekly", "--json"))["weeks"]
+    assert len(weeks) in (6, 7)
+    assert (weeks[0]["count"], weeks[0]["anonymous"], weeks[-1]["count"]) == (2, 1, 1)
+    shown = lines(desk("account", "weekly"))
+    assert shown[0].split() == ["WEEK", "ORDERS", "PRIVATE", "VOLUME", "COMMISSION"]
+    newest = weeks[-1]
+    assert shown[1].split() == [
+        str(newest["year"]), f"W{newest['week']:02}", "1", "0", "$40,000.00", "$200.00",
+    ]  # fmt: skip
+    assert len(shown) == len(weeks) + 1
+    assert (
+        "orders 1, private 0, volume $40,000.00" in lines(desk("account", "weekly", "--plain"))[0]
+    )
+
+
+def test_other_partners_have_none_of_it(other_desk: Desk, tmp_path: Path) -> None:
+    told = document(other_desk("account", "volume", "--json"))["volume"]
+    assert (told["count"], told["totalTransactedUSD"]) == (1, 7)
+    frank = other_desk.sandbox.partner("FREE")
+    given = {"SWAPDESK_API_KEY": frank["apiKey"], "SWAPDESK_API_SECRET": frank["apiSecret"]}
+    home = tmp_path / "frank"
+    home.mkdir(mode=0o700)
+    newcomer = Desk(other_desk.sandbox, home, other_desk.environ | given)
+    said = newcomer("account", "weekly")
+    assert (said.code, said.stdout) == (0, "")
+    assert "No order was finished yet." in said.stderr
+
+
+def test_a_chart_is_drawn_and_told(desk: Desk, clean: Sandbox) -> None:
+    now = service_time(clean)
+    points = document(desk("account", "chart", "--json"))["points"]
+    assert len(points) == 30
+    assert points[-1] == {"date": f"{now:%Y-%m-%d}", "volumeUsd": 40000, "count": 1}
+    drawn = lines(desk("account", "chart"))
+    assert drawn[0].split() == ["40k", "█"]
+    assert drawn[5].endswith("·" * 29 + "█")
+    assert drawn[6].split() == [points[0]["date"], points[-1]["date"]]
+    assert drawn[7] == "1 orders, $40,000.00."
+    since = f"{now - timedelta(days=40):%Y-%m-%d}"
+    plain = lines(desk("account", "chart", "--plain", "--from", since, "--to", since))
+    assert plain == [f"{since}: 2 orders, $1,250.50."]
+    months = document(desk("account", "chart", "--granularity", "month", "--from", since, "--json"))
+    assert months["granularity"] == "month"
+    assert months["points"][0]["date"] == since[:7]
+    for wrong in (("--from", "yesterday"), ("--granularity", "week"), ("--to", "2026-13-01")):
+        assert desk("account", "chart", *wrong).code == 2
+    refused = desk("account", "chart", "--from", "2190-01-01", "--json")
+    assert (refused.code, json.loads(refused.stderr)["error"]["code"]) == (4, "VALIDATION_ERROR")
+
+
+def test_limits_count_what_every_command_of_the_profile_asked(desk: Desk) -> None:
+    def told() -> dict[str, dict[str, Any]]:
+        found = document(desk("account", "limits", "--json"))["limits"]
+        return {f"{one['calls']} {one['window']}": one for one in found}
+
+    before = told()
+    windows = ("minute", "hour", "day")
+    assert list(before) == [f"{calls} {w}" for calls in ("quotes", "exchanges") for w in windows]
+    assert desk("quote", "1", "btc.bitcoin", "eth.ethereum", "--json").code == 0
+    after = told()
+    for name in ("quotes day", "exchanges day"):
+        # A day that ended in between has begun to count anew.
+        same = before[name]["resetsAt"] == after[name]["resetsAt"]
+        used = before[name]["used"] if same else 0
+        assert after[name]["used"] == used + name.startswith("quotes")
+    said = lines(desk("account", "limits"))
+    assert said[0].split() == ["CALLS", "WINDOW", "USED", "LIMIT", "PERCENT", "RESETS", "IN"]
+    assert said[3].split()[:2] == ["quotes", "day"]
+    assert said[3].split()[3:5] == ["5,000", "0%"]
+
+
+def test_limits_that_are_used_over_a_percentage_end_with_3(desk: Desk) -> None:
+    assert desk("account", "limits", "--fail-over", "100").code == 0
+    assert desk("quote", "1", "btc.bitcoin", "eth.ethereum", "--json").code == 0
+    over = desk("account", "limits", "--fail-over", "0", "--json")
+    assert over.code == 3
+    assert any(one["exceeded"] for one in json.loads(over.stdout)["limits"])
+    assert "of the quotes of this day are used, over 0%." in over.stderr
+    assert desk("account", "limits", "--fail-over", "101").code == 2
+
+
+def test_commissions_and_their_payout(desk: Desk, clean: Sandbox) -> None:
+    now = service_time(clean)
+    old, new = f"{now - timedelta(days=40):%Y-%m}", f"{now:%Y-%m}"
+
+    def told(*options: str) -> dict[str, Any]:
+        found: dict[str, Any] = document(desk("account", "commissions", "--json", *options))
+        return found["commissions"]  # type: ignore[no-any-return]
+
+    assert told()["totalEarnings"] == told()["pendingCommissions"] == Decimal("205.25")
+    assert told()["commissionCount"] == 2
+    assert told("--month", old)["totalEarnings"] == Decimal("5.25")
+    for name, month in (("alice", new), ("nobody", old), ("carol", old)):
+        refused = desk("partner", "payout", name, month, "--json")
+        assert refused.code == (2 if name == "nobody" else 9), refused.stderr
+    paid = document(desk("partner", "payout", "alice", old, "--json"))
+    assert paid == {"partner": "alice", "month": old, "amount": Decimal("5.25")}
+    assert desk("partner", "payout", "alice", old).code == 9
+    assert told("--month", old)["processedCommissions"] == Decimal("5.25")
+    assert told()["pendingCommissions"] == 200
+    shown = dict(line.rsplit(maxsplit=1) for line in lines(desk("account", "commissions")))
+    assert shown["paid out"] == "$5.25"
+    assert shown["not paid yet"] == shown["this month"] == "$200.00"
+    assert desk("account", "commissions", "--month", "2026-13").code == 2
+    assert desk("partner", "payout", "alice", "2026").code == 2
+
+
+def test_a_commission_is_reversed_once(desk: Desk, other_desk: Desk) -> None:
+    which = order(4).service_id
+    assert lines(desk("partner", "reverse", which)) == [
+        f"The commission of {which} is reversed: −$0.50."
+    ]
+    assert desk("partner", "reverse", which).code == 9
+    found = document(other_desk("account", "commissions", "--json"))["commissions"]
+    assert (found["totalEarnings"], found["commissionCount"]) == (0, 1)
+
+
+def test_sums_agree_with_the_orders_while_the_service_runs(desk: Desk) -> None:
+    found = document(desk("partner", "sums", "--json"))
+    assert (found["sums"], found["differing"], found["rebuilt"]) == (3, [], False)
+    assert lines(desk("partner", "sums")) == ["3 sums of days: all are right."]
+
+
+def test_sums_of_a_stopped_service_are_rebuilt(desk: Desk, tmp_path: Path) -> None:
+    for name in ("service.db", "service.db-wal", "sandbox.key"):
+        if (there := desk.home / "sandbox" / name).exists():
+            shutil.copy(there, tmp_path / name)
+    with sqlite3.connect(tmp_path / "service.db") as db:
+        db.execute("UPDATE day_sums SET volume = '1' WHERE orders = 2")
+    db.close()
+    at = ("partner", "sums", "--data", str(tmp_path))
+    wrong = desk(*at)
+    assert wrong.code == 9
+    assert wrong.stdout.splitlines()[1].startswith("alice")
+    assert "1 differ" in wrong.stdout
+    assert document(desk(*at, "--rebuild", "--json"))["rebuilt"] is True
+    assert desk(*at).code == 0
+    missing = desk("partner", "sums", "--data", str(tmp_path / "nothing"))
+    assert missing.code == 5

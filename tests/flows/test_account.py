@@ -1,0 +1,187 @@
+"""Gauges, months and bars of the own account."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from swapdesk.client.budget import Budget, Window
+from swapdesk.client.own_calls import OwnCalls
+from swapdesk.flows.account.chart import bar_rows, scale_of, short_usd, text_chart
+from swapdesk.flows.account.limits import forecast, limit_gauges, over
+from swapdesk.flows.account.months import days_query, month_name, month_of, stepped
+from swapdesk.wire.account import RateLimits, RateWindows
+from swapdesk.wire.operation import RateClass
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+WINDOWS = RateWindows(per_minute=20, per_hour=500, per_day=5_000)
+QUOTE = RateClass.QUOTE
+WAITS = " The desk then waits."
+
+
+class Time:
+    """The service's time, as a test sets it."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(f"2026-11-20T{text}+00:00")
+
+
+def budget_at(time: Time, path: Path | None = None) -> Budget:
+    budget = Budget(time, None if path is None else OwnCalls(path))
+    budget.learn(RateLimits(monthly_request_count=0, quote=WINDOWS, exchange=WINDOWS))
+    return budget
+
+
+def test_nothing_is_shown_before_the_limits_are_known() -> None:
+    assert limit_gauges(Budget(Time(NOON))) == ()
+    assert forecast(()) is None
+
+
+def test_gauges_of_each_window() -> None:
+    time = Time(at("14:02:19"))
+    budget = budget_at(time)
+    for _ in range(3):
+        budget.count(QUOTE)
+    gauges = limit_gauges(budget)
+    assert [(g.name, g.window, g.used, g.limit) for g in gauges[:3]] == [
+        ("quotes", Window.MINUTE, 3, 20),
+        ("quotes", Window.HOUR, 3, 500),
+        ("quotes", Window.DAY, 3, 5_000),
+    ]
+    assert [(g.name, g.used) for g in gauges[3:]] == [("exchanges", 0)] * 3
+    assert [g.percent for g in gauges[:3]] == [15, 0, 0]
+    assert [g.resets_in for g in gauges[:3]] == [41, 57 * 60 + 41, 35_861]
+    assert [g.resets_at for g in gauges[:2]] == [at("14:03:00"), at("15:00:00")]
+    assert [g.window for g in over(gauges, 14)] == [Window.MINUTE]
+    assert over(gauges, 15) == ()
+
+
+def test_calls_of_other_processes_are_counted_within_their_windows(tmp_path: Path) -> None:
+    path, time = tmp_path / "calls", Time(at("13:59:30"))
+    one, other = budget_at(time, path), budget_at(time, path)
+    one.count(QUOTE)
+    other.count(QUOTE)
+    other.count(RateClass.EXCHANGE)
+    other.count(RateClass.READ)
+    assert [g.used for g in limit_gauges(one)] == [2, 2, 2, 1, 1, 1]
+    assert one.left(QUOTE).left == 19  # type: ignore[union-attr]
+    time.now = at("14:00:00")
+    assert [g.used for g in limit_gauges(one)] == [0, 0, 2, 0, 0, 1]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_an_answer_told_counts_where_it_is_more() -> None:
+    time = Time(at("14:00:30"))
+    budget = budget_at(time)
+    budget.count(QUOTE)
+    budget.tell(
+        QUOTE,
+        {"ratelimit-limit": "500", "ratelimit-remaining": "100", "ratelimit-reset": "3570"},
+    )
+    assert [g.used for g in limit_gauges(budget)[:3]] == [1, 400, 1]
+
+
+def test_a_file_that_cannot_be_used_counts_nothing(tmp_path: Path) -> None:
+    budget = budget_at(Time(NOON), tmp_path / "no directory" / "calls")
+    budget.count(QUOTE)
+    assert limit_gauges(budget)[0].used == 1
+    path = tmp_path / "calls"
+    path.write_bytes(b"\xff\xfe\nnonsense\n1 nobody\n\n%d quote\n" % int(NOON.timestamp()))
+    assert OwnCalls(path).used(QUOTE, 60, NOON) == 1
+
+
+def test_the_lines_of_earlier_days_are_left_out_of_a_long_file(tmp_path: Path) -> None:
+    path, now = tmp_path / "calls", int(NOON.timestamp())
+    path.write_text(f"{now - 86_401} quote\n" * 20_000 + f"{now - 5} quote\n")
+    OwnCalls(path).add(QUOTE, NOON)
+    assert path.read_text() == f"{now - 5} quote\n{now} quote\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "calls", "said"),
+    [
+        ("14:02:10", 450, None),  # two minutes say nothing of an hour
+        ("14:20:00", 200, "At this pace the quotes of this hour end at 14:50." + WAITS),
+        ("14:20:00", 166, None),  # 498 by the end of the hour
+        ("14:20:00", 500, "The quotes of this hour are used up. The desk waits until 15:00."),
+        ("14:20:00", 0, None),
+    ],
+)
+def test_forecast(tmp_path: Path, now: str, calls: int, said: str | None) -> None:
+    time, path = Time(at(now)), tmp_path / "calls"
+    begun = int(at("14:00:00").timestamp())
+    path.write_text(f"{begun} quote\n" * calls)
+    gauges = limit_gauges(budget_at(time, path))
+    assert forecast(gauges) == said
+
+
+def test_months_are_stepped_and_named() -> None:
+    assert month_of(NOON) == "2026-11"
+    assert stepped("2026-11", -1, NOON) == "2026-10"
+    assert stepped("2026-01", -1, NOON) == "2025-12"
+    assert stepped("2026-11", 1, NOON) == "2026-11", "never into the future"
+    assert stepped("2025-12", 1, NOON) == "2026-01"
+    assert stepped("1970-01", -1, NOON) == "1970-01"
+    assert (month_name("2026-11", NOON), month_name("2025-02", NOON)) == (
+        "November",
+        "February 2025",
+    )
+    asked = days_query("2026-02", NOON)
+    assert (asked.from_, asked.to) == (
+        datetime(2026, 2, 1, tzinfo=UTC),
+        datetime(2026, 2, 28, tzinfo=UTC),
+    )
+    assert days_query("2026-11", NOON).to == NOON
+
+
+def amounts(*texts: str) -> list[Decimal]:
+    return [Decimal(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("highest", "labels"),
+    [
+        ("58411.07", ("60k", "30k", "0")),
+        ("1000", ("1k", "500", "0")),
+        ("1000.01", ("2k", "1k", "0")),
+        ("9.5", ("10", "5", "0")),
+        ("0.03", ("0.04", "0.02", "0")),
+        ("2500000", ("4M", "2M", "0")),
+        ("0", ("100", "50", "0")),
+    ],
+)
+def test_a_scale_is_round(highest: str, labels: tuple[str, str, str]) -> None:
+    assert scale_of(amounts("0", highest)).labels == labels
+
+
+def test_short_dollars() -> None:
+    shown = [short_usd(value) for value in amounts("1500", "999", "1500000", "3e12", "0.5")]
+    assert shown == ["1.5k", "999", "1.5M", "3T", "0.5"]
+
+
+def test_bars() -> None:
+    values = amounts("0", "0.01", "50", "75", "100")
+    assert bar_rows(values, 2) == ["   ▄█", "·▁███"]
+    assert bar_rows(values, 2, ascii_only=True) == ["   _#", "._###"]
+    assert bar_rows(amounts("0", "0"), 1) == ["··"]
+
+
+def test_a_chart_with_its_scale_and_dates() -> None:
+    dates = [f"2026-11-{day:02}" for day in range(1, 31)]
+    values = [Decimal(day * 2_000) for day in range(1, 31)]
+    lines = text_chart(dates, values, rows=4)
+    assert [line[:3] for line in lines] == ["60k", "   ", "30k", "  0", "   "]
+    assert lines[-1] == "     2026-11-01          2026-11-30"
+    assert all(len(line) == 35 for line in (lines[0], lines[3]))
+    assert text_chart(["2026-11"], amounts("5"), rows=2) == ["6  ▅", "0  █", "   2026-11"]
+    assert text_chart([], []) == []
