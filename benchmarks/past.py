@@ -1,6 +1,6 @@
 """What years of completed orders cost: two commands and the connecting of a desk beside many of
-them against those beside a few, and the questions about all of them that stand between a quote and its
-create."""
+them against those beside a few, and the questions about all of them that stand between a quote and
+its create."""
 
 from __future__ import annotations
 
