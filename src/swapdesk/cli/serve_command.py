@@ -64,6 +64,13 @@ def read_speed(
     show_default=True,
     help="Ids of the EVM chains: 1,337,000,000 + the real one, or the real one.",
 )
+@click.option(
+    "--dialect",
+    type=click.Choice(["contract", "vendor"]),
+    default="contract",
+    show_default=True,
+    help="Whose names the service writes: vendor has those of the public service.",
+)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
@@ -76,6 +83,7 @@ def serve(
     data: Path | None,
     tokens: int | None,
     chain_ids: Literal["sandbox", "real"],
+    dialect: Literal["contract", "vendor"],
     lifeline: bool,
 ) -> int:
     """Serve the Partner Swap API v2.
@@ -104,6 +112,7 @@ def serve(
             lifeline=lifeline,
             tokens=tokens,
             chain_ids=chain_ids,
+            dialect=dialect,
         )
     )
 

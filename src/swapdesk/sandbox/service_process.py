@@ -2,7 +2,8 @@
 
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
 ``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
-``tokens`` (how many the catalogue shall have, if not the sandbox's own).
+``tokens`` (how many the catalogue shall have, if not the sandbox's own), ``dialect`` (whose names
+are written).
 
 Requests of pages of other sites end at ``HostCheck``. A page whose name was made to point to this
 machine (DNS rebinding) gets nothing, with credentials or without.
@@ -60,6 +61,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.tokens import Token
 
@@ -148,6 +150,7 @@ class ServiceOptions(Struct, frozen=True):
     control_token: str
     host: str
     tokens: int | None = None
+    dialect: Dialect = Dialect.CONTRACT
     connect: Connect | None = None
     transport: httpx.AsyncBaseTransport | None = None
 
@@ -200,6 +203,7 @@ def build_sandbox_service(
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
         intervene=bundle_faults.intervene,
+        dialect=options.dialect,
     )
     hosts = frozenset({options.host})
     faults = AnswerFaults()
@@ -231,6 +235,7 @@ async def _run(orders: dict[str, Any]) -> int:
         control_token=orders["controlToken"],
         host=str(orders["host"]),
         tokens=orders["tokens"],
+        dialect=Dialect(orders["dialect"]),
     )
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
         clock = SystemClock()
