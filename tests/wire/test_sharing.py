@@ -131,7 +131,7 @@ def test_what_is_written_reads_as_the_same_order(
 
 
 NUMBERS = st.integers(-(10**39), 10**39)
-"""Whole numbers that JSON of this service holds (contract 1.8)."""
+"""Whole numbers that JSON of this service holds (contract 1.10)."""
 
 
 @given(
