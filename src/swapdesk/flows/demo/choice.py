@@ -12,6 +12,7 @@ from swapdesk.flows.demo.demonstration import Demonstration
 from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.quotes.amount_check import check_amount
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ class DemoChoice(Struct, frozen=True):
         bought = sold if demo.buy is None else self._token(desk, demo.buy)
         if sold.id == bought.id and demo.buy is not None:
             raise DemoRefused("token", f"This demonstration buys {demo.buy}; sell another token.")
+        if demo.route is RouteType.DEX and (sold.chain != bought.chain or not sold.has_dex):
+            chain, pays = bought.chain_data.name, bought.symbol
+            raise DemoRefused(
+                "token",
+                f"This demonstration swaps on {chain} for {pays}; {sold.symbol} on"
+                f" {sold.chain_data.name} is not sold there.",
+            )
         amount = demo.amount if self.token is None else self._worth(desk, demo.amount, sold)
         if self.amount is not None:
             check = check_amount(self.amount, sold)
