@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from swapdesk.client.chain_transfers import EvmBlocks, Mined
+from swapdesk.client.errors import ApiError
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.flows.catalog.coin_price import coin_price
-from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
+from swapdesk.flows.creation.confirm_intent import NotLockable, consent_for, lock_for_review
 from swapdesk.flows.creation.exchange import dex_body
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.demo.facts import DemoFailed, SentTransaction, SwapFacts, SwapOffer
@@ -114,6 +115,10 @@ class ChainSwap:
                 f"{exact_amount(self._amount)} {sold} cannot be swapped for {bought} on"
                 f" {self._sold.chain_data.name} now: {reason}."
             )
+        consent = consent_for(board, chosen, self._desk.catalog, self._desk.clock.now())
+        if consent.refused or consent.phrase:
+            # Nobody is asked here for what the desk has typed.
+            raise DemoFailed(consent.refused or consent.lines[-1])
         self.intent = self._frozen(board, chosen, account)
         promise = promise_of(self.intent)
         self.facts = SwapFacts(
@@ -241,14 +246,14 @@ class ChainSwap:
         chain, control = self._chain.chain, self._control
         account = await control.account(chain, self._customer)
         amount = GIFT_TIMES * self._amount
-        if self._sold.address is None:
-            gifts = [await control.give(chain, account, COINS_FOR_FEES + amount)]
-        else:
-            gifts = [
-                await control.give(chain, account, COINS_FOR_FEES),
-                await control.give(chain, account, amount, self._sold.address),
-            ]
-        for gift in gifts:
+        coins = await control.give(chain, account, COINS_FOR_FEES)
+        try:
+            tokens = await control.give(chain, account, amount, self._sold.address)
+        except ApiError as refused:
+            raise DemoFailed(
+                f"The sandbox gives no {exact_amount(amount)} {self._sold.symbol}: {refused.message}."
+            ) from None
+        for gift in (coins, tokens):
             await self._included(gift)
         return account
 

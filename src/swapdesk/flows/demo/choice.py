@@ -44,12 +44,12 @@ class DemoChoice(Struct, frozen=True):
         bought = sold if demo.buy is None else self._token(desk, demo.buy)
         if sold.id == bought.id and demo.buy is not None:
             raise DemoRefused("token", f"This demonstration buys {demo.buy}; sell another token.")
-        if demo.route is RouteType.DEX and (sold.chain != bought.chain or not sold.has_dex):
-            chain, pays = bought.chain_data.name, bought.symbol
+        if demo.route is RouteType.DEX and not _sold_beside(bought, sold):
+            chain = bought.chain_data.name
             raise DemoRefused(
                 "token",
-                f"This demonstration swaps on {chain} for {pays}; {sold.symbol} on"
-                f" {sold.chain_data.name} is not sold there.",
+                f"This demonstration sells tokens with a contract on {chain} for {bought.symbol};"
+                f" {sold.symbol} on {sold.chain_data.name} is none of them.",
             )
         amount = demo.amount if self.token is None else self._worth(desk, demo.amount, sold)
         if self.amount is not None:
@@ -81,3 +81,8 @@ class DemoChoice(Struct, frozen=True):
             return amount
         worth = amount * of_usual.price / price.price
         return worth.quantize(Decimal(1) if worth > 10 else Decimal("0.001"))
+
+
+def _sold_beside(bought: Token, sold: Token) -> bool:
+    """Whether a transaction may swap one for the other: the coin would only be wrapped."""
+    return sold.chain == bought.chain and sold.has_dex and sold.address is not None

@@ -298,7 +298,7 @@ DEX = Demo(
             "The venue may take the tokens",
             "Alice allows the venue's contract to take exactly what she sells, and no more.",
             "The service says which approval is missing, and the desk compares it with what was"
-            " chosen. It is a transaction like any other. A chain's own coin needs none.",
+            " chosen. It is a transaction like any other.",
             _always,
             _swaps(ChainSwap.approve),
         ),
