@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_client_error
+from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.sandbox_lifetime import require_sandbox
@@ -89,7 +89,7 @@ def _failed(said: str) -> CommandError:
         Exit.REFUSED,
         "DEMO_FAILED",
         said,
-        money=UNMOVED,
+        money="in a sandbox of its own, which is gone",
         next="you: choose another amount, token or seed",
     )
 

@@ -250,9 +250,8 @@ class ChainSwap:
         try:
             tokens = await control.give(chain, account, amount, self._sold.address)
         except ApiError as refused:
-            raise DemoFailed(
-                f"The sandbox gives no {exact_amount(amount)} {self._sold.symbol}: {refused.message}."
-            ) from None
+            wanted = f"{exact_amount(amount)} {self._sold.symbol}"
+            raise DemoFailed(f"The sandbox gives no {wanted}: {refused.message}.") from None
         for gift in (coins, tokens):
             await self._included(gift)
         return account
@@ -304,7 +303,7 @@ def whereabouts(known: SwapFacts, tracked: TrackedOrder | None) -> tuple[str, st
     if sent is not None:
         money = "in Alice's account, swapped."
         if tracked is not None and tracked.ended:
-            return money, "nobody: it is done"
+            return money, "nobody: nothing is left to do"
         if known.told is not None:
             return money, "the service: it counts blocks until this one is final"
         return money, "Alice: she tells the service which transaction it was"
