@@ -145,7 +145,7 @@ async def trading_on_solana(
         transport = httpx.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
         try:
             async with httpx.AsyncClient(
-                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
+                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=PATIENCE
             ) as api:
                 yield SolanaFloor(world, parts, {}, api, clock, faults)  # type: ignore[arg-type]
         finally:

@@ -36,7 +36,7 @@ from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 
 BASE = "http://service/v2"
-SECONDS = 20.0
+SILENT = "The provider did not answer in time."
 """How long something may take that is bound to happen."""
 
 
@@ -87,7 +87,7 @@ class Floor(Struct):
     async def until(self, service_id: str, met: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The order, once it is as asked."""
         order: dict[str, Any] = {}
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while not order or not met(order):
                 await self.work()
                 order = told(await self.api.get(f"/orders/{service_id}"))
@@ -135,11 +135,16 @@ class Trader(Struct):
     async def quotes(
         self, token_in: Token, token_out: Token, amount: str, **more: str
     ) -> dict[str, dict[str, Any]]:
-        """DEX rows by provider code."""
+        """DEX rows by provider code. A venue that did not answer in time is asked again: how quick
+        the machine is decides nothing."""
         query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
-        answer = await self.floor.api.get("/quotes", params=query)
-        assert answer.status_code == 200, answer.text
-        return {row["swap"]: row for row in told(answer)["quotes"]}
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                answer = await self.floor.api.get("/quotes", params=query)
+                assert answer.status_code == 200, answer.text
+                rows = {row["swap"]: row for row in told(answer)["quotes"]}
+                if not any(row.get("error") == SILENT for row in rows.values()):
+                    return rows
 
     async def ask(self, path: str, body: dict[str, Any], status: int = 200) -> Any:
         answer = await self.floor.api.post(path, json=body)
@@ -247,7 +252,7 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 transport=transport,
                 base_url=BASE,
                 headers=AS_FIRST,
-                timeout=30,
+                timeout=PATIENCE,
                 event_hooks={"request": [read_anew]},
             ) as api:
                 yield Floor(world, parts, dict(onchain.readers), api, clock, faults, onchain)
