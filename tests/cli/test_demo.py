@@ -20,8 +20,8 @@ from recorded_demo import recorded
 from swapdesk.cli.demo_command import NAMES
 from swapdesk.cli.demo_transcript import in_new_world
 from swapdesk.flows.demo.choice import DemoChoice
+from swapdesk.flows.demo.demonstration import Stage
 from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.demo.facts import Stage
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import Intent
 

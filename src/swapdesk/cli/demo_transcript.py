@@ -24,9 +24,9 @@ from swapdesk.client.chain_transfers import ChainUnreadable
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
-from swapdesk.flows.demo.demonstration import Demonstration
+from swapdesk.flows.demo.demonstration import Demonstration, Stage
 from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.demo.facts import DemoFailed, Stage
+from swapdesk.flows.demo.facts import DemoFailed
 from swapdesk.flows.demo.panes import Pane, PaneLine, compared, link_pane, panes_of
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.notation import clock_time, copied_amount, exact_amount, iso

@@ -15,6 +15,7 @@ from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
+from patience import PATIENCE
 from sandbox.solana.solana_world import KEY, StandingTime, World, running
 from service.dex.trading import BASE, AgeingClock, Floor, told
 from service.new_store import open_new

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
@@ -23,7 +24,7 @@ from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.demo.chain_swap import ChainSwap, whereabouts
 from swapdesk.flows.demo.customers import COUNT, Customer, unused_address
-from swapdesk.flows.demo.facts import Demo, DemoFailed, Facts, Movement, Stage, SupportWork
+from swapdesk.flows.demo.facts import DemoFailed, Facts, Movement, SupportWork
 from swapdesk.flows.demo.link_search import search_link, what_remains
 from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.intents.intent import IntentKind
@@ -53,6 +54,49 @@ _AFTER_OTHERS = 120.0
 """World seconds after the first of the others at which Alice comes."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
 """World seconds between two looks at the exchanges, and the fewest of the machine."""
+
+
+class StageRow(Struct, frozen=True):
+    """One row of the table of a demonstration. ``act`` is done first; ``reached`` says whether
+    the stage, or a later one, has come. ``more`` is told on demand; ``short`` is the name where
+    there is little room."""
+
+    name: str
+    short: str
+    title: str
+    sentence: str
+    more: str
+    reached: Callable[[Facts], bool]
+    act: Callable[[Demonstration], Awaitable[None]] | None = None
+
+
+class Demo(Struct, frozen=True):
+    """What is shown: ``route`` from ``sell`` to ``buy``, each ``symbol.chain``."""
+
+    name: str
+    title: str
+    did: str
+    """What Alice did: ``created a private send``."""
+    route: RouteType
+    sell: str
+    buy: str | None
+    """None: the same token."""
+    amount: Decimal
+    rows: tuple[StageRow, ...]
+    receiver: str = "Bob"
+    """Who is paid."""
+    others: bool = False
+    """Whether other customers use the sandbox meanwhile."""
+    fault: str | None = None
+    """What happens to the order."""
+
+
+class Stage(Struct, frozen=True):
+    """``number`` is 1 to as many as there are."""
+
+    number: int
+    row: StageRow
+    facts: Facts
 
 
 class Demonstration:

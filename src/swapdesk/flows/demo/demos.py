@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
 from swapdesk.flows.demo.chain_swap import ChainSwap
-from swapdesk.flows.demo.demonstration import Demonstration
-from swapdesk.flows.demo.facts import Demo, Facts, StageRow
+from swapdesk.flows.demo.demonstration import Demo, Demonstration, StageRow
+from swapdesk.flows.demo.facts import Facts
 from swapdesk.wire.quotes import RouteType
 
 _FAR = {

@@ -1,11 +1,9 @@
-"""What a demonstration is made of, and what is known at one of its stages."""
+"""What is known at one stage of a demonstration."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,11 +14,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.case_sheet import CaseSheet
 from swapdesk.flows.support.order_search import Searched
 from swapdesk.wire.orders import OrderStatusCode
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
-
-if TYPE_CHECKING:
-    from swapdesk.flows.demo.demonstration import Demonstration
 
 
 class DemoFailed(Exception):
@@ -141,46 +135,3 @@ class Facts(Struct, frozen=True):
             return None
         sent = self.swap.sent or next(iter(reversed(self.swap.approvals or ())), None)
         return None if sent is None else sent.hash
-
-
-class StageRow(Struct, frozen=True):
-    """One row of the table of a demonstration. ``act`` is done first; ``reached`` says whether
-    the stage, or a later one, has come. ``more`` is told on demand; ``short`` is the name where
-    there is little room."""
-
-    name: str
-    short: str
-    title: str
-    sentence: str
-    more: str
-    reached: Callable[[Facts], bool]
-    act: Callable[[Demonstration], Awaitable[None]] | None = None
-
-
-class Demo(Struct, frozen=True):
-    """What is shown: ``route`` from ``sell`` to ``buy``, each ``symbol.chain``."""
-
-    name: str
-    title: str
-    did: str
-    """What Alice did: ``created a private send``."""
-    route: RouteType
-    sell: str
-    buy: str | None
-    """None: the same token."""
-    amount: Decimal
-    rows: tuple[StageRow, ...]
-    receiver: str = "Bob"
-    """Who is paid."""
-    others: bool = False
-    """Whether other customers use the sandbox meanwhile."""
-    fault: str | None = None
-    """What happens to the order."""
-
-
-class Stage(Struct, frozen=True):
-    """``number`` is 1 to as many as there are."""
-
-    number: int
-    row: StageRow
-    facts: Facts

@@ -15,9 +15,9 @@ from textual.widget import Widget
 from swapdesk.client.chain_transfers import ChainUnreadable
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
-from swapdesk.flows.demo.demonstration import Demonstration
+from swapdesk.flows.demo.demonstration import Demonstration, Stage
 from swapdesk.flows.demo.demos import DEMOS
-from swapdesk.flows.demo.facts import DemoFailed, Stage
+from swapdesk.flows.demo.facts import DemoFailed
 from swapdesk.flows.demo.panes import compared, link_pane, panes_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 
-from swapdesk.flows.demo.facts import Stage
+from swapdesk.flows.demo.demonstration import Stage
 from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine
 from swapdesk.flows.notation import clock_time, short_clock
 from swapdesk.tui.glyphs import DONE, MOVING, TROUBLE, WAITING
