@@ -60,7 +60,7 @@ def test_nine_stages_with_transactions_that_are_on_the_chains(sandbox: Sandbox) 
         desk.press("l")
         desk.read_until("no path", "none in common", "none equal")
         desk.press("l")
-        desk.read_until("What the chain shows")
+        desk.read_until("What the chain shows", "wallet paid Bob", "link search")
         hashes = re.findall("0x[0-9a-f]{64}", pane(desk.text, "What the chain shows"))
         assert len(hashes) == 3, desk.text
         for one in hashes:
