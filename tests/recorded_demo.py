@@ -20,8 +20,9 @@ from patience import PATIENCE
 from swapdesk.cli.demo_transcript import in_new_world, tell
 from swapdesk.cli.output import Form, Output
 from swapdesk.flows.demo.choice import DemoChoice
-from swapdesk.flows.demo.demonstration import Facts, Stage
+from swapdesk.flows.demo.demonstration import Stage
 from swapdesk.flows.demo.demos import DEMOS
+from swapdesk.flows.demo.facts import Facts
 
 
 class RecordedDemo(Struct, frozen=True):

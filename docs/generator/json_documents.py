@@ -29,6 +29,7 @@ PRINTED: dict[str, str] = {
     ),
     "cli/catalog_report.py:_print_tokens": "tokens",
     "cli/order_reports.py:_tell_order": "orders show, orders put-away",
+    "cli/listen_command.py:_tell": "listen",
     "cli/order_watch.py:_print_changes": "orders watch",
     "cli/support_report.py:_tell": "why, inspect",
     "cli/trigger_report.py:report_answers": "trigger run --answers",
@@ -75,7 +76,8 @@ def json_page() -> str:
     return page(
         "JSON documents",
         "The fields of what commands print with `--json`, read from the source. Most commands print"
-        " one document; `orders watch` prints one for each change. `[...]` is a list, and an"
+        " one document; `orders watch` prints one for each change,"
+        " and `listen` one for each try. `[...]` is a list, and an"
         " object may be null. `Order` and `Quote` are objects of the API ([api.md](api.md));"
         " `**Quote` stands for all fields of one. Errors are in"
         " [errors.md](errors.md#errors-as-json). What fields mean, where a name does not say it, is"

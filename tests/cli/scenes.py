@@ -46,6 +46,7 @@ NOT_ASKING = {
     "support open": "it reads a file",
     "support diff": "it reads two files",
     "completion": "it prints what a shell runs",
+    "listen": "it posts until it is ended",
     "trigger NAME": "it asks the control of a sandbox",
     "trigger list": "it asks the control of a sandbox",
     "trigger clear": "it asks the control of a sandbox",

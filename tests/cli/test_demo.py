@@ -18,7 +18,12 @@ from harness import environment
 from patience import PATIENCE
 from recorded_demo import recorded
 from swapdesk.cli.demo_command import NAMES
+from swapdesk.cli.demo_transcript import in_new_world
+from swapdesk.flows.demo.choice import DemoChoice
+from swapdesk.flows.demo.demonstration import Stage
 from swapdesk.flows.demo.demos import DEMOS
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.intents.intent import Intent
 
 COMMAND = [sys.executable, "-m", "swapdesk", "demo"]
 
@@ -100,18 +105,71 @@ def test_words_that_make_no_sense_begin_nothing(
     assert said in told.stderr
 
 
+@pytest.mark.long
+def test_swap_on_a_chain_is_one_transaction_of_her_own() -> None:
+    told = recorded("dex")
+    assert titles(told.text) == [row.title for row in DEMOS["dex"].rows]
+    last = told.facts[-1]
+    swap = last.swap
+    assert swap is not None
+    assert swap.sent is not None
+    assert last.completed
+    # Both ends are in the one transaction that she sent, and she has what came.
+    assert {each.transfer.hash for each in last.moved} == {swap.sent.hash}
+    assert (last.moved[0].amount, last.moved[0].symbol) == (500, "USDC")
+    assert last.paid is not None
+    assert last.got is not None
+    assert last.paid.sender == last.got.receiver == swap.account.lower()
+    assert swap.holds == last.moved[-1].amount
+    assert swap.holds >= swap.least
+    (approval,) = swap.approvals or ()
+    assert approval.height is not None
+    assert swap.sent.height is not None
+    assert approval.height < swap.sent.height
+    # It is seen waiting before it is in a block.
+    (sent,) = (each.swap for each, row in zip(told.facts, DEMOS["dex"].rows, strict=True)
+               if row.name == "sent")  # fmt: skip
+    assert sent is not None
+    assert sent.sent is not None
+    assert sent.sent.height is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("left_at", ["order", "sent"])
+def test_who_leaves_a_swap_on_a_chain_leaves_nothing_for_a_wallet_to_go_on_with(
+    left_at: str,
+) -> None:
+    choice = DemoChoice("dex")
+
+    async def leave(desk: Desk) -> list[Intent]:
+        shown = choice.begin(desk, "leaves")
+
+        def until(stage: Stage) -> None:
+            if stage.row.name == left_at:
+                assert desk.journal.swaps.open_swaps()
+                raise KeyError(left_at)
+
+        with pytest.raises(KeyError):
+            await shown.run(until)
+        await shown.close()
+        return desk.journal.swaps.open_swaps()
+
+    assert in_new_world(choice, leave) == []
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--token", "btc.bitcoin"), 2, "BTC is on Bitcoin, whose payments"),
-        (("--token", "nosuch"), 5, 'No token is called "nosuch"'),
-        (("--amount", "0.1"), 4, "The smallest amount for this swap is"),
+        (("swap", "--token", "btc.bitcoin"), 2, "BTC is on Bitcoin, whose payments"),
+        (("swap", "--token", "nosuch"), 5, 'No token is called "nosuch"'),
+        (("swap", "--amount", "0.1"), 4, "The smallest amount for this swap is"),
+        (("dex", "--token", "eth.base"), 2, "ETH on Base is none of them."),
     ],
 )
 def test_what_cannot_be_shown_is_said(
     words: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
-    told = demo("swap", "--auto", *words, home=tmp_path)
+    told = demo(words[0], "--auto", *words[1:], home=tmp_path)
     assert told.returncode == code, told.stderr
     assert said in told.stderr
 

@@ -16,7 +16,7 @@ READING = {
     "quote", "tokens", "chains", "orders list", "orders export", "orders show", "orders watch",
     "orders put-away", "why", "inspect", "support bundle", "support open", "support diff", "api",
     "batch template", "batch plan", "batch status", "batch export", "serve", "node", "config show",
-    "doctor", "completion", "demo", "tape run", "tour", "trigger NAME", "trigger list",
+    "doctor", "completion", "listen", "demo", "tape run", "tour", "trigger NAME", "trigger list",
     "trigger clear", "trigger clock", "account limits", "account commissions", "account volume",
     "account weekly", "account chart", "partner sums",
 }  # fmt: skip

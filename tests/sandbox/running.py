@@ -28,12 +28,13 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 from swapdesk.sandbox.supervisor import ServeOptions, serve
-data, seed, speed, lifeline = sys.argv[1:]
+data, seed, speed, lifeline, dialect = sys.argv[1:]
 sys.exit(serve(ServeOptions(
     data=Path(data),
     seed=int(seed) if seed else None,
     speed=Decimal(speed) if speed else None,
     lifeline=lifeline == "lifeline",
+    dialect=dialect,
 )))
 """
 
@@ -101,6 +102,7 @@ class Running:
     seed: int | None = 7
     speed: str | None = "600"
     lifeline: bool = False
+    dialect: str = "contract"
     process: subprocess.Popen[str] = field(init=False)
     ready: ReadyLine = field(init=False)
     first_line: str = field(init=False)
@@ -125,6 +127,7 @@ class Running:
                 "" if self.seed is None else str(self.seed),
                 self.speed or "",
                 "lifeline" if self.lifeline else "",
+                self.dialect,
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -17,7 +17,7 @@ from swapdesk.cli.serve_command import read_speed
 if TYPE_CHECKING:
     from swapdesk.flows.demo.choice import DemoChoice
 
-NAMES = ("private", "swap", "stuck")
+NAMES = ("private", "swap", "stuck", "dex")
 MOST_SEED = 2**32 - 1
 
 
@@ -53,9 +53,10 @@ def demo(
 ) -> int:
     """Show how an order goes through exchanges and chains, stage by stage.
 
-    NAME is private (how Alice pays Bob), swap (one exchange), or stuck (an order that fails, and
-    how support finds it). Everything happens in the sandbox, with transactions on its chains.
-    With --auto the world is a new one of that seed, and nothing of it is kept.
+    NAME is private (how Alice pays Bob), swap (one exchange), stuck (an order that fails, and how
+    support finds it), or dex (a swap by a transaction of her own). Everything happens in the
+    sandbox, with transactions on its chains. With --auto the world is a new one of that seed, and
+    nothing of it is kept.
     """
     from swapdesk.flows.demo.choice import DemoChoice
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_client_error
+from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.sandbox_lifetime import require_sandbox
@@ -24,12 +24,15 @@ from swapdesk.client.chain_transfers import ChainUnreadable
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
-from swapdesk.flows.demo.demonstration import DemoFailed, Demonstration, Stage
+from swapdesk.flows.demo.demonstration import Demonstration, Stage
+from swapdesk.flows.demo.demos import DEMOS
+from swapdesk.flows.demo.facts import DemoFailed
 from swapdesk.flows.demo.panes import Pane, PaneLine, compared, link_pane, panes_of
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.notation import clock_time, copied_amount, exact_amount, iso
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
+from swapdesk.wire.quotes import RouteType
 
 T = TypeVar("T")
 
@@ -60,7 +63,7 @@ def in_new_world(choice: DemoChoice, work: Callable[[Desk], Awaitable[T]]) -> T:
 
     async def whole(place: Path) -> T:
         settings = load_settings({}, Home.at(place / "home"))
-        speed, pools = choice.speed or USUAL_SPEED, choice.name == "dex"
+        speed, pools = choice.speed or USUAL_SPEED, DEMOS[choice.name].route is RouteType.DEX
         async with open_world(place / "world", seed=choice.seed, speed=speed, pools=pools) as world:
             desk = Desk.open(settings, clock=world.clock, transport=world.transport)
             try:
@@ -86,7 +89,7 @@ def _failed(said: str) -> CommandError:
         Exit.REFUSED,
         "DEMO_FAILED",
         said,
-        money=UNMOVED,
+        money="in a sandbox of its own, which is gone",
         next="you: choose another amount, token or seed",
     )
 
@@ -123,7 +126,7 @@ class _Transcript:
         self._output.say(
             f"{demo.title}: {exact_amount(self._shown.amount)} {sold.symbol} on"
             f" {sold.chain_data.name} from Alice, {bought.symbol} on {bought.chain_data.name} to"
-            f" Bob. Seed {seed}, speed x{copied_amount(speed)}."
+            f" {demo.receiver}. Seed {seed}, speed x{copied_amount(speed)}."
         )
 
     def stage(self, stage: Stage) -> None:
@@ -184,7 +187,7 @@ def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
         "title": stage.row.title,
         "said": stage.row.sentence,
         "at": iso(facts.at),
-        "serviceId": facts.tracked.service_id,
+        "serviceId": None if facts.tracked is None else facts.tracked.service_id,
         "money": facts.money,
         "next": facts.next,
         "transactions": [

@@ -58,6 +58,7 @@ COMMANDS: dict[str, str] = {
     "support": "swapdesk.cli.support_files:support",
     "trigger": "swapdesk.cli.trigger_command:trigger",
     "api": "swapdesk.cli.api_command:api",
+    "listen": "swapdesk.cli.listen_command:listen",
     "wallet": "swapdesk.cli.wallet_commands:wallet",
     "demo": "swapdesk.cli.demo_command:demo",
     "serve": "swapdesk.cli.serve_command:serve",

@@ -32,6 +32,7 @@ from swapdesk.flows.orders.order_fields import (
     send_label,
     shown,
     unsaid,
+    written_order,
 )
 from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
 from swapdesk.flows.orders.order_status import order_status
@@ -49,15 +50,10 @@ __all__ = [
     "tracked_json",
 ]
 
-_DEPOSIT_FIELDS = ("depositAddress", "depositTag")
-
 
 def order_json(order: Order, *, withheld: str | None) -> dict[str, Any]:
     """The order under its wire names; a withheld one without where to pay."""
-    written: dict[str, Any] = order.model_dump(by_alias=True)
-    if withheld is not None:
-        written = {k: v for k, v in written.items() if k not in _DEPOSIT_FIELDS}
-    return written
+    return written_order(order, withheld=withheld)
 
 
 def tracked_json(

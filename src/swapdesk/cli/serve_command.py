@@ -13,6 +13,7 @@ import click
 
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.exit_codes import Exit
 
 FASTEST = 100_000
 FEWEST_TOKENS, MOST_TOKENS = 1_000, 100_000
@@ -64,6 +65,25 @@ def read_speed(
     show_default=True,
     help="Ids of the EVM chains: 1,337,000,000 + the real one, or the real one.",
 )
+@click.option(
+    "--dialect",
+    type=click.Choice(["contract", "vendor"]),
+    default="contract",
+    show_default=True,
+    help="Whose names the service writes: vendor has those of the public service.",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write what is asked and told into a new file, without secrets.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Serve nothing but a recorded conversation.",
+)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
@@ -76,12 +96,25 @@ def serve(
     data: Path | None,
     tokens: int | None,
     chain_ids: Literal["sandbox", "real"],
+    dialect: Literal["contract", "vendor"],
+    record: Path | None,
+    replay: Path | None,
     lifeline: bool,
 ) -> int:
     """Serve the Partner Swap API v2.
 
     Prints one JSON line with addresses and keys when it is ready; SIGTERM ends it.
     """
+    if replay is not None:
+        if sandbox or record is not None:
+            raise bad_input(
+                "USAGE", "--replay goes with neither --sandbox nor --record.", field="replay"
+            )
+        return _replay(replay, host, port)
+    if record is not None and record.exists():
+        raise bad_input(
+            "FILE_EXISTS", f"{record} exists; a recording is a new file.", field="record"
+        )
     if not sandbox:
         raise bad_input(
             "ONLY_SANDBOX",
@@ -104,8 +137,26 @@ def serve(
             lifeline=lifeline,
             tokens=tokens,
             chain_ids=chain_ids,
+            dialect=dialect,
+            record=None if record is None else record.absolute(),
         )
     )
+
+
+def _replay(file: Path, host: str, port: int) -> int:
+    from swapdesk.cli.sandbox_lifetime import require_sandbox
+
+    require_sandbox()
+    import uvloop
+
+    from swapdesk.sandbox.conversation import ConversationRefused
+    from swapdesk.sandbox.service_process import serve_replay
+
+    try:
+        uvloop.run(serve_replay(file, host, port))
+    except (ConversationRefused, OSError) as error:
+        raise bad_input("BAD_CONVERSATION", f"{error}.", field="replay") from None
+    return Exit.DONE
 
 
 def _loopback(host: str) -> bool:

@@ -25,6 +25,8 @@ ANSWER_LIMIT = 8 << 20
 
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)``."""
+_BALANCE_OF = "0x70a08231"
+"""Selector of ``balanceOf(address)``."""
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 
@@ -45,6 +47,14 @@ class ChainTransfer(Struct, frozen=True):
     receiver: str
     token: str | None
     units: int
+
+
+class Mined(Struct, frozen=True):
+    """Where a transaction is, whether it did what it was to do, and what it cost in wei."""
+
+    height: int
+    succeeded: bool
+    fee: int
 
 
 class EvmBlocks:
@@ -85,12 +95,21 @@ class EvmBlocks:
             self.height = last
         return found
 
-    async def fee(self, transaction_hash: str) -> int | None:
-        """What a transaction cost its sender in wei; None while it is in no block."""
+    async def mined(self, transaction_hash: str) -> Mined | None:
+        """None while a transaction is in no block. Raises ChainUnreadable."""
         (receipt,) = await self._ask([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None
-        return _number(receipt.get("gasUsed")) * _number(receipt.get("effectiveGasPrice"))
+        used, price = (_number(receipt.get(name)) for name in ("gasUsed", "effectiveGasPrice"))
+        succeeded = _number(receipt.get("status")) == 1
+        return Mined(_number(receipt.get("blockNumber")), succeeded, used * price)
+
+    async def balance(self, token: str, address: str) -> int:
+        """What an account has of the token with this contract, in base units. Raises
+        ChainUnreadable."""
+        call = {"to": token, "data": f"{_BALANCE_OF}{address[2:].lower():0>64}"}
+        (held,) = await self._ask([("eth_call", [call, "latest"])])
+        return _number(held)
 
     async def _transfers(self, first: int, last: int) -> list[ChainTransfer]:
         logs: dict[str, Any] = {

@@ -27,6 +27,7 @@ from swapdesk.sandbox.control_bodies import (
     DepositBody,
     FaultBody,
     GiftBody,
+    TransactionBody,
     TransferBody,
 )
 from swapdesk.sandbox.fault_layer import FaultLayer
@@ -311,6 +312,8 @@ class Control:
             "/legs": {"GET": self._legs},
             "/wallets": {"GET": self._wallets},
             "/faucet": {"POST": self._give},
+            "/customers": {"GET": self._customer},
+            "/transactions": {"POST": self._send},
             "/transfers": {"POST": self._find_transfer},
             "/faults": {
                 "GET": self._list_faults,
@@ -422,6 +425,26 @@ class Control:
         except FaucetRefusal as error:
             raise _invalid(error.field, str(error)) from None
         return dict(await self._ledger.call(gift.method, **gift.params))
+
+    async def _customer(self, request: Request) -> dict[str, Any]:
+        """The ``address`` from which the customer ``?customer=`` sends transactions on the embedded
+        EVM chain ``?chain=``."""
+        asked = {name: request.query_params.get(name, "") for name in ("chain", "customer")}
+        return {"address": await self._ledger.call(LedgerMethod.CUSTOMER_GET, **asked)}
+
+    async def _send(self, request: Request) -> dict[str, Any]:
+        """Signs and sends a transaction of a customer on an embedded EVM chain, with the gas that
+        it needs now; answers with the ``hash``. One that would fail is refused and not sent."""
+        body = await _body(TransactionBody, request)
+        sent = await self._ledger.call(
+            LedgerMethod.CUSTOMER_SEND,
+            chain=body.chain,
+            customer=body.customer,
+            to=body.to,
+            data=body.data,
+            value=body.value,
+        )
+        return {"hash": str(sent["hash"])}
 
     async def _find_transfer(self, request: Request) -> dict[str, Any]:
         """Finds a payment by its hash on the chains that are no embedded ones; ``transfer`` is

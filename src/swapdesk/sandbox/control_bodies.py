@@ -9,12 +9,15 @@ from pydantic import Field
 from swapdesk.sandbox.node.params import (
     Address,
     Advance,
+    CallData,
     ChainName,
     Depth,
+    EvmAddress,
     Leg,
     PayerName,
     Speed,
     Times,
+    Units,
     VenueCode,
 )
 from swapdesk.sandbox.tampering import TamperedPart
@@ -49,6 +52,18 @@ class GiftBody(RequestModel):
     address: Address
     token: Annotated[str, Identity(200)] | None = None
     amount: Annotated[BodyNumber, Field(gt=0)]
+
+
+class TransactionBody(RequestModel):
+    """``customer`` names a customer of the sandbox, ``chain`` an embedded EVM chain; ``value`` is
+    in wei, as decimal digits in a text. ``GET /customers`` tells the account, which is another
+    one than that of a ``payer`` and begins with nothing."""
+
+    customer: PayerName
+    chain: ChainName
+    to: EvmAddress
+    data: CallData = "0x"
+    value: Units = "0"
 
 
 class TransferBody(RequestModel):

@@ -2,7 +2,8 @@
 
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
 ``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
-``tokens`` (how many the catalogue shall have, if not the sandbox's own).
+``tokens`` (how many the catalogue shall have, if not the sandbox's own), ``dialect`` (whose names
+are written), ``record`` (the file of a conversation, or null).
 
 Requests of pages of other sites end at ``HostCheck``. A page whose name was made to point to this
 machine (DNS rebinding) gets nothing, with credentials or without.
@@ -11,8 +12,10 @@ machine (DNS rebinding) gets nothing, with credentials or without.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import random
+import signal
 import socket
 import sys
 import uuid
@@ -29,19 +32,21 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from swapdesk import __version__
 from swapdesk.chain.rpc.evm import Connect
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
+from swapdesk.sandbox.conversation import Recorder, Replay, read_conversation
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, misled, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
-from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
+from swapdesk.sandbox.processes import announce, listen, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -55,11 +60,13 @@ from swapdesk.sandbox.world import (
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.router import PREFIX
 from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.tokens import Token
 
@@ -148,6 +155,7 @@ class ServiceOptions(Struct, frozen=True):
     control_token: str
     host: str
     tokens: int | None = None
+    dialect: Dialect = Dialect.CONTRACT
     connect: Connect | None = None
     transport: httpx.AsyncBaseTransport | None = None
 
@@ -200,6 +208,7 @@ def build_sandbox_service(
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
         intervene=bundle_faults.intervene,
+        dialect=options.dialect,
     )
     hosts = frozenset({options.host})
     faults = AnswerFaults()
@@ -231,6 +240,7 @@ async def _run(orders: dict[str, Any]) -> int:
         control_token=orders["controlToken"],
         host=str(orders["host"]),
         tokens=orders["tokens"],
+        dialect=Dialect(orders["dialect"]),
     )
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
         clock = SystemClock()
@@ -243,7 +253,10 @@ async def _run(orders: dict[str, Any]) -> int:
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
                 close_streams = service.parts.hub.close
-                await _serve(stop, orders, service.door, service.control, close_streams, clock)
+                door: ASGIApp = service.door
+                if orders["record"] is not None:
+                    door = Recorder(door, Path(orders["record"]), f"swapdesk {__version__}")
+                await _serve(stop, orders, door, service.control, close_streams, clock)
             finally:
                 warming.cancel()
                 await asyncio.gather(warming, return_exceptions=True)
@@ -278,7 +291,7 @@ async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
 async def _serve(
     stop: asyncio.Event,
     orders: dict[str, Any],
-    door: HostCheck,
+    door: ASGIApp,
     control: Control,
     close_streams: Callable[[], None],
     clock: Clock,
@@ -295,6 +308,25 @@ async def _serve(
     )
     if await started(service, stop) and await started(beside, stop):
         announce({"ready": True})
+    await serving
+
+
+async def serve_replay(file: Path, host: str, port: int) -> None:
+    """Tell a conversation again until SIGTERM or SIGINT. One JSON line says where. Raises
+    ConversationRefused and OSError."""
+    clock = SystemClock()
+    replay = Replay(read_conversation(file))
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    listener = listen(host, port)
+    server = build_server(HostCheck(replay, frozenset({host}), clock), clock)
+    serving = asyncio.create_task(serve_until(stop, (server, listener)))
+    if await started(server, stop):
+        name = f"[{host}]" if ":" in host else host
+        url = f"http://{name}:{listener.getsockname()[1]}{PREFIX}"
+        sys.stdout.write(json.dumps({"url": url, "replays": str(file)}) + "\n")
+        sys.stdout.flush()
     await serving
 
 

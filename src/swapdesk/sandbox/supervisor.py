@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -155,7 +155,8 @@ class ServeOptions(Struct, frozen=True):
     """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
     data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
     ``tokens`` fills the catalogue up with generated ones (world_generator). ``chain_ids`` are
-    those of the embedded EVM chains.
+    those of the embedded EVM chains; ``dialect`` is whose names the service writes, ``record``
+    a file that what is asked and told is written to.
     """
 
     data: Path
@@ -166,6 +167,8 @@ class ServeOptions(Struct, frozen=True):
     lifeline: bool = False
     tokens: int | None = None
     chain_ids: ChainIds = "sandbox"
+    dialect: Literal["contract", "vendor"] = "contract"
+    record: Path | None = None
 
 
 def serve(options: ServeOptions) -> int:
@@ -299,6 +302,8 @@ class _Sandbox:
             "data": str(self._options.data),
             "host": self._options.host,
             "tokens": self._options.tokens,
+            "dialect": self._options.dialect,
+            "record": None if self._options.record is None else str(self._options.record),
         }
 
 

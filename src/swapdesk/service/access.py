@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from swapdesk.wire.account import RateWindows
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import Access
 
@@ -31,6 +32,8 @@ class ApiKey(Struct, frozen=True):
     key: str
     secret_digest: bytes
     scope: Literal["full", "read"] = "full"
+    dialect: Dialect | None = None
+    """None: that of the service."""
 
 
 class Partner(Struct, frozen=True):
@@ -63,6 +66,9 @@ class Caller(Struct, frozen=True):
 
     partner: Partner
     key: ApiKey | None
+
+    def dialect(self, usual: Dialect) -> Dialect:
+        return (self.key.dialect if self.key is not None else None) or usual
 
 
 class AccessRefused(Exception):

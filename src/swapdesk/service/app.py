@@ -41,6 +41,7 @@ from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -152,13 +153,15 @@ def assemble(
     scanner: TokenScanner | None = None,
     onchain: Onchain | None = None,
     intervene: Intervene = nobody_intervenes,
+    dialect: Dialect = Dialect.CONTRACT,
 ) -> ServiceParts:
     """A service over these collaborators.
 
     ``rng`` draws the ids of quotes, orders and requests; ``intermediaries`` are the ids of the
     tokens a private route may hop over; ``keywords`` are extra search terms by token id;
     without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
-    and no bundles; ``intervene`` is what the operator does with the bundles of groups.
+    and no bundles; ``intervene`` is what the operator does with the bundles of groups;
+    ``dialect`` is written for who has none of their own.
     """
     catalog = ServiceCatalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
@@ -193,7 +196,13 @@ def assemble(
         funding=FundingDesk(groups, payable, bundles, watch, catalog, chains_of.solana),
         bundles=watch,
         hub=hub,
+<<<<<<< HEAD
         worker=Worker(store, catalog, registry, clock, desk, directory),
         stream=stream_endpoint(hub, directory, clock),
+=======
+        worker=Worker(store, catalog, registry, clock, desk),
+        stream=stream_endpoint(hub, directory, clock, dialect),
+>>>>>>> main
         version=swapdesk.__version__,
+        dialect=dialect,
     )

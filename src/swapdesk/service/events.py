@@ -26,7 +26,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
-from swapdesk.wire.encoding.dialect import VENDOR_NAMES
+from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.events import (
     LAST_WORD_SECONDS,
@@ -122,12 +122,15 @@ class Hub:
         """The order, if the partner may see it now."""
         return await self._desk.find(partner_id, service_id)
 
-    def frame(self, order: StoredOrder) -> str:
+    def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
         """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
 
         Only the owner may ever ask for it.
         """
-        data = self._desk.presentation.encoded(order).decode()
+        encoded = self._desk.presentation.encoded(order)
+        if dialect is not Dialect.CONTRACT:
+            encoded = encode_json(dialect.names(decode_json(encoded)))
+        data = encoded.decode()
         return f'{{"type":"order_update","data":{data}}}'
 
 
@@ -197,8 +200,16 @@ class _Ended(Exception):
 class StreamConnection:
     """An accepted and authenticated connection of one partner."""
 
-    def __init__(self, socket: WebSocket, hub: Hub, clock: Clock, partner_id: str) -> None:
+    def __init__(
+        self,
+        socket: WebSocket,
+        hub: Hub,
+        clock: Clock,
+        partner_id: str,
+        dialect: Dialect = Dialect.CONTRACT,
+    ) -> None:
         self.partner_id = partner_id
+        self._dialect = dialect
         self._socket = socket
         self._hub = hub
         self._clock = clock
@@ -337,7 +348,7 @@ class StreamConnection:
             return
         if order is None or self._sent.get(service_id, 0) >= order.version:
             return
-        await self._send(self._hub.frame(order), since)
+        await self._send(self._hub.frame(order, self._dialect), since)
         self._sent.pop(service_id, None)
         self._sent[service_id] = order.version
         if len(self._sent) > _SENT_KEPT:
@@ -349,7 +360,7 @@ class StreamConnection:
         self._sending_since = None
 
     def _reply(self, frame: dict[str, object]) -> None:
-        reply = encode_json(frame).decode()
+        reply = encode_json(self._dialect.names(frame)).decode()
         self._replies.append(reply)
         self._waiting_bytes += len(reply)
         self._note_backlog()
@@ -452,17 +463,19 @@ class StreamConnection:
 
 
 def stream_endpoint(
-    hub: Hub, directory: Directory, clock: Clock
+    hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Callable[[WebSocket], Awaitable[None]]:
     """What answers ``WS /ws``: authenticates a connection and serves it until it ends."""
 
     async def serve(websocket: WebSocket) -> None:
-        await _serve(websocket, hub, directory, clock)
+        await _serve(websocket, hub, directory, clock, usual)
 
     return serve
 
 
-async def _serve(websocket: WebSocket, hub: Hub, directory: Directory, clock: Clock) -> None:
+async def _serve(
+    websocket: WebSocket, hub: Hub, directory: Directory, clock: Clock, usual: Dialect
+) -> None:
     headers: dict[str, str] = {}
     for name, value in websocket.headers.items():
         # Two credentials are none: joined, they have no valid form.
@@ -491,7 +504,9 @@ async def _serve(websocket: WebSocket, hub: Hub, directory: Directory, clock: Cl
         await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
         return
     await websocket.accept()
-    connection = StreamConnection(websocket, hub, clock, caller.partner.partner_id)
+    connection = StreamConnection(
+        websocket, hub, clock, caller.partner.partner_id, caller.dialect(usual)
+    )
     connection.welcome()
     await connection.run()
 

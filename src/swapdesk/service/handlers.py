@@ -30,6 +30,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import ChartPoint, CommissionSummary, VolumeStatistics, WeeklyVolume
 from swapdesk.wire.chains import ChainList
 from swapdesk.wire.dex import ApproveAnswer, SignatureRequirement
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.health import Health
 from swapdesk.wire.multi import (
     MultiExchange,
@@ -74,6 +75,8 @@ class ServiceParts(Struct, frozen=True):
     worker: Worker
     stream: Callable[[WebSocket], Awaitable[None]]
     version: str
+    dialect: Dialect = Dialect.CONTRACT
+    """Whose names are written for who has no dialect of their own."""
 
 
 class RequestContext(Struct):

@@ -33,12 +33,13 @@ from swapdesk.service.handlers import Encoded, Handlers, RequestContext, Service
 from swapdesk.service.rate_limits import RateDecision, refusal
 from swapdesk.service.store.records import StoreUnavailable
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
-from swapdesk.wire.encoding.query import QueryError, parse_query
+from swapdesk.wire.encoding.dialect import Dialect
+from swapdesk.wire.encoding.query import QueryError, known_pairs, parse_query
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.model import RequestModel
 from swapdesk.wire.operation import Access, Operation, RateClass
-from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS, STREAM_PATH
+from swapdesk.wire.operations import BODY_LIMIT, DESCRIPTION_PATH, OPERATIONS, STREAM_PATH
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -50,6 +51,20 @@ _API_KEY = NOT_A_CREDENTIAL.encode()
 _NAME_SHOWN = 64
 _VALUE_SHOWN = 256
 _FIELDS_SHOWN = 50
+
+
+_OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
+"""The public service ignores unknown parameters of these (contract 1.22)."""
+
+
+def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
+    """An answer with the names of a dialect. The description of the service has names as values,
+    too."""
+    if dialect is Dialect.CONTRACT:
+        return data
+    if route == DESCRIPTION_PATH:
+        return data.replace(b"serviceId", b"houdiniId")
+    return encode_json(dialect.names(decode_json(data)))
 
 
 class NoParameters(RequestModel):
@@ -205,6 +220,7 @@ class Seen(Struct):
     """What the log line of a request needs to know."""
 
     request_id: str
+    dialect: Dialect
     route: str = "-"
     partner: str | None = None
     status: int = 0
@@ -330,7 +346,8 @@ class Surface:
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seen = Seen(str(uuid.UUID(int=self._parts.rng.getrandbits(128), version=4)))
+        request_id = str(uuid.UUID(int=self._parts.rng.getrandbits(128), version=4))
+        seen = Seen(request_id, self._parts.dialect)
         begin = self._parts.clock.monotonic()
         try:
             if scope["type"] == "websocket":
@@ -386,7 +403,8 @@ class Surface:
     async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> _Answer:
         try:
             result = await self._handled(scope, receive, seen)
-            return _Answer(result.data if isinstance(result, Encoded) else encode_json(result))
+            data = result.data if isinstance(result, Encoded) else encode_json(result)
+            return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
             return _refusal(error, seen.request_id)
         except StoreUnavailable:
@@ -416,6 +434,7 @@ class Surface:
         caller = self._caller(operation, credentials)
         if caller is not None:
             seen.partner = caller.partner.partner_id
+            seen.dialect = caller.dialect(self._parts.dialect)
             self._parts.requests.count(caller.partner)
             await self._admit(caller, _AT_THE_DOOR[operation.rate_class], seen)
             if operation.rate_class is RateClass.EXCHANGE:
@@ -428,6 +447,8 @@ class Surface:
             if caller is not None:
                 await self._admit(caller, RateClass.EXCHANGE, seen)
 
+        if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
+            pairs = known_pairs(operation.query or NoParameters, pairs)
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
         query = parameters(operation.query or NoParameters, pairs)
         handler = self._handlers[operation.name]

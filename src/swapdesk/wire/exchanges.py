@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.ids import QuoteId
@@ -33,7 +33,13 @@ class PrivateSendRequest(LegFilters):
 
 class ExchangeRequest(PrivateSendRequest):
     """Body of ``POST /exchanges``. ``address_from`` and ``signatures`` belong to DEX routes,
-    where the first is required, and are ignored on centralized ones."""
+    where the first is required, and are ignored on centralized ones. Clients of the public
+    service send an empty list where there is nothing to sign: it is none."""
 
     address_from: Address | None = None
-    signatures: Annotated[list[GivenSignature], Field(min_length=1, max_length=8)] | None = None
+    signatures: Annotated[list[GivenSignature], Field(max_length=8)] | None = None
+
+    @field_validator("signatures")
+    @classmethod
+    def _none(cls, given: list[GivenSignature] | None) -> list[GivenSignature] | None:
+        return given or None

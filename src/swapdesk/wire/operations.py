@@ -93,6 +93,8 @@ _FROM_ORDER = {"get_order": {"serviceId": "/serviceId"}, "list_orders": _SAME_TO
 
 _MIB = 1 << 20
 
+DESCRIPTION_PATH = "/openapi.json"
+
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "health",
@@ -108,7 +110,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "openapi",
         "GET",
-        "/openapi.json",
+        DESCRIPTION_PATH,
         "The OpenAPI 3.0 description of this service",
         Access.READ,
         RateClass.READ,

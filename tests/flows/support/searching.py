@@ -19,6 +19,7 @@ from swapdesk.flows.desk import Desk
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Place
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.paths import private_directory, write_private
+from swapdesk.wallet.accounts import ChainLink
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.orders import Order
@@ -125,7 +126,7 @@ def said(search: OrderSearch) -> dict[Place, tuple[Answer, str]]:
 
 @asynccontextmanager
 async def support_desk(
-    market: Market, credentials: Credentials = FIRST
+    market: Market, credentials: Credentials = FIRST, chains: tuple[ChainLink, ...] = ()
 ) -> AsyncIterator[SupportDesk]:
     """On a home of its own, connected and following nothing."""
     settings = market.settings
@@ -134,7 +135,7 @@ async def support_desk(
         write_private(settings.places.catalog, market.known)
     desk = Desk.open(settings, clock=market.clock, transport=market.network)
     desk.catalog.load()
-    await desk.connect(Connection(URL, credentials, "first"), follow=False)
+    await desk.connect(Connection(URL, credentials, "first", chains=chains), follow=False)
     try:
         yield SupportDesk(market, desk)
     finally:

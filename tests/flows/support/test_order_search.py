@@ -22,6 +22,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.support.order_search import MOST_FOUND, Answer, Place
 from swapdesk.flows.support.support_case import facts_of, support_case
+from swapdesk.wallet.accounts import ChainLink, Kind
 from tui.desk_run import Market
 
 UNKNOWN = "h8Kq2PdT5mXcVbN3wRtY7z"
@@ -356,3 +357,14 @@ async def test_a_journal_that_cannot_be_read_is_named_and_the_service_is_asked(
     await support.spend(search)
     assert search.found == {order.service_id: "order id"}
     gone.close()
+
+
+async def test_chains_are_asked_over_the_transport_of_the_desk(market: Market) -> None:
+    """A desk in one process with its world opens no socket."""
+    base = ChainLink("base", Kind.EVM, 8453, "http://127.0.0.1:9/evm/base", 3)
+    async with support_desk(market, chains=(base,)) as support:
+        search = support.look(f"I paid with {HASH}")
+        await support.in_time(search._ask_chains())
+        assert support.asked[-1] == "POST /evm/base"
+        # Nobody is there who speaks for a chain.
+        assert said(search)[Place.CHAINS][0] is Answer.FAILED

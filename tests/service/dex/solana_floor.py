@@ -15,6 +15,7 @@ from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
+from patience import PATIENCE
 from sandbox.solana.solana_world import KEY, StandingTime, World, running
 from service.dex.trading import BASE, AgeingClock, Floor, told
 from service.new_store import open_new
@@ -145,7 +146,7 @@ async def trading_on_solana(
         transport = httpx.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
         try:
             async with httpx.AsyncClient(
-                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
+                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=PATIENCE
             ) as api:
                 yield SolanaFloor(world, parts, {}, api, clock, faults)  # type: ignore[arg-type]
         finally:

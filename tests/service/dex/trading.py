@@ -16,6 +16,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from msgspec import Struct, field
 
+from patience import PATIENCE
 from sandbox.evm.evm_world import KEY, World, running, stranger
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
@@ -36,8 +37,8 @@ from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, OnchainReader
 from swapdesk.wire.tokens import Token
 
 BASE = "http://service/v2"
-SECONDS = 20.0
-"""How long something may take that is bound to happen."""
+SILENT = "no answer within"
+"""What the error of a row says whose venue took too long."""
 
 
 def told(answer: httpx.Response) -> Any:
@@ -87,7 +88,7 @@ class Floor(Struct):
     async def until(self, service_id: str, met: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The order, once it is as asked."""
         order: dict[str, Any] = {}
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while not order or not met(order):
                 await self.work()
                 order = told(await self.api.get(f"/orders/{service_id}"))
@@ -135,11 +136,16 @@ class Trader(Struct):
     async def quotes(
         self, token_in: Token, token_out: Token, amount: str, **more: str
     ) -> dict[str, dict[str, Any]]:
-        """DEX rows by provider code."""
+        """DEX rows by provider code. A venue that did not answer in time is asked again: how quick
+        the machine is decides nothing."""
         query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
-        answer = await self.floor.api.get("/quotes", params=query)
-        assert answer.status_code == 200, answer.text
-        return {row["swap"]: row for row in told(answer)["quotes"]}
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                answer = await self.floor.api.get("/quotes", params=query)
+                assert answer.status_code == 200, answer.text
+                rows = {row["swap"]: row for row in told(answer)["quotes"]}
+                if not any(SILENT in row.get("error", "") for row in rows.values()):
+                    return rows
 
     async def ask(self, path: str, body: dict[str, Any], status: int = 200) -> Any:
         answer = await self.floor.api.post(path, json=body)
@@ -247,7 +253,7 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
                 transport=transport,
                 base_url=BASE,
                 headers=AS_FIRST,
-                timeout=30,
+                timeout=PATIENCE,
                 event_hooks={"request": [read_anew]},
             ) as api:
                 yield Floor(world, parts, dict(onchain.readers), api, clock, faults, onchain)

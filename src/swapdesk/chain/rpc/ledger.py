@@ -56,6 +56,12 @@ class LedgerMethod(StrEnum):
     """(chain, address, units, token?) -> {hash}: coins of an embedded chain, or the token with
     that contract, by a transaction of the faucet; ``POST /evm/{chain}`` tells when it is mined.
     Not to be repeated: it pays again."""
+    CUSTOMER_GET = "customer_get"
+    """(chain, customer) -> address: the account that a customer of the sandbox sends transactions
+    from, on an embedded EVM chain."""
+    CUSTOMER_SEND = "customer_send"
+    """(chain, customer, to, data, value) -> {hash}: a call of a contract, or wei, from that
+    account; the gas is estimated. Not to be repeated: it sends again."""
     SOLANA_FUND = "solana_fund"
     """(address, units, mint?) -> {signature}: lamports, or tokens of a catalogue mint, by a
     transaction of the faucet on the embedded chain. Not to be repeated: it pays again."""
@@ -78,8 +84,15 @@ class RpcCode(IntEnum):
 
 
 OPENING_SECONDS = 20.0
-"""What a payment may take: it opens the chain it is made on, when nobody has."""
-_OPENS = frozenset({LedgerMethod.FAUCET_PAY, LedgerMethod.EVM_FUND, LedgerMethod.SOLANA_FUND})
+"""What a transaction may take: it opens the chain it is made on, when nobody has."""
+_OPENS = frozenset(
+    {
+        LedgerMethod.FAUCET_PAY,
+        LedgerMethod.EVM_FUND,
+        LedgerMethod.CUSTOMER_SEND,
+        LedgerMethod.SOLANA_FUND,
+    }
+)
 
 
 class LedgerError(Exception):

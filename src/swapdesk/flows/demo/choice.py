@@ -12,6 +12,7 @@ from swapdesk.flows.demo.demonstration import Demonstration
 from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.quotes.amount_check import check_amount
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ class DemoChoice(Struct, frozen=True):
         bought = sold if demo.buy is None else self._token(desk, demo.buy)
         if sold.id == bought.id and demo.buy is not None:
             raise DemoRefused("token", f"This demonstration buys {demo.buy}; sell another token.")
+        if demo.route is RouteType.DEX and not _sold_beside(bought, sold):
+            chain = bought.chain_data.name
+            raise DemoRefused(
+                "token",
+                f"This demonstration sells tokens with a contract on {chain} for {bought.symbol};"
+                f" {sold.symbol} on {sold.chain_data.name} is none of them.",
+            )
         amount = demo.amount if self.token is None else self._worth(desk, demo.amount, sold)
         if self.amount is not None:
             check = check_amount(self.amount, sold)
@@ -73,3 +81,8 @@ class DemoChoice(Struct, frozen=True):
             return amount
         worth = amount * of_usual.price / price.price
         return worth.quantize(Decimal(1) if worth > 10 else Decimal("0.001"))
+
+
+def _sold_beside(bought: Token, sold: Token) -> bool:
+    """Whether a transaction may swap one for the other: the coin would only be wrapped."""
+    return sold.chain == bought.chain and sold.has_dex and sold.address is not None

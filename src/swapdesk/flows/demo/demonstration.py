@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,10 @@ from swapdesk.client.chain_transfers import ChainTransfer, EvmBlocks
 from swapdesk.client.sandbox_control import OrderLeg, SandboxControl
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
 from swapdesk.flows.creation.order_verification import Created
+from swapdesk.flows.demo.chain_swap import ChainSwap, whereabouts
 from swapdesk.flows.demo.customers import COUNT, Customer, unused_address
-from swapdesk.flows.demo.link_search import LinkSearch, Remainder, search_link, what_remains
+from swapdesk.flows.demo.facts import DemoFailed, Facts, Movement, SupportWork
+from swapdesk.flows.demo.link_search import search_link, what_remains
 from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.notation import clock_time
@@ -34,8 +35,8 @@ from swapdesk.flows.payees.recipients import check_memo, check_recipient
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.support.case_sheet import CaseSheet, sheet_of
-from swapdesk.flows.support.order_search import OrderSearch, Searched
+from swapdesk.flows.support.case_sheet import sheet_of
+from swapdesk.flows.support.order_search import OrderSearch
 from swapdesk.flows.support.paid_on_chain import paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.flows.support.support_case import facts_of
@@ -53,62 +54,6 @@ _AFTER_OTHERS = 120.0
 """World seconds after the first of the others at which Alice comes."""
 _LOOK_SECONDS, _SHORTEST_LOOK = 1.0, 0.1
 """World seconds between two looks at the exchanges, and the fewest of the machine."""
-
-
-class DemoFailed(Exception):
-    """The demonstration cannot go on; the sentence says why."""
-
-
-class SupportWork(Struct, frozen=True):
-    """What support did: the message of the customer, where it was looked for, and the answer."""
-
-    message: str
-    searched: tuple[Searched, ...]
-    sheet: CaseSheet
-    replied: bool = False
-
-
-class Movement(Struct, frozen=True):
-    """A payment in the words of the catalogue."""
-
-    transfer: ChainTransfer
-    amount: Decimal | None
-    """None for a token that the catalogue does not have."""
-    symbol: str
-
-
-class Facts(Struct, frozen=True):
-    """What is known at one moment.
-
-    ``moved`` are the payments of the case on the local chains: to and from the addresses of the
-    order, oldest first. ``fee`` is what Alice's payment cost, in coins of its chain. ``remains``
-    is there once Bob was paid.
-    """
-
-    at: datetime
-    created: datetime
-    sold: Token
-    tracked: TrackedOrder
-    legs: tuple[OrderLeg, ...]
-    bob: str
-    money: str
-    """Where the money is, and who acts next."""
-    next: str
-    chains: frozenset[str]
-    """The chains that are read."""
-    coin: str
-    """What the chain of the deposit takes fees in."""
-    moved: tuple[Movement, ...] = ()
-    paid: ChainTransfer | None = None
-    got: ChainTransfer | None = None
-    fee: Decimal | None = None
-    search: LinkSearch | None = None
-    remains: Remainder | None = None
-    support: SupportWork | None = None
-
-    @property
-    def ended(self) -> bool:
-        return self.tracked.ended
 
 
 class StageRow(Struct, frozen=True):
@@ -138,6 +83,8 @@ class Demo(Struct, frozen=True):
     """None: the same token."""
     amount: Decimal
     rows: tuple[StageRow, ...]
+    receiver: str = "Bob"
+    """Who is paid."""
     others: bool = False
     """Whether other customers use the sandbox meanwhile."""
     fault: str | None = None
@@ -176,6 +123,7 @@ class Demonstration:
         self._tag = tag
         self._bob = unused_address(self._bought, "bob", tag)
         self._chains: dict[str, EvmBlocks] = {}
+        self._swap: ChainSwap | None = None
         self._transfers: list[ChainTransfer] = []
         self._wallets: frozenset[str] = frozenset()
         self._others: asyncio.Task[None] | None = None
@@ -230,10 +178,18 @@ class Demonstration:
         if self._others is not None:
             self._others.cancel()
             await asyncio.gather(self._others, return_exceptions=True)
+        if self._swap is not None:
+            self._swap.close()
         for chain in self._chains.values():
             await chain.close()
 
     # what Alice does
+
+    @property
+    def swap(self) -> ChainSwap:
+        """Of a demonstration that swaps on a chain."""
+        assert self._swap is not None  # made by ``run`` for such a route
+        return self._swap
 
     async def create(self) -> None:
         """The order as any user of the desk makes it: journaled, compared, read again."""
@@ -321,6 +277,8 @@ class Demonstration:
 
     async def _until(self, reached: Callable[[Facts], bool]) -> Facts:
         """Look until a stage has come. The order is read where its exchanges have news."""
+        if self._swap is not None:
+            return await self._until_swapped(self._swap, reached)
         assert self._tracked is not None  # the first row creates it
         seen: tuple[OrderLeg, ...] | None = None
         while True:
@@ -333,6 +291,45 @@ class Demonstration:
                     raise DemoFailed(f"The order ended otherwise: {facts.money}")
             seen = legs
             await self._clock.sleep(max(_LOOK_SECONDS / self._speed, _SHORTEST_LOOK))
+
+    async def _until_swapped(self, swap: ChainSwap, reached: Callable[[Facts], bool]) -> Facts:
+        while True:
+            facts = await self._look_at_swap(swap)
+            if reached(facts):
+                return facts
+            if facts.ended and not facts.completed:
+                raise DemoFailed(f"The order ended otherwise: {facts.money}")
+            await self._clock.sleep(_LOOK_SECONDS)
+
+    async def _look_at_swap(self, swap: ChainSwap) -> Facts:
+        await self._read_on(self._chains)
+        known, tracker, order = await swap.look(), self._desk.link.tracker, swap.order
+        if order is not None:
+            tracked = tracker.adopt(order.service_id) if self._tracked is None else None
+            read = await tracker.read(order.service_id)
+            self._tracked = read or tracked or self._tracked
+        sent = known.sent.hash if known.sent is not None else None
+        account = known.account.lower()
+        money, next_ = whereabouts(known, self._tracked)
+        moved = tuple(each for each in self._transfers if each.hash == sent)
+        return Facts(
+            at=self._clock.now(),
+            created=swap.intent.frozen_at,
+            sold=self._sold,
+            amount=self._amount,
+            tracked=self._tracked,
+            legs=(),
+            bob=known.account,
+            money=money,
+            next=next_,
+            chains=frozenset(self._chains),
+            coin=self._coin(),
+            moved=tuple(map(self._movement, moved)),
+            paid=next((each for each in moved if each.sender == account), None),
+            got=next((each for each in moved if each.receiver == account), None),
+            fee=Decimal(known.fee).scaleb(-18) if known.fee else None,
+            swap=known,
+        )
 
     async def _look(self, legs: tuple[OrderLeg, ...]) -> Facts:
         assert self._tracked is not None
@@ -347,7 +344,7 @@ class Demonstration:
         )
         first = legs[0].deposit_address.lower() if legs else None
         paid = next((each for each in moved if each.receiver == first), None)
-        fee = await self._chains[paid.chain].fee(paid.hash) if paid is not None else None
+        mined = await self._chains[paid.chain].mined(paid.hash) if paid is not None else None
         status = order_status(tracked, self._clock.now())
         money, next_ = status.money, status.next
         if paid is not None and status.payable:
@@ -357,6 +354,7 @@ class Demonstration:
             at=self._clock.now(),
             created=self._created,
             sold=self._sold,
+            amount=self._amount,
             tracked=tracked,
             legs=legs,
             bob=self._bob,
@@ -367,7 +365,7 @@ class Demonstration:
             moved=tuple(map(self._movement, moved)),
             paid=paid,
             got=next((each for each in moved if each.receiver == bob), None),
-            fee=None if fee is None else Decimal(fee).scaleb(-18),
+            fee=None if mined is None else Decimal(mined.fee).scaleb(-18),
             support=self._support,
         )
 
@@ -385,7 +383,7 @@ class Demonstration:
 
     def _searched(self, facts: Facts) -> Facts:
         """With what a search finds in everything that was read until now."""
-        if facts.paid is None:
+        if facts.paid is None or facts.swap is not None:
             return facts
         blocks: Mapping[str, tuple[int, int]] = {
             name: (chain.first, chain.height)
@@ -401,11 +399,23 @@ class Demonstration:
         return replace(facts, search=search, remains=remains)
 
     async def _begin_reading(self) -> None:
+        # A swap on a chain reads that one alone: what nobody asks does not follow the market.
+        alone = self._sold.chain if self.demo.route is RouteType.DEX else None
         for link in self._desk.chain_links():
-            if link.kind is Kind.EVM:
+            if link.kind is Kind.EVM and alone in (None, link.name):
                 chain = EvmBlocks(link.name, link.rpc, transport=self._desk.link.transport)
                 self._chains[link.name] = chain
                 await chain.begin()
+        if alone is not None:
+            tokens = (self._sold, self._bought)
+            self._swap = ChainSwap(
+                self._desk,
+                self._control,
+                self._chains[alone],
+                f"alice {self._tag}",
+                tokens,
+                self._amount,
+            )
 
     async def _read_on(self, names: Collection[str]) -> None:
         for name in sorted(names):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
 
-from swapdesk.flows.demo.demonstration import Demo, Demonstration, Facts, StageRow
+from swapdesk.flows.demo.chain_swap import ChainSwap
+from swapdesk.flows.demo.demonstration import Demo, Demonstration, StageRow
+from swapdesk.flows.demo.facts import Facts
 from swapdesk.wire.quotes import RouteType
 
 _FAR = {
@@ -258,4 +260,96 @@ STUCK = Demo(
     ),
 )
 
-DEMOS = {demo.name: demo for demo in (PRIVATE, SWAP, STUCK)}
+
+def _swaps(
+    step: Callable[[ChainSwap], Awaitable[None]],
+) -> Callable[[Demonstration], Awaitable[None]]:
+    return lambda shown: step(shown.swap)
+
+
+def _settled(facts: Facts) -> bool:
+    return facts.completed and facts.got is not None
+
+
+DEX = Demo(
+    name="dex",
+    title="Swap on a chain",
+    did="asked for DEX quotes",
+    route=RouteType.DEX,
+    sell="usdc.base",
+    buy="weth.base",
+    amount=Decimal(500),
+    receiver="herself",
+    rows=(
+        StageRow(
+            "quotes",
+            "quotes",
+            "Quotes from the chain",
+            "Each venue says what its contracts would pay now. Alice takes the best one that she"
+            " pays by a transaction of her own.",
+            "The figures are read from the chain's newest block. Where a venue takes signatures, it"
+            " sends the transaction itself. Her account has coins for fees, and what she sells.",
+            _always,
+            _swaps(ChainSwap.ask),
+        ),
+        StageRow(
+            "approval",
+            "approve",
+            "The venue may take the tokens",
+            "Alice allows the venue's contract to take exactly what she sells, and no more.",
+            "The service says which approval is missing, and the desk compares it with what was"
+            " chosen. It is a transaction like any other.",
+            _always,
+            _swaps(ChainSwap.approve),
+        ),
+        StageRow(
+            "order",
+            "order",
+            "The order and its transaction",
+            "The order has no deposit address. It says which call Alice is to send.",
+            "The call names the least that arrives and until when it may be executed. Later it does"
+            " nothing. The desk compares chain, sender and kind with what was confirmed.",
+            _always,
+            _swaps(ChainSwap.create),
+        ),
+        StageRow(
+            "sent",
+            "sent",
+            "The transaction is sent",
+            "Alice signed it and sent it to the chain. It waits for a block.",
+            "Everybody can see it waiting. Until it is in a block, all of her money is hers.",
+            _always,
+            _swaps(ChainSwap.send),
+        ),
+        StageRow(
+            "block",
+            "block",
+            "It is in a block",
+            "One transaction did all of it: what she sold left, and what she bought came.",
+            "If less came than the call allows, all of it would have failed, and only the fee would"
+            " be gone. Nobody held the money in between.",
+            _always,
+            _swaps(ChainSwap.wait_for_block),
+        ),
+        StageRow(
+            "seen",
+            "seen",
+            "The service sees it",
+            "Alice tells the service the hash. It reads the same chain and finds the order's call.",
+            "It takes the transaction only if it is the order's to the last byte: its sender, its"
+            " contract, its call and its value.",
+            _always,
+            _swaps(ChainSwap.tell),
+        ),
+        StageRow(
+            "done",
+            "done",
+            "The output stands in her account",
+            "The block is final for the service, and the order is done.",
+            "What her account holds is read from the token's contract, at the newest block.",
+            _settled,
+        ),
+    ),
+)
+
+DEMOS = {demo.name: demo for demo in (PRIVATE, SWAP, STUCK, DEX)}

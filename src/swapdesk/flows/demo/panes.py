@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.client.sandbox_control import OrderLeg
-from swapdesk.flows.demo.demonstration import Facts, Movement
+from swapdesk.flows.demo.facts import Facts, Movement, SentTransaction, SwapFacts
 from swapdesk.flows.demo.link_search import LinkSearch
 from swapdesk.flows.notation import (
     about_amount,
@@ -72,12 +72,112 @@ class Comparison(Struct, frozen=True):
 
 
 def panes_of(facts: Facts, did: str) -> tuple[Pane, Pane, Pane]:
+    if facts.swap is not None:
+        swap = facts.swap
+        return _trader(facts, swap, did), _transactions(facts, swap), _venues(facts, swap)
     return _alice(facts, did), _chain(facts), _knows(facts)
 
 
-def _alice(facts: Facts, did: str) -> Pane:
+def _trader(facts: Facts, swap: SwapFacts, did: str) -> Pane:
+    """Of a swap on a chain."""
+    amount = f"{tracker_amount(facts.amount, 'pay')} {facts.sold.symbol}"
+    lines = [
+        PaneLine(did, at=facts.created),
+        PaneLine(f"{amount} to {swap.bought.symbol}"),
+        PaneLine(f"took {swap.venue}"),
+        PaneLine(f"at least {tracker_amount(swap.least)} {swap.bought.symbol}", tone="muted"),
+    ]
+    if swap.approvals == ():
+        lines.append(PaneLine("no approval needed"))
+    lines += [
+        PaneLine(f"allowed {swap.venue} to take {amount}", at=sent.at)
+        for sent in swap.approvals or ()
+    ]
+    if facts.tracked is not None:
+        lines.append(PaneLine("created the order", at=facts.tracked.order.created))
+    if swap.sent is not None:
+        lines.append(PaneLine("sent its transaction", at=swap.sent.at))
+    if swap.told is not None:
+        lines.append(PaneLine("told the service", at=swap.told))
+    if facts.fee is not None:
+        fee = f"{tracker_amount(facts.fee, 'pay')} {facts.coin}"
+        lines.append(PaneLine(f"fees {fee}", tone="muted"))
+    if facts.completed:
+        lines.append(
+            PaneLine(f"has {tracker_amount(swap.holds)} {swap.bought.symbol}", tone="strong")
+        )
+    return Pane(ALICE, tuple(lines), "Her account pays and is paid. There is no deposit.")
+
+
+def _transactions(facts: Facts, swap: SwapFacts) -> Pane:
+    lines: list[PaneLine] = []
+    chain = facts.sold.chain
+    for sent in swap.approvals or ():
+        lines += [
+            _ends(swap.account, sent.to, sent.at),
+            PaneLine(f"approve {facts.sold.symbol}", tone="strong"),
+            _place(chain, sent),
+        ]
+    if swap.sent is not None:
+        lines += [
+            _ends(swap.account, swap.sent.to, swap.sent.at),
+            PaneLine("the order's call", tone="strong"),
+            _place(chain, swap.sent),
+        ]
+    for moved in facts.moved:
+        each = moved.transfer
+        lines += [
+            _ends(checksummed(each.sender), checksummed(each.receiver)),
+            PaneLine(f"{tracker_amount(moved.amount)} {moved.symbol}", tone="strong"),
+        ]
+    if not lines:
+        return Pane(CHAIN, (), "Nothing of this swap yet.")
+    if facts.moved:
+        return Pane(CHAIN, tuple(lines), "One transaction made all of these payments, or none.")
+    return Pane(CHAIN, tuple(lines), "Nothing has been paid yet.")
+
+
+def _ends(sender: str, receiver: str, at: datetime | None = None) -> PaneLine:
+    text = f"{_head(sender)} → {_head(receiver)}"
+    return PaneLine(text, whole=f"{sender} → {receiver}", at=at)
+
+
+def _place(chain: str, sent: SentTransaction) -> PaneLine:
+    where = f"{chain}, no block yet" if sent.height is None else f"{chain} {sent.height}"
+    return PaneLine(f"{where} · {_head(sent.hash)}", tone="muted", whole=f"{where} · {sent.hash}")
+
+
+def _venues(facts: Facts, swap: SwapFacts) -> Pane:
+    symbol = swap.bought.symbol
+    if facts.tracked is None:
+        lines = [
+            PaneLine(
+                f"{offer.venue} {tracker_amount(offer.out)} {symbol}"
+                f"{', by signature' if offer.signed else ''}",
+                tone="strong" if offer.chosen else "",
+            )
+            for offer in swap.offers
+        ]
+        return Pane(SERVICE, tuple(lines), "It asks the chain, and holds no money.")
     order = facts.tracked.order
-    amount = f"{tracker_amount(order.in_amount, 'pay')} {facts.sold.symbol}"
+    word = "waiting" if swap.told is None else "confirming"
+    tone = "waiting" if swap.told is None else "moving"
+    if facts.ended:
+        word, tone = ("finished", "done") if facts.completed else ("failed", "trouble")
+    found = [
+        PaneLine(word, "order", tone),
+        PaneLine(f"{swap.venue}, {facts.sold.symbol} to {symbol}"),
+        PaneLine(f"in  {tracker_amount(order.in_amount, 'pay')} {facts.sold.symbol}"),
+        PaneLine(f"out {'' if facts.ended else '≈ '}{tracker_amount(order.out_amount)} {symbol}"),
+    ]
+    if swap.told is not None and swap.sent is not None:
+        sent = swap.sent.hash
+        found.append(PaneLine(_head(sent), "hash", "muted", whole=sent))
+    return Pane(SERVICE, tuple(found), "It reads the same chain, and holds no money.")
+
+
+def _alice(facts: Facts, did: str) -> Pane:
+    amount = f"{tracker_amount(facts.amount, 'pay')} {facts.sold.symbol}"
     lines = [
         PaneLine(did, at=facts.created),
         PaneLine(f"{amount} to Bob"),

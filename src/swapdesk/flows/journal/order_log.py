@@ -41,6 +41,15 @@ from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.orders import Order
 
 
+class OrderEvent(NamedTuple):
+    """One state that was seen of an order; numbers rise in the order of being written."""
+
+    number: int
+    at: str
+    source: str
+    order: Order
+
+
 class PaidRecipient(NamedTuple):
     """Whom orders of this desk paid: how often and, where the service said so, when last."""
 
@@ -274,6 +283,13 @@ class OrderHistoryLog:
         rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
         return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
 
+    def beyond(self, number: int, count: int) -> list[OrderEvent]:
+        """Those of any order behind the one of this number, oldest first."""
+        rows = self._file.read(
+            "SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?", (number, count)
+        )
+        return [OrderEvent(row["id"], row["at"], row["source"], _order_of(row)) for row in rows]
+
 
 def _order_of(row: sqlite3.Row) -> Order:
     return decode(Order, row["raw"].encode(), side="client")
@@ -347,7 +363,7 @@ class OrderLog:
         self._file = file
         self._clock = clock
         self._written = WrittenOrders(file)
-        self._seen = OrderHistoryLog(file)
+        self.history = OrderHistoryLog(file)
         self.index = OrderIndex(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
@@ -433,11 +449,7 @@ class OrderLog:
 
     def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
         """Every different state seen of an order: when, from where, and the order then."""
-        return self._seen.of(service_id)
-
-    def latest(self, count: int) -> list[tuple[datetime, Order]]:
-        """The newest states seen of any order, newest first, each with its time."""
-        return self._seen.latest(count)
+        return self.history.of(service_id)
 
     def put(
         self,
@@ -474,7 +486,7 @@ class OrderLog:
         now = rfc3339(self._clock.now())
         known = self._written.last(db, order.service_id)
         if known is None or _differs(known, order):
-            self._seen.add(db, order.service_id, lean, now, source)
+            self.history.add(db, order.service_id, lean, now, source)
         kept = order if known is None else merge_order(known, order) or known
         if kept == order:
             # The tracker holds this one, so that there are not two of each.

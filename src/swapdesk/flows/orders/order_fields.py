@@ -12,6 +12,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from typing import Any
 
 from msgspec import Struct
 
@@ -241,3 +242,14 @@ def _symbol(
     if confirmed is not None and (named is None or named.lower() == confirmed.id):
         return confirmed.symbol
     return (token.symbol if token is not None else said) or UNNAMED
+
+
+_DEPOSIT_FIELDS = ("depositAddress", "depositTag")
+
+
+def written_order(order: Order, *, withheld: str | None) -> dict[str, Any]:
+    """The order under its wire names; a withheld one without where to pay."""
+    written: dict[str, Any] = order.model_dump(by_alias=True)
+    if withheld is None:
+        return written
+    return {name: value for name, value in written.items() if name not in _DEPOSIT_FIELDS}

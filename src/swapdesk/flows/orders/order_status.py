@@ -582,8 +582,7 @@ def _expected(order: Order, now: datetime) -> str:
 
 def _holder(order: Order) -> str:
     if order.anonymous:
-        reached = display_of(order) == DisplayStatus.REACHED_INTERMEDIARY
-        second = reached or in_second_leg(order)
+        second = display_of(order) == DisplayStatus.REACHED_INTERMEDIARY or in_second_leg(order)
         return "the second exchange" if second else "the first exchange"
     return _venue_name(order.swap_name) or "the exchange"
 

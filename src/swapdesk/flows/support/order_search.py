@@ -399,7 +399,7 @@ class OrderSearch:
         for link in self._desk.chain_links():
             solana = link.kind is Kind.SOLANA
             if ("sol" if solana else "evm") in kinds or ("" in kinds and not solana):
-                found.append(NodeReader(link.name, link.rpc))
+                found.append(NodeReader(link.name, link.rpc, transport=self._desk.link.transport))
         if self._desk.link.control is not None and kinds - {"sol"}:
             found.append(None)
         return found

@@ -33,7 +33,7 @@ def recent_events(
     """The newest states that the journal took of any order, newest first. Of an order that is
     ``known`` as not signed its end says that."""
     found = []
-    for at, order in journal.orders.latest(limit):
+    for at, order in journal.orders.history.latest(limit):
         state = reported_status(order, now=at)
         word, level = state.word, state.level
         tracked = known(order.service_id)

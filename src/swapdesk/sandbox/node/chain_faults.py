@@ -15,6 +15,7 @@ from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
+    CustomerSend,
     FaucetPay,
     FaultAdd,
     OpenLeg,
@@ -41,6 +42,11 @@ class EmbeddedChains(Protocol):
 
     async def confirmed(self, chain: str, transaction_hash: str) -> None:
         """Wait until a transaction is in a block."""
+
+    async def send(
+        self, chain: str, wallet: str, to: str, value: int, data: bytes
+    ) -> dict[str, object]:
+        """A transaction of one of the sandbox's wallets; the hash."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +177,8 @@ class StoredChainFaults:
             tokens = [] if row is None else [row["token_in"], row["token_out"]]
         elif isinstance(params, FaucetPay | BalanceOf):
             tokens = [params.token]
+        elif isinstance(params, CustomerSend):
+            return [params.chain]
         elif isinstance(params, TransferOf):
             transfer = self._ledger.find(params.hash)
             return [] if transfer is None else [transfer.chain]

@@ -63,7 +63,7 @@ class SearchLink(Command):
 
 
 class CopyHash(Command):
-    """Copy the hash of the newest payment on the screen."""
+    """Copy the hash of the newest transaction on the screen."""
 
     KEY = "y"
     VERB = "copy hash"

@@ -15,8 +15,9 @@ from textual.widget import Widget
 from swapdesk.client.chain_transfers import ChainUnreadable
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
-from swapdesk.flows.demo.demonstration import DemoFailed, Demonstration, Stage
+from swapdesk.flows.demo.demonstration import Demonstration, Stage
 from swapdesk.flows.demo.demos import DEMOS
+from swapdesk.flows.demo.facts import DemoFailed
 from swapdesk.flows.demo.panes import compared, link_pane, panes_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import copied_amount
@@ -44,6 +45,7 @@ BEGINS = (
     "Other customers of the sandbox come first, so that Bob's payment has others beside it. Alice"
     " follows in a moment."
 )
+ALONE = "Alice begins in a moment."
 FASTEST, SLOWEST = Decimal(10_000), Decimal(1)
 
 
@@ -198,8 +200,7 @@ class DemoScreen(Page):
         rows, at = self._demo.rows, max(self._at, 0)
         mark = StageMark.MOVING
         if self._stage is not None and self._stage.facts.ended:
-            completed = self._stage.facts.legs[-1].status in ("FINISHED", "FALLBACK")
-            mark = StageMark.DONE if completed else StageMark.TROUBLE
+            mark = StageMark.DONE if self._stage.facts.completed else StageMark.TROUBLE
         names = [row.name for row in rows]
         return TrackState(StageState(at, len(rows), mark), names, [row.short for row in rows])
 
@@ -212,7 +213,8 @@ class DemoScreen(Page):
         self._track.display = self._panes.display = stage is not None
         if stage is None:
             self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))
-            self._sentence.show(lambda width: wrapped([Span(self._said or BEGINS, "muted")], width))
+            said = self._said or (BEGINS if self._demo.others else ALONE)
+            self._sentence.show(lambda width: wrapped([Span(said, "muted")], width))
             self._compared.show(lambda width: [])
             self.set_money("nothing was paid yet.", "the sandbox" if not self._said else "you: esc")
             self.refresh_keys()
@@ -268,7 +270,7 @@ class DemoScreen(Page):
         if verb is Explain:
             return READY if stage is not None else HIDDEN
         if verb is CopyHash:
-            return READY if stage is not None and stage.facts.moved else HIDDEN
+            return READY if stage is not None and stage.facts.hash is not None else HIDDEN
         if verb in (Faster, Slower):
             return READY if self._speed is not None and not self._said else HIDDEN
         if verb is ShowDemo:
@@ -295,9 +297,8 @@ class DemoScreen(Page):
         self._show()
 
     def do_copy_hash(self) -> None:
-        if self._stage is not None and self._stage.facts.moved:
-            newest = self._stage.facts.moved[-1]
-            self.controls.copy_value("transaction hash", newest.transfer.hash)
+        if self._stage is not None and self._stage.facts.hash is not None:
+            self.controls.copy_value("transaction hash", self._stage.facts.hash)
 
     def do_faster(self) -> None:
         self._change_speed(Decimal(2))

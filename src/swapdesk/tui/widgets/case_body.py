@@ -162,8 +162,10 @@ class CaseBody(VerticalScroll, can_focus=True):
         yield Horizontal(self._order, self._answer)
 
     def show(self, sheet: CaseSheet) -> None:
-        brief = self.app.size.width < NARROW
-        self._order.show(lambda width: order_lines(sheet, width, brief=brief))
+        # Looked at when they are drawn: after a resize nobody shows the sheet again.
+        self._order.show(
+            lambda width: order_lines(sheet, width, brief=self.app.size.width < NARROW)
+        )
         self._answer.show(lambda width: answer_lines(sheet, width))
 
 

@@ -1,4 +1,4 @@
-"""How far an order is: 17 cells for any number of stages, the track of names, the timeline."""
+"""How far an order is: a line of 17 cells, the track of names, the timeline."""
 
 from __future__ import annotations
 
@@ -43,14 +43,15 @@ class StageMark(GlyphState):
 
 
 class StageState(Struct, frozen=True):
-    """``at`` is the current stage, from 0; ``of`` is 5 (standard) or 9 (private)."""
+    """``at`` is the current stage, from 0; ``of`` is 5 for a standard order, 9 for a private one,
+    and any other number in a track."""
 
     at: int
     of: int
     mark: StageMark
 
     def __post_init__(self) -> None:
-        if self.of < 2 or (CELLS - 1) % (self.of - 1) or not 0 <= self.at < self.of:
+        if self.of < 2 or not 0 <= self.at < self.of:
             raise ValueError(f"no stage {self.at} of {self.of}")
 
 
@@ -79,7 +80,10 @@ def stage_spans(state: StageState) -> Line:
     All in the hue of the state: the glyphs tell done from to come, and each change of colour
     would cost 20 bytes in every row of a table.
     """
-    gap = (CELLS - 1) // (state.of - 1) - 1
+    cells, left = divmod(CELLS - 1, state.of - 1)
+    if left:
+        raise ValueError(f"{CELLS} cells do not take {state.of} stages")
+    gap = cells - 1
     past = f"{DONE}{HEAVY * gap}" * state.at
     ahead = f"{RULE * gap}{WAITING}" * (state.of - 1 - state.at)
     return [Span(f"{past}{state.mark.glyph}{ahead}", state.mark.role)]

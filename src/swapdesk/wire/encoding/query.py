@@ -135,6 +135,12 @@ def _problem(parameter: _Parameter, values: list[str]) -> FieldProblem | None:
     return None
 
 
+def known_pairs(model: type[BaseModel], pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those whose names are parameters of the model."""
+    names = {name for parameter in _parameters(model) for name in parameter.names}
+    return [pair for pair in pairs if pair[0] in names]
+
+
 def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
     """The decoded name and value pairs of a query string as ``model``.
 

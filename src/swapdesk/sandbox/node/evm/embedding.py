@@ -163,6 +163,20 @@ class Embedding:
         except Problem as problem:
             raise LedgerRefusal(str(problem)) from None
 
+    async def send(
+        self, chain: str, wallet: str, to: str, value: int, data: bytes
+    ) -> dict[str, object]:
+        """A transaction of the sandbox's account ``wallet``, ``value`` in wei; ``{"hash"}``.
+        Raises LedgerRefusal, also for one that would fail now."""
+        node = await self.node()
+        try:
+            sent = await node.account(chain, wallet).send(
+                bytes.fromhex(to[2:]), value=value, payload=data
+            )
+        except Problem as problem:
+            raise LedgerRefusal(str(problem)) from None
+        return {"hash": "0x" + sent.hex()}
+
     async def close(self) -> None:
         opening = self._opening
         if opening is None:

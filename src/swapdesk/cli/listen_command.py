@@ -1,0 +1,142 @@
+"""``listen``: order updates as signed POSTs to a program of the user's own."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from swapdesk.cli import completion
+from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
+from swapdesk.cli.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from swapdesk.cli.session import CommandSession
+    from swapdesk.flows.webhooks import Attempt, OrderWebhooks
+
+LOST_SECONDS = 4.0
+"""How long the service may be unreachable before another sandbox is looked for."""
+
+
+@click.command()
+@click.option("--forward-to", "url", required=True, metavar="URL", help="What is posted to.")
+@click.option(
+    "--orders",
+    "ids",
+    multiple=True,
+    metavar="ORDER",
+    shell_complete=completion.open_orders,
+    help="Only this order; may be given again. All orders by default.",
+)
+@click.option("--replay", "wanted", metavar="ID", help="Send one delivery again, and end.")
+@desk_command
+def listen(call: CliContext, url: str, ids: tuple[str, ...], wanted: str | None) -> int:
+    """Post every state of your orders to URL, signed in the form of Standard Webhooks.
+
+    A delivery is tried until it is answered with 200 to 299, under the same id. States of one
+    order arrive in their order. After an end of any kind the next call goes on where the receiver
+    stood. The file webhook.secret of the profile holds what the signatures are checked with.
+    """
+    from swapdesk.cli.session import run_session
+    from swapdesk.flows.webhooks import WebhookRefused, receiver
+
+    try:
+        url = receiver(url)
+    except WebhookRefused as error:
+        raise bad_input("BAD_RECEIVER", f"{error}.", field="forward-to") from None
+    return run_session(call, lambda session: _listen(session, url, ids, wanted), from_journal=True)
+
+
+async def _listen(
+    session: CommandSession, url: str, ids: tuple[str, ...], wanted: str | None
+) -> int:
+    from swapdesk.cli.order_reports import find_order
+    from swapdesk.flows.webhooks import (
+        OrderWebhooks,
+        TakenLog,
+        WebhookRefused,
+        signing_secret,
+    )
+
+    only = {(await find_order(session, name)).service_id for name in ids}
+    root: Path = session.settings.places.root
+    try:
+        secret, taken = signing_secret(root / "webhook.secret"), TakenLog(root / "webhooks.db", url)
+    except OSError as error:
+        raise of_unusable_file(error, money=UNTOUCHED) or error from None
+    webhooks = OrderWebhooks(
+        session.desk.journal,
+        session.desk.clock,
+        url=url,
+        secret=secret,
+        taken=taken,
+        only=only or None,
+        told=lambda attempt: _tell(session.call, attempt),
+    )
+    try:
+        if wanted is not None:
+            try:
+                made = await webhooks.replay(wanted)
+            except WebhookRefused as error:
+                raise bad_input("NO_DELIVERY", f"{error}.", field="replay") from None
+            if not made.taken:
+                raise CommandError(
+                    Exit.UNREACHABLE,
+                    "NOT_TAKEN",
+                    f"The receiver did not take it: {made.problem or made.status}.",
+                    money=UNTOUCHED,
+                    next="you: look at the receiver, then send it again",
+                )
+            return Exit.DONE
+        session.call.output.talk(
+            f"Posting to {url}. Signatures are checked with {root / 'webhook.secret'}."
+        )
+        session.link.follow()
+        await _until_interrupted(session, webhooks)
+    finally:
+        await webhooks.close()
+    return Exit.DONE
+
+
+async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -> None:
+    """Post while the desk follows the service; a sandbox that is gone is started again."""
+    from swapdesk.client.stream_events import StreamState
+
+    posting = asyncio.create_task(webhooks.run())
+    try:
+        while True:
+            done, _ = await asyncio.wait([posting], timeout=LOST_SECONDS)
+            if done:
+                posting.result()
+            if session.link.tracker.stream_state is StreamState.OFFLINE:
+                await session.reconnect()
+                session.link.follow()
+    finally:
+        posting.cancel()
+        await asyncio.gather(posting, return_exceptions=True)
+
+
+def _tell(call: CliContext, attempt: Attempt) -> None:
+    if call.output.json:
+        call.output.document(
+            {
+                "id": attempt.id,
+                "serviceId": attempt.service_id,
+                "displayStatus": attempt.display,
+                "attempt": attempt.number,
+                "status": attempt.status,
+                "problem": attempt.problem or None,
+                "ms": attempt.ms,
+                "taken": attempt.taken,
+            }
+        )
+        return
+    answered = attempt.problem or str(attempt.status)
+    again = "" if attempt.taken else f", try {attempt.number}"
+    call.output.say(
+        f"{attempt.id}  {attempt.service_id}  {attempt.display or 'no state'}"
+        f"  {answered}{again}  {attempt.ms} ms"
+    )

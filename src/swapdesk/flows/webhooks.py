@@ -1,0 +1,298 @@
+"""Order updates as signed POSTs, in the form of Standard Webhooks (standardwebhooks.com).
+
+Every state that the journal saw becomes one delivery to one receiver. Its id follows from the
+journal alone, so that it is the same after a kill. What was taken is kept in ``webhooks.db`` beside
+the journal: for each order the last state that the receiver took. States of an order go out in
+their order, the next one only once the one before was taken; orders do not wait for each other.
+A delivery counts as taken with a status of 200 to 299, and is tried again until then, so that a
+receiver may see one twice and knows it by its id.
+
+A receiver that is new here begins with what comes from then on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import os
+import sqlite3
+from collections.abc import Callable, Collection
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+from msgspec import Struct
+
+from swapdesk.certificates import certificates
+from swapdesk.client.credentials import is_loopback
+from swapdesk.clock import Clock
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.order_log import OrderEvent
+from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.flows.orders.order_fields import written_order
+from swapdesk.paths import write_private
+from swapdesk.wire.encoding.codec import encode_json
+
+SCHEMA_VERSION = 1
+DEADLINE = 15.0
+"""Seconds that a receiver has for one delivery."""
+WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
+"""Seconds between two tries; the last stays."""
+LOOK_SECONDS = 0.5
+"""Between two looks at the journal, to which other desks write as well."""
+_AT_ONCE = 200
+_SECRET_PREFIX = "whsec_"
+_SECRET_BYTES = 32
+
+
+class WebhookRefused(Exception):
+    """The receiver or the id cannot be used; the text says why."""
+
+
+def receiver(url: str) -> str:
+    """The address that is posted to. Raises WebhookRefused: what is sent tells amounts and
+    addresses, so it leaves this machine over TLS alone."""
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise WebhookRefused(f"{url} is no address: {error}") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise WebhookRefused(f"{url} is no http or https address")
+    if parsed.userinfo:
+        raise WebhookRefused("an address holds no password; the signature proves who sends")
+    if parsed.scheme == "http" and not is_loopback(parsed.host):
+        raise WebhookRefused(f"{parsed.host} is another machine: use https")
+    return str(parsed)
+
+
+def signing_secret(file: Path) -> str:
+    """``whsec_`` and 32 random bytes in base64; made when first asked for (mode 0600)."""
+    try:
+        made = _SECRET_PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
+        write_private(file, made.encode() + b"\n")
+    except FileExistsError:
+        made = file.read_text(encoding="ascii").strip()
+    return made
+
+
+def signature(secret: str, webhook_id: str, timestamp: int, body: bytes) -> str:
+    """``v1,`` and HMAC-SHA256 over ``id.timestamp.body`` in base64."""
+    key = base64.b64decode(secret.removeprefix(_SECRET_PREFIX))
+    content = f"{webhook_id}.{timestamp}.".encode() + body
+    return "v1," + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
+
+
+def webhook_id(event: OrderEvent) -> str:
+    """The same for the same state of the same journal, at any time."""
+    text = f"{event.number}\0{event.order.service_id}\0{event.at}"
+    return "msg_" + hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def document(event: OrderEvent, *, withheld: str | None) -> bytes:
+    """What is posted. An order whose address must not be paid comes without it."""
+    order = event.order
+    display = display_of(order)
+    return encode_json(
+        {
+            "type": "order.updated",
+            "timestamp": datetime.fromisoformat(event.at),
+            "schemaVersion": SCHEMA_VERSION,
+            "data": {
+                "serviceId": order.service_id,
+                "displayStatus": display,
+                "status": order.status,
+                "ended": ended(display),
+                "seenBy": event.source,
+                "withheld": withheld,
+                "order": written_order(order, withheld=withheld),
+            },
+        }
+    )
+
+
+class Attempt(Struct, frozen=True):
+    """One try. ``status`` is what the receiver answered, ``problem`` why it did not."""
+
+    id: str
+    service_id: str
+    display: str | None
+    number: int
+    """1 for the first."""
+    ms: int
+    status: int | None = None
+    problem: str = ""
+
+    @property
+    def taken(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS receiver (url TEXT PRIMARY KEY, begins INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS taken (
+    url        TEXT NOT NULL,
+    service_id TEXT NOT NULL,
+    number     INTEGER NOT NULL,
+    PRIMARY KEY (url, service_id)
+) STRICT;
+"""
+
+
+class TakenLog:
+    """What one receiver took. Raises sqlite3.Error."""
+
+    def __init__(self, file: Path, url: str) -> None:
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        self._db = sqlite3.connect(file, isolation_level=None, timeout=DEADLINE)
+        self._url = url
+        with closing(self._db.executescript(_SCHEMA)):
+            pass
+
+    def begins(self, newest: int) -> int:
+        """The number behind which this receiver begins; ``newest`` where it is new."""
+        self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
+        found = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
+        return int(found.fetchone()[0])
+
+    def all(self) -> dict[str, int]:
+        rows = self._db.execute("SELECT service_id, number FROM taken WHERE url = ?", (self._url,))
+        return dict(rows.fetchall())
+
+    def took(self, service_id: str, number: int) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO taken VALUES (?, ?, ?)", (self._url, service_id, number)
+        )
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class OrderWebhooks:
+    """Sends what the journal saw to one receiver. ``only`` are ids of orders; None takes all.
+    ``told`` hears of every try."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        *,
+        url: str,
+        secret: str,
+        taken: TakenLog,
+        only: Collection[str] | None,
+        told: Callable[[Attempt], None],
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._url = url
+        self._secret = secret
+        self._log = taken
+        self._only = only
+        self._told = told
+        self._taken = taken.all()
+        self._read = 0
+        self._waiting: dict[str, list[OrderEvent]] = {}
+        self._sending: dict[str, asyncio.Task[None]] = {}
+        self._http = httpx.AsyncClient(
+            timeout=DEADLINE,
+            verify=certificates(httpx.URL(url)),
+            trust_env=False,
+            transport=transport,
+        )
+
+    async def run(self) -> None:
+        """Until cancelled. Raises JournalUnavailable and sqlite3.Error."""
+        self._read = self._log.begins(self._newest())
+        try:
+            while True:
+                self._look()
+                for task in [each for each in self._sending.values() if each.done()]:
+                    task.result()
+                await self._clock.sleep(LOOK_SECONDS)
+        finally:
+            for task in self._sending.values():
+                task.cancel()
+            await asyncio.gather(*self._sending.values(), return_exceptions=True)
+
+    async def replay(self, wanted: str) -> Attempt:
+        """Send one delivery again, under its id. Raises WebhookRefused."""
+        number = 0
+        while events := self._journal.orders.history.beyond(number, _AT_ONCE):
+            for event in events:
+                if webhook_id(event) == wanted:
+                    return await self._send(event, 1)
+            number = events[-1].number
+        raise WebhookRefused(f"the journal has no state with the id {wanted}")
+
+    async def close(self) -> None:
+        await self._http.aclose()
+        self._log.close()
+
+    def _newest(self) -> int:
+        number = 0
+        while events := self._journal.orders.history.beyond(number, _AT_ONCE):
+            number = events[-1].number
+        return number
+
+    def _look(self) -> None:
+        """Take over what is new, and have it sent."""
+        while events := self._journal.orders.history.beyond(self._read, _AT_ONCE):
+            for event in events:
+                name = event.order.service_id
+                wanted = self._only is None or name in self._only
+                if wanted and event.number > self._taken.get(name, 0):
+                    self._waiting.setdefault(name, []).append(event)
+            self._read = events[-1].number
+        for name in self._waiting:
+            if name not in self._sending:
+                self._sending[name] = asyncio.create_task(self._drain(name))
+
+    async def _drain(self, name: str) -> None:
+        """One state after the other, each until it was taken."""
+        while waiting := self._waiting.get(name):
+            event = waiting[0]
+            number = 1
+            while not (await self._send(event, number)).taken:
+                await self._clock.sleep(WAITS[min(number, len(WAITS)) - 1])
+                number += 1
+            self._taken[name] = event.number
+            self._log.took(name, event.number)
+            waiting.pop(0)
+        del self._waiting[name], self._sending[name]
+
+    async def _send(self, event: OrderEvent, number: int) -> Attempt:
+        verdict = self._journal.orders.verdict(event.order.service_id)
+        body = document(event, withheld=None if verdict is None else verdict.withheld)
+        name, now = webhook_id(event), int(self._clock.now().timestamp())
+        headers: dict[str, Any] = {
+            "content-type": "application/json",
+            "webhook-id": name,
+            "webhook-timestamp": str(now),
+            "webhook-signature": signature(self._secret, name, now, body),
+        }
+        begin = self._clock.monotonic()
+        status, problem = None, ""
+        try:
+            # Of the answer its status counts alone; the body of a stranger is not read.
+            async with self._http.stream(
+                "POST", self._url, content=body, headers=headers
+            ) as answer:
+                status = answer.status_code
+        except httpx.HTTPError as error:
+            problem = str(error) or type(error).__name__
+        made = Attempt(
+            name,
+            event.order.service_id,
+            display_of(event.order),
+            number,
+            round((self._clock.monotonic() - begin) * 1000),
+            status,
+            problem,
+        )
+        self._told(made)
+        return made

@@ -1,0 +1,115 @@
+"""``listen`` beside a sandbox: killed in the middle, it goes on where the receiver stood."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from standardwebhooks import Webhook
+
+from cli.desks import Desk, InProcess, run_here
+from forked_processes import in_fresh_interpreters
+from harness import environment, wait_for
+from patience import PATIENCE
+
+Taken = list[tuple[str, str]]
+
+
+@contextmanager
+def receiving(secret: str, taken: Taken) -> Iterator[str]:
+    """The address of a receiver that checks each signature and notes id and state."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            told = Webhook(secret).verify(body, {k.lower(): v for k, v in self.headers.items()})
+            taken.append((self.headers["webhook-id"], told["data"]["displayStatus"]))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Standard error is not for this."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/hook"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def listening(desk: Desk, url: str) -> Iterator[subprocess.Popen[str]]:
+    with in_fresh_interpreters():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "swapdesk", "listen", "--forward-to", url, "--json"],
+            env=environment(desk.home, **desk.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert process.stderr is not None
+    assert process.stdout is not None
+    try:
+        assert process.stderr.readline().startswith("Posting to")
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+        process.stdout.close()
+        process.stderr.close()
+
+
+def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
+    first = desk("orders", "list", "--json")
+    assert first.code == 0, first.stderr
+    taken: Taken = []
+    # The secret is made by the first call, here by one whose receiver is not there.
+    gone = desk("listen", "--forward-to", "http://127.0.0.1:9/", "--replay", "msg_x")
+    assert gone.code == 2, gone.stderr
+    root = desk.home / "profiles" / "sandbox"
+    secret = (root / "webhook.secret").read_text().strip()
+    with receiving(secret, taken) as url:
+        with listening(desk, url) as process:
+            made = desk("swap", "0.5", "eth.ethereum", "btc.bitcoin", "--to", BITCOIN, "--yes", "--json")
+            assert made.code == 0, made.stderr
+            order = made.document["serviceId"]
+            wait_for(lambda: taken, what="the first state")
+            assert process.stdout is not None
+            line = json.loads(process.stdout.readline())
+            assert (line["id"], line["taken"], line["attempt"]) == (taken[0][0], True, 1)
+        desk.sandbox.control("POST", "/faults", {"fault": "ws_drop", "times": 1})
+        assert desk("fund", order, "--yes", "--json").code == 0
+        with listening(desk, url):
+            wait_for(lambda: any(state == "SWAP_COMPLETED" for _, state in taken), what="the end")
+        states = list(dict(taken).values())
+        assert states[0] == "WAITING_FOR_DEPOSIT"
+        assert states[-1] == "SWAP_COMPLETED"
+        again = desk("listen", "--forward-to", url, "--replay", taken[-1][0], "--json")
+        assert again.code == 0, again.stderr
+        assert taken[-1] == taken[-2]
+
+
+BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "name"),
+    [
+        (("--forward-to", "http://example.com/"), 2, "BAD_RECEIVER"),
+        ((), 2, "USAGE"),
+    ],
+)
+def test_bad_words_are_refused_before_anything_is_asked(
+    here: InProcess, words: tuple[str, ...], code: int, name: str
+) -> None:
+    told = run_here("listen", *words, "--json", home=here.home)
+    assert (told.code, told.error["code"]) == (code, name)

@@ -1,0 +1,237 @@
+"""Signed order updates: every state arrives, in the order of its order, under one id."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from flows.orders import order
+from swapdesk.clock import Clock, SystemClock
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.webhooks import (
+    Attempt,
+    OrderWebhooks,
+    TakenLog,
+    WebhookRefused,
+    receiver,
+    signing_secret,
+    webhook_id,
+)
+from swapdesk.sandbox.repeatable import repeatable_clock, run_repeatable
+from swapdesk.wire.orders import DisplayStatus
+
+URL = "http://127.0.0.1:9/hook"
+STATES = [
+    DisplayStatus.WAITING_FOR_DEPOSIT,
+    DisplayStatus.DEPOSIT_DETECTED,
+    DisplayStatus.EXCHANGE_IN_PROGRESS,
+    DisplayStatus.SENDING_TO_RECEIVER,
+    DisplayStatus.SWAP_COMPLETED,
+]
+KILLS = 100
+
+
+class Receiver:
+    """Takes what is posted where the signature fits; sometimes it refuses, sometimes its answer
+    is lost though it took the delivery."""
+
+    def __init__(self, secret: str, rng: random.Random) -> None:
+        self._webhook = Webhook(secret)
+        self._rng = rng
+        self.taken: list[tuple[str, dict[str, Any]]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        body = await request.body()
+        # The library verifies by the machine's clock, and this world has its own.
+        sent = request.headers
+        at = datetime.fromtimestamp(int(sent["webhook-timestamp"]), UTC)
+        made = self._webhook.sign(sent["webhook-id"], at, body.decode())
+        assert sent["webhook-signature"] == made
+        luck = self._rng.random()
+        if luck < 0.2:
+            await Response(status_code=503)(scope, receive, send)
+            return
+        self.taken.append((request.headers["webhook-id"], json.loads(body)))
+        if luck < 0.3:
+            raise OSError("the answer is lost")
+        await Response(status_code=204)(scope, receive, send)
+
+
+class LossyTransport(httpx.ASGITransport):
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return await super().handle_async_request(request)
+        except OSError as error:
+            raise httpx.ReadError(str(error), request=request) from error
+
+
+@contextmanager
+def opened(home: Path, clock: Clock) -> Iterator[Journal]:
+    journal = Journal.open(home / "journal.db", clock)
+    yield journal
+    journal.close()
+
+
+def webhooks(
+    home: Path, journal: Journal, clock: Clock, takes: Receiver, **more: Any
+) -> OrderWebhooks:
+    return OrderWebhooks(
+        journal,
+        clock,
+        url=URL,
+        secret=signing_secret(home / "webhook.secret"),
+        taken=TakenLog(home / "webhooks.db", URL),
+        transport=LossyTransport(app=takes),
+        **{"only": None, "told": lambda attempt: None, **more},
+    )
+
+
+async def session(home: Path, seed: int, kills: int) -> tuple[list[Any], list[Any]]:
+    """Orders that move on while the sender is ended again and again, at any moment."""
+    rng, clock = random.Random(seed), repeatable_clock()
+    takes = Receiver(signing_secret(home / "webhook.secret"), rng)
+    with opened(home, clock) as journal:
+        orders = [letter * 22 for letter in "ABCDE"]
+        moves = [(name, state) for name in orders for state in STATES]
+        rng.shuffle(moves)
+        # Each order through its states in their order, all of them mixed.
+        left = {name: list(STATES) for name in orders}
+        steps = [(name, left[name].pop(0)) for name, _ in moves]
+
+        async def run() -> None:
+            sender = webhooks(home, journal, clock, takes)
+            try:
+                await sender.run()
+            finally:
+                await sender.close()
+
+        running = asyncio.create_task(run())
+        await clock.sleep(1)
+        for kill in range(kills):
+            for _ in range(len(steps) // kills + 1):
+                if steps:
+                    name, state = steps.pop(0)
+                    journal.orders.record(
+                        [(order(service_id=name, display_status=state), "stream", False)]
+                    )
+            await clock.sleep(rng.uniform(0, 3))
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            running = asyncio.create_task(run())
+            assert kill < kills
+        for name, state in steps:
+            journal.orders.record([(order(service_id=name, display_status=state), "read", False)])
+        while len({one for one, _ in takes.taken}) < len(moves):
+            await clock.sleep(1)
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+        written = journal.orders.history.beyond(0, 1_000)
+    return written, takes.taken
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_state_is_missed_and_ids_stay(tmp_path: Path, seed: int) -> None:
+    written, taken = run_repeatable(lambda: session(tmp_path, seed, KILLS))
+    ids = {webhook_id(event): event for event in written}
+    assert {name for name, _ in taken} == ids.keys()
+    seen: dict[str, list[str]] = defaultdict(list)
+    for name, told in taken:
+        event = ids[name]
+        assert told["data"]["serviceId"] == event.order.service_id
+        assert told["data"]["displayStatus"] == event.order.display_status
+        if name not in seen[event.order.service_id]:
+            seen[event.order.service_id].append(name)
+    for service_id, names in seen.items():
+        assert names == [
+            webhook_id(event) for event in written if event.order.service_id == service_id
+        ]
+
+
+def test_a_new_receiver_begins_now_and_only_has_the_orders_it_was_given(tmp_path: Path) -> None:
+    told: list[Attempt] = []
+
+    async def whole() -> list[str]:
+        clock = repeatable_clock()
+        takes = Receiver(signing_secret(tmp_path / "webhook.secret"), random.Random(5))
+        with opened(tmp_path, clock) as journal:
+            mine, other = "A" * 22, "B" * 22
+
+            def moved(name: str, state: DisplayStatus) -> None:
+                journal.orders.record(
+                    [(order(service_id=name, display_status=state), "read", False)]
+                )
+
+            moved(mine, DisplayStatus.WAITING_FOR_DEPOSIT)
+            sender = webhooks(tmp_path, journal, clock, takes, only={mine}, told=told.append)
+            running = asyncio.create_task(sender.run())
+            await clock.sleep(1)
+            moved(other, DisplayStatus.WAITING_FOR_DEPOSIT)
+            moved(mine, DisplayStatus.DEPOSIT_DETECTED)
+            while not any(one.taken for one in told):
+                await clock.sleep(1)
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            (name,) = {one.id for one in told}
+            before = len(takes.taken)
+            while len(takes.taken) == before:
+                await sender.replay(name)
+            with pytest.raises(WebhookRefused, match="no state with the id msg_none"):
+                await sender.replay("msg_none")
+            await sender.close()
+            return [name for name, _ in takes.taken]
+
+    names = run_repeatable(whole)
+    assert len(set(names)) == 1
+    assert told[-1].display == DisplayStatus.DEPOSIT_DETECTED
+
+
+def test_a_verifier_of_others_takes_a_signature_and_not_for_another_body(tmp_path: Path) -> None:
+    from swapdesk.flows.webhooks import signature
+
+    secret = signing_secret(tmp_path / "secret")
+    assert signing_secret(tmp_path / "secret") == secret
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+    now = int(SystemClock().now().timestamp())
+    headers = {
+        "webhook-id": "msg_1",
+        "webhook-timestamp": str(now),
+        "webhook-signature": signature(secret, "msg_1", now, b'{"a":1}'),
+    }
+    assert Webhook(secret).verify(b'{"a":1}', headers) == {"a": 1}
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret).verify(b'{"a":2}', headers)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://example.com/hook", "example.com is another machine: use https"),
+        ("ftp://127.0.0.1/", "is no http or https address"),
+        ("https://", "is no http or https address"),
+        ("http://me:secret@127.0.0.1/", "an address holds no password"),
+        ("http://[::1", "is no address"),
+    ],
+)
+def test_a_receiver_that_cannot_be_used_is_refused(url: str, said: str) -> None:
+    with pytest.raises(WebhookRefused, match=said):
+        receiver(url)
+    assert receiver("http://127.0.0.1:8000/hook") == "http://127.0.0.1:8000/hook"
+    assert receiver("https://example.com/hook") == "https://example.com/hook"

@@ -1,0 +1,227 @@
+"""A program that knows only the names of the public service, against a service that speaks them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+from websockets.sync.client import connect
+
+from furnished_home import furnish
+from patience import PATIENCE
+from plain_http import PLAIN
+from sandbox.running import Running, until
+from sandbox.test_groups import funded, signed
+from swapdesk.chain.addresses.kinds import derive_address
+
+ETH = "6689b73ec90e45f3b3e51566"
+SOL = "6689b73ec90e45f3b3e51577"
+USDC_BASE = "6689b757c90e45f3b3e51805"
+COMPLIANCE = {
+    "x-user-ip": "203.0.113.7",
+    "x-user-agent": "Mozilla/5.0",
+    "x-user-timezone": "Europe/Vienna",
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    home: Path = tmp_path_factory.mktemp("vendor")
+    furnish(home, wallet=False)
+    with Running(home / "sandbox", seed=None, dialect="vendor") as sandbox:
+        yield sandbox
+
+
+def only_theirs(answer: httpx.Response) -> None:
+    answer.read()
+    assert "serviceId" not in answer.text
+
+
+@pytest.fixture
+def api(running: Running) -> Iterator[httpx.Client]:
+    keys = running.ready.partners[0]
+    with httpx.Client(
+        base_url=running.ready.url,
+        headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}", **COMPLIANCE},
+        trust_env=False,
+        timeout=PATIENCE,
+        verify=PLAIN,
+        event_hooks={"response": [only_theirs]},
+    ) as client:
+        yield client
+
+
+def ask(answer: httpx.Response) -> Any:
+    assert answer.status_code == 200, answer.text
+    return json.loads(answer.text)
+
+
+def quoted(api: httpx.Client, **wanted: str) -> dict[str, Any]:
+    rows = ask(api.get("/quotes", params=wanted))["quotes"]
+    return next(row for row in rows if "error" not in row)
+
+
+def ended(api: httpx.Client, order: str) -> dict[str, Any]:
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = ask(api.get(f"/orders/{order}"))
+        return found if found["status"] >= 4 else None
+
+    return until(look, f"the end of {order}") or {}
+
+
+def test_quotes_exchange_order_and_stream(api: httpx.Client, running: Running) -> None:
+    known = ask(api.get("/tokens", params={"symbol": "ETH", "chain": "ethereum", "search": "x"}))
+    assert [token["id"] for token in known["tokens"]] == [ETH]
+    best = quoted(api, **{"from": ETH, "to": SOL, "amount": "0.5", "types": "standard"})
+    made = ask(
+        api.post(
+            "/exchanges",
+            json={
+                "quoteId": best["quoteId"],
+                "addressTo": derive_address("sol", b"7" * 32),
+                "signatures": [],
+            },
+        )
+    )
+    order = made["houdiniId"]
+    listed = ask(api.get("/orders", params={"dateFrom": "2020-01-01"}))["orders"]
+    assert order in [row["houdiniId"] for row in listed]
+    keys = running.ready.partners[0]
+    with connect(
+        running.ready.url.replace("http", "ws", 1) + "/ws",
+        additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
+        compression=None,
+        proxy=None,
+    ) as socket:
+        assert "welcome" in str(socket.recv(PATIENCE))
+        socket.send(json.dumps({"type": "subscribe", "houdiniIds": [order, "nobodys"]}))
+        refused, taken = (json.loads(socket.recv(PATIENCE)) for _ in range(2))
+        assert (refused["code"], refused["houdiniIds"]) == ("ORDER_NOT_FOUND", ["nobodys"])
+        assert taken == {"type": "subscribed", "houdiniIds": [order]}
+        with running.control() as control:
+            ask(control.post("/deposits", json={"serviceId": order}))
+        update = json.loads(socket.recv(PATIENCE))
+    assert update["type"] == "order_update"
+    assert update["data"]["houdiniId"] == order
+    assert "serviceId" not in json.dumps(update)
+    done = ended(api, order)
+    assert (done["status"], done["displayStatus"]) == (4, "SWAP_COMPLETED")
+    assert done["transactionHash"] == done["inTransactionInHash"] == done["inTransactionOutHash"]
+
+
+def test_swap_on_a_chain(api: httpx.Client, running: Running) -> None:
+    me = Account.from_key(b"v" * 32)
+    chain = next(one for one in running.ready.chains if one["shortName"] == "base")
+    number = iter(range(100))
+
+    def rpc(method: str, *params: object) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = httpx.post(
+            chain["rpc"], json=body, trust_env=False, verify=PLAIN, timeout=PATIENCE
+        ).json()
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def send(call: dict[str, Any]) -> str:
+        made = me.sign_transaction(
+            {
+                "to": call["to"],
+                "data": call["data"],
+                "value": int(str(call.get("value", 0)), 0),
+                "nonce": next(number),
+                "chainId": int(rpc("eth_chainId"), 16),
+                "gas": 1_000_000,
+                "maxFeePerGas": 10**11,
+                "maxPriorityFeePerGas": 10**9,
+            }
+        )
+        sent: str = rpc(
+            "eth_sendRawTransaction", "0x" + made.raw_transaction.hex().removeprefix("0x")
+        )
+        receipt = until(lambda: rpc("eth_getTransactionReceipt", sent), "a block")
+        assert receipt["status"] == "0x1"
+        return sent
+
+    with running.control() as control:
+        usdc = ask(api.get(f"/tokens/{USDC_BASE}"))
+        for gift in ({"amount": 1}, {"amount": 100, "token": usdc["address"]}):
+            body = {"chain": "base", "address": me.address, **gift}
+            ask(control.post("/faucet", json=body, timeout=PATIENCE))
+    until(lambda: int(rpc("eth_getBalance", me.address, "latest"), 16), "coins")
+    weth = next(
+        token["id"]
+        for token in ask(api.get("/tokens", params={"symbol": "WETH", "chain": "base"}))["tokens"]
+    )
+    best = quoted(
+        api,
+        **{"from": USDC_BASE, "to": weth, "amount": "20", "types": "dex", "swaps": "ba"},
+        senderAddress=me.address,
+        slippage="1",
+    )
+    asked = {"quoteId": best["quoteId"], "addressFrom": me.address, "usePermit": False}
+    if ask(api.post("/dex/allowance", json=asked)) is False:
+        for call in ask(api.post("/dex/approve", json=asked))["approvals"]:
+            send(call)
+        until(lambda: ask(api.post("/dex/allowance", json=asked)) is True, "the allowance")
+    made = ask(
+        api.post(
+            "/exchanges",
+            json={
+                "quoteId": best["quoteId"],
+                "addressFrom": me.address,
+                "addressTo": me.address,
+                "signatures": [],
+            },
+        )
+    )
+    order, call = made["houdiniId"], made["metadata"]
+    sent = send(call)
+    until(
+        lambda: ask(api.post("/dex/confirmTx", json={"id": order, "txHash": sent})) is True,
+        "the confirmation",
+    )
+    assert ended(api, order)["status"] == 4
+    read_back = ask(api.get(f"/orders/{order}"))["metadata"]
+    assert json.loads(read_back)["to"] == call["to"]
+
+
+def test_group_paid_by_a_bundle(api: httpx.Client, running: Running) -> None:
+    by = Account.from_key(b"w" * 32)
+    row = {"from": ETH, "to": SOL, "amount": 0.5, "addressTo": derive_address("sol", b"8" * 32)}
+    group = ask(api.post("/exchanges/multi", json={"orders": [row, row]}))
+    orders = [one["order"]["houdiniId"] for one in group["orders"]]
+    place = f"/exchanges/multi/{group['multiId']}"
+
+    def built() -> dict[str, Any]:
+        found: dict[str, Any] = ask(
+            api.post(f"{place}/tx/build", json={"sender": by.address, "houdiniIds": orders})
+        )
+        return found
+
+    first = built()
+    assert [one for each in first["transactions"] for one in each["houdiniIds"]] == orders
+    with running.control() as control:
+        funded(control, by, first)
+    build = until(lambda: (one := built())["depositNeeded"] == "0" and one, "the deposit")
+    assert isinstance(build, dict)
+    ask(api.post(f"{place}/tx", json={"signatures": signed(build, by)}))
+
+    def over() -> dict[str, Any] | None:
+        told: dict[str, Any] = ask(api.get(place))
+        return told if all(one["status"] == 4 for one in told["orders"]) else None
+
+    told = until(over, "both payouts")
+    assert told is not None
+    assert told["bundleStatus"] == "confirmed"
+    assert [one["houdiniId"] for one in told["orders"]] == orders
+
+
+def test_their_description_has_their_names(api: httpx.Client) -> None:
+    described = ask(api.get("/openapi.json"))
+    assert "houdiniId" in described["components"]["schemas"]["Order"]["required"]
+    assert "/orders/{houdiniId}" in described["paths"]
