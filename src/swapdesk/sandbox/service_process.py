@@ -4,8 +4,8 @@ Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``no
 ``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
 ``tokens`` (how many the catalogue shall have, if not the sandbox's own).
 
-Requests of pages of other sites end at ``HostCheck``. A page whose name was made to point to this
-machine (DNS rebinding) gets nothing, with credentials or without.
+A page whose name was made to point to this machine (DNS rebinding) ends at ``HostCheck``, with
+credentials or without. Which pages of other sites are answered is the service's own rule.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from swapdesk.sandbox.answer_faults import AnswerFaults
 from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.http_server import build_server, misled, serve_until, started
+from swapdesk.sandbox.http_server import build_server, misdirected, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
@@ -112,7 +112,7 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = None
         if scope["type"] != "lifespan":
-            refused = misled(Headers(scope=scope), self._hosts)
+            refused = misdirected(Headers(scope=scope), self._hosts)
         if refused is None:
             await self._app(scope, receive, send)
         else:
@@ -121,7 +121,7 @@ class HostCheck:
     async def _refuse(self, scope: Scope, send: Send, status: int, reason: str) -> None:
         kind = "websocket.http" if scope["type"] == "websocket" else "http"
         request_id = str(uuid.uuid4())
-        code = ErrorCode.ACCESS_DENIED if status == 403 else ErrorCode.BAD_REQUEST
+        code = ErrorCode.BAD_REQUEST
         body = encode_json(ErrorBody(message=reason, code=code, request_id=request_id))
         headers = [
             (b"content-type", b"application/json"),

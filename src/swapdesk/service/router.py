@@ -3,7 +3,8 @@
 Route, method, access, rate limit, parameters, handler: in this order. Every answer carries
 ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
 Routes come from the operations table. No redirects: a trailing slash is another path
-(contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row.
+(contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row, except
+for the preflight of a page (:mod:`~swapdesk.service.browsers`).
 
 Parameters and body are read strictly, and the 422 names what is wrong (contract 1.5 to 1.14 and
 3.4). The log line of a request has its route, never a value of the caller's.
@@ -27,6 +28,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from swapdesk.service import browsers
 from swapdesk.service.access import AccessRefused, Caller
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
@@ -200,6 +202,8 @@ def _shown(value: object) -> object:
 
 _log = logging.getLogger("swapdesk.service.requests")
 
+_Headers = Sequence[tuple[bytes, bytes]]
+
 
 class Seen(Struct):
     """What the log line of a request needs to know."""
@@ -209,6 +213,8 @@ class Seen(Struct):
     partner: str | None = None
     status: int = 0
     admission: RateDecision | None = None
+    page: _Headers = ()
+    """What lets the page that asks read the answer."""
 
     def log(self, method: str, seconds: float) -> None:
         """Write the line, where the log takes it."""
@@ -302,8 +308,7 @@ PREFIX = "/v2"
 
 logger = logging.getLogger(__name__)
 
-_Headers = Sequence[tuple[bytes, bytes]]
-_CREDENTIALS = {b"authorization": "authorization", b"partner-id": "partner-id"}
+_SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "origin", "host")}
 _AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateClass.ATTEMPT}
 """What a request counts as when it comes in; an exchange counts when it begins."""
 _JSON = (b"content-type", b"application/json")
@@ -317,6 +322,7 @@ class _Answer(Struct):
     headers: _Headers = (_JSON,)
 
 
+_PREFLIGHT = _Answer(b"", 204, browsers.PREFLIGHT)
 _GONE = _Answer(b"", 499, ())
 """For the log: the client left before its request was complete."""
 
@@ -343,11 +349,8 @@ class Surface:
 
     async def _send(self, answer: _Answer, send: Send, seen: Seen) -> None:
         seen.status = answer.status
-        headers = [
-            (b"content-length", b"%d" % len(answer.body)),
-            *answer.headers,
-            *self._stamp(seen),
-        ]
+        length = [] if answer.status == 204 else [(b"content-length", b"%d" % len(answer.body))]
+        headers = [*length, *answer.headers, *self._stamp(seen)]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 
@@ -356,6 +359,7 @@ class Surface:
         stamp = [
             (b"x-request-id", seen.request_id.encode()),
             (b"date", _date(int(self._parts.clock.now().timestamp()))),
+            *seen.page,
         ]
         if seen.admission is not None:
             stamp += seen.admission.headers
@@ -371,8 +375,13 @@ class Surface:
             await send(message)
 
         websocket = WebSocket(scope, receive, stamped)
-        if _path(scope) != PREFIX + STREAM_PATH:
-            error = ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
+        try:
+            if _path(scope) != PREFIX + STREAM_PATH:
+                raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
+            sent_by = _sent_by(scope)
+            browsers.refuse_foreign(sent_by, stream=True)
+            self._admit_stranger(scope, sent_by, seen)
+        except ServiceError as error:
             denial = Response(
                 encode_json(error.body(seen.request_id)),
                 status_code=error.status,
@@ -385,6 +394,8 @@ class Surface:
 
     async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> _Answer:
         try:
+            if self._is_preflight(scope):
+                return _PREFLIGHT
             result = await self._handled(scope, receive, seen)
             return _Answer(result.data if isinstance(result, Encoded) else encode_json(result))
         except ServiceError as error:
@@ -403,18 +414,38 @@ class Surface:
             refused = ServiceError(code, "Something went wrong. Quote the request id to support.")
             return _refusal(refused, seen.request_id)
 
+    def _is_preflight(self, scope: Scope) -> bool:
+        """Whether a browser asks for a page that would read what takes ``partner-id``."""
+        if scope["method"] != "OPTIONS":
+            return False
+        if (b"access-control-request-method", b"GET") not in scope["headers"]:
+            return False
+        try:
+            return self._router.find("GET", _path(scope)).operation.access is Access.READ
+        except ServiceError:
+            return False
+
     async def _handled(self, scope: Scope, receive: Receive, seen: Seen) -> object:
+        sent_by = _sent_by(scope)
+        origin = sent_by.get("origin")
+        browsers.refuse_foreign(sent_by)
         if _path(scope) == PREFIX + STREAM_PATH:
             seen.route = STREAM_PATH
             raise _no_handshake(scope["method"])
         found = self._router.find(scope["method"], _path(scope))
         operation = found.operation
         seen.route = operation.path
-        credentials = _credentials(scope)
+        if origin is not None and operation.access is Access.READ:
+            seen.page = browsers.EVERY_PAGE
         if operation.access is not Access.OPEN:
-            _refuse_api_key(scope["query_string"], credentials)
-        caller = self._caller(operation, credentials)
+            self._admit_stranger(scope, sent_by, seen)
+            _refuse_api_key(scope["query_string"], sent_by)
+        caller = self._caller(operation, sent_by)
         if caller is not None:
+            if seen.page and origin is not None:
+                # Until it is known to be allowed, the page may not read even the refusal.
+                seen.page = ()
+                seen.page = browsers.readable_by(origin, caller)
             seen.partner = caller.partner.partner_id
             self._parts.requests.count(caller.partner)
             await self._admit(caller, _AT_THE_DOOR[operation.rate_class], seen)
@@ -446,12 +477,21 @@ class Surface:
         if seen.admission is not None and seen.admission.retry_after is not None:
             raise refusal(rate_class, seen.admission)
 
-    def _caller(self, operation: Operation, credentials: dict[str, str]) -> Caller | None:
+    def _admit_stranger(self, scope: Scope, sent_by: dict[str, str], seen: Seen) -> None:
+        """Count a request without credentials, by the address that it comes from."""
+        if "authorization" in sent_by or "partner-id" in sent_by:
+            return
+        address = (scope.get("client") or ("",))[0]
+        seen.admission = self._parts.rates.admit_stranger(address)
+        if seen.admission.retry_after is not None:
+            raise refusal(RateClass.READ, seen.admission)
+
+    def _caller(self, operation: Operation, sent_by: dict[str, str]) -> Caller | None:
         if operation.access is Access.OPEN:
             return None
         try:
             return self._parts.directory.authenticate(
-                credentials, operation.access, writes=operation.writes
+                sent_by, operation.access, writes=operation.writes
             )
         except AccessRefused as refused:
             raise ServiceError(refused.code, refused.message) from None
@@ -471,20 +511,20 @@ def _path(scope: Scope) -> str:
     return path
 
 
-def _credentials(scope: Scope) -> dict[str, str]:
-    """The two headers that say who calls; repeated ones are joined, so that two are none."""
+def _sent_by(scope: Scope) -> dict[str, str]:
+    """The headers that say who calls; repeated ones are joined, so that two are none."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
-        known = _CREDENTIALS.get(name)
+        known = _SAYS_WHO.get(name)
         if known is not None:
             text = value.decode("latin-1")
             sent[known] = f"{sent[known]}, {text}" if known in sent else text
     return sent
 
 
-def _refuse_api_key(query_string: bytes, credentials: dict[str, str]) -> None:
+def _refuse_api_key(query_string: bytes, sent_by: dict[str, str]) -> None:
     """401 where ``apiKey`` is sent without ``Authorization``, whatever else tells who calls."""
-    if "authorization" not in credentials and names_api_key(query_string):
+    if "authorization" not in sent_by and names_api_key(query_string):
         raise ServiceError(
             ErrorCode.INVALID_API_CREDENTIALS,
             "An apiKey parameter is not a credential; send the Authorization header.",
