@@ -223,6 +223,7 @@ async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
         assert await passed(public) == by_id
         assert await passed(AS_FREE) == by_key, "the public id uses up nothing of the key's"
         assert await passed(public) == 0
+        clock.advance(60)
         told = (await api.get("/rateLimits", headers=AS_FREE)).json()
         assert told["quote"] == {"perMinute": 5, "perHour": 20, "perDay": 50}
 
