@@ -57,7 +57,9 @@ async def test_unknown_codes_are_refused(api: httpx.AsyncClient, codes: Any) -> 
         body = await refusal(api, "/quotes", {**asked(), name: codes})
         assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
         wrong = codes[-1] if isinstance(codes, list) else codes
-        assert body["fields"] == {name: {"message": "is no provider code", "value": wrong}}
+        assert body["fields"] == {
+            name: {"message": f"'{wrong}' is no provider code", "value": codes}
+        }
     for name in FILTERS:
         parameters = {"amount": "0.5", "from": BTC.id, name: codes}
         body = await refusal(api, "/quotes/private-send", parameters)
@@ -69,7 +71,7 @@ async def test_a_provider_that_is_not_routing(api: httpx.AsyncClient, aa: PriceV
     aa.enabled = False
     body = await refusal(api, "/quotes", asked(swaps="aa"))
     assert body["fields"] == {
-        "swaps": {"message": "is a provider that is not routing", "value": "aa"}
+        "swaps": {"message": "'aa' is a provider that is not routing", "value": "aa"}
     }
     assert len(await quotes(api, asked(types="private", inLegExcludedSwaps="aa"))) == 2
 

@@ -59,8 +59,8 @@ class PairLimitsDesk:
         """
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
-        token_in = self._catalog.enabled_side(query.token_id_from, "from")
-        token_out = self._catalog.enabled_side(query.token_id_to, "to")
+        token_in = self._catalog.enabled_side(query.token_id_from, "tokenIdFrom")
+        token_out = self._catalog.enabled_side(query.token_id_to, "tokenIdTo")
         if token_in.id == token_out.id:
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         self._scans.selected(token_in, token_out)

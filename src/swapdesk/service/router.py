@@ -85,6 +85,14 @@ def _decoded(text: bytes) -> str:
         raise _unreadable({name: FieldProblem(message="must be percent-encoded UTF-8")}) from None
 
 
+def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """What was sent under each name: a text, or a list where the name is repeated."""
+    sent: dict[str, list[str]] = {}
+    for name, value in pairs:
+        sent.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in sent.items()}
+
+
 def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     """The parameters as ``model``, or one 422 that names every wrong one."""
     if model is NoParameters and not pairs:
@@ -92,11 +100,11 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     try:
         return parse_query(model, pairs)
     except QueryError as error:
-        wrong = error.fields
+        wrong, sent = error.fields, as_sent(pairs)
     raise _unreadable(
         {
             safe_text(name, _NAME_SHOWN): FieldProblem(
-                message=problem.message, value=_shown(problem.value)
+                message=problem.message, value=_shown(sent.get(name))
             )
             for name, problem in list(wrong.items())[:_FIELDS_SHOWN]
         }
@@ -132,14 +140,11 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """A refusal that says of each field what was sent, where the body has it (contract 3.2)."""
-    if error.fields is not None:
-        error.fields = {
-            path: problem
-            if problem.value is not None
-            else problem.model_copy(update={"value": _sent(sent, path)})
-            for path, problem in error.fields.items()
-        }
+    """A refusal that says of each field what was sent, as it was sent (contract 3.2)."""
+    for path, problem in (error.fields or {}).items():
+        value = _sent(sent, path)
+        if value is not None and error.fields is not None:
+            error.fields[path] = problem.model_copy(update={"value": value})
     return error
 
 
@@ -381,6 +386,7 @@ class Surface:
             sent_by = _sent_by(scope)
             browsers.refuse_foreign(sent_by, stream=True)
             self._admit_stranger(scope, sent_by, seen)
+            _refuse_api_key(scope["query_string"], sent_by)
         except ServiceError as error:
             denial = Response(
                 encode_json(error.body(seen.request_id)),
@@ -390,7 +396,7 @@ class Surface:
             await websocket.send_denial_response(denial)
             return
         seen.route = STREAM_PATH
-        await self._parts.stream(websocket)
+        await self._parts.stream(websocket, lambda: _no_parameters(scope["query_string"]))
 
     async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> _Answer:
         try:
@@ -453,7 +459,7 @@ class Surface:
                 seen.admission = self._parts.rates.standing(caller, RateClass.EXCHANGE)
         pairs = query_pairs(scope["query_string"])
         if operation.access is not Access.OPEN:
-            pairs = [(name, value) for name, value in pairs if name != NOT_A_CREDENTIAL]
+            pairs = _without_api_key(pairs)
 
         async def admit() -> None:
             if caller is not None:
@@ -462,13 +468,12 @@ class Surface:
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
         query = parameters(operation.query or NoParameters, pairs)
         handler = self._handlers[operation.name]
-        if operation.body is None:
-            return await handler(RequestContext(caller, path, query, None, admit))
-        sent = await document(Request(scope, receive))
+        sent, asked = as_sent([*pairs, *found.parameters]), None
+        if operation.body is not None:
+            sent = await document(Request(scope, receive))
+            asked = body(operation.body, sent)
         try:
-            return await handler(
-                RequestContext(caller, path, query, body(operation.body, sent), admit)
-            )
+            return await handler(RequestContext(caller, path, query, asked, admit))
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
 
@@ -520,6 +525,15 @@ def _sent_by(scope: Scope) -> dict[str, str]:
             text = value.decode("latin-1")
             sent[known] = f"{sent[known]}, {text}" if known in sent else text
     return sent
+
+
+def _without_api_key(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in pairs if name != NOT_A_CREDENTIAL]
+
+
+def _no_parameters(query_string: bytes) -> None:
+    """422 for any parameter of a handshake."""
+    parameters(NoParameters, _without_api_key(query_pairs(query_string)))
 
 
 def _refuse_api_key(query_string: bytes, sent_by: dict[str, str]) -> None:
