@@ -222,6 +222,12 @@ async def test_formats_and_ranges_of_a_token(served: dict[str, Any]) -> None:
     assert schemas["Token"]["properties"]["decimals"]["format"] == "int32"
     score = schemas["TokenSecurityScan"]["properties"]["maliciousScore"]
     assert score == {"type": "number", "minimum": 0, "maximum": 1}
+    finding = schemas["TokenScanFeature"]["properties"]
+    assert {name: each["type"] for name, each in finding.items()} == {
+        "featureId": "string",
+        "type": "string",
+        "description": "string",
+    }
 
 
 async def test_answers_that_several_operations_share(served: dict[str, Any]) -> None:

@@ -66,6 +66,25 @@ async def test_unknown_codes_are_refused(api: httpx.AsyncClient, codes: Any) -> 
         assert body["fields"].keys() == {name}
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"useXmr": "true"},
+        {"rotatePayoutWallets": "true", "deviationThreshold": "0"},
+        *({name: "bb"} for name in FILTERS),
+    ],
+    ids=lambda more: next(iter(more)),
+)
+async def test_wishes_for_private_routes_change_no_standard_row(
+    api: httpx.AsyncClient, more: dict[str, str]
+) -> None:
+    async def rows(**wished: str) -> list[dict[str, Any]]:
+        found = await quotes(api, asked(types="standard", **wished))
+        return [row.model_dump(exclude={"quote_id"}) for row in found]
+
+    assert await rows(**more) == await rows() != []
+
+
 async def test_a_provider_that_is_not_routing(api: httpx.AsyncClient, aa: PriceVenue) -> None:
     """It cannot be asked for; to exclude it is harmless."""
     aa.enabled = False
