@@ -460,6 +460,12 @@ async def test_a_reader_thirty_seconds_behind_is_closed(
     await asyncio.gather(hub, return_exceptions=True)
 
 
+def test_what_may_wait_and_for_how_long() -> None:
+    frames, size = rules.SLOW_READER_FRAMES, rules.SLOW_READER_BYTES
+    assert (frames, size) == (256, 1 << 20)
+    assert (rules.SLOW_READER_SECONDS, rules.LAST_WORD_SECONDS) == (30, 5)
+
+
 class Trickle:
     """A socket that takes so many frames."""
 
