@@ -36,7 +36,8 @@ class Partner(Struct, frozen=True):
     """One account of the service; it may hold several keys. ``read_limits`` None: not limited.
 
     ``fixed_rates`` is whether it may ask for fixed rates; ``default_markup``, in percent, counts
-    where a request names none.
+    where a request names none. ``allowed_origins`` are the pages that may use its ``partner-id``
+    (``https://shop.example``); empty: every page.
     """
 
     partner_id: str
@@ -49,6 +50,7 @@ class Partner(Struct, frozen=True):
     suspended: bool = False
     fixed_rates: bool = True
     default_markup: Decimal = Decimal(0)
+    allowed_origins: tuple[str, ...] = ()
 
 
 class Caller(Struct, frozen=True):
