@@ -1,4 +1,5 @@
-"""Writes the pages of ``docs/reference`` from the tables of the program.
+"""Writes the pages of ``docs/reference`` from the tables of the program, and
+``docs/conformance.md`` from the sentences of the specification.
 
 Run it with ``.venv/bin/python docs/make_reference.py``.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 from generator.api import api_page
 from generator.commands import commands_page
 from generator.configuration import configuration_page
+from generator.conformance import conformance_page
 from generator.errors import errors_page
 from generator.json_documents import json_page
 from generator.keys import keys_page
@@ -35,6 +37,7 @@ def main() -> None:
     TARGET.mkdir(exist_ok=True)
     for name, make in PAGES.items():
         (TARGET / name).write_text(make(), encoding="utf-8")
+    (TARGET.parent / "conformance.md").write_text(conformance_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

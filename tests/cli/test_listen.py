@@ -79,7 +79,7 @@ def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
     secret = (root / "webhook.secret").read_text().strip()
     with receiving(secret, taken) as url:
         with listening(desk, url) as process:
-            made = desk("swap", "0.5", "eth.ethereum", "btc.bitcoin", "--to", BITCOIN, "--yes", "--json")
+            made = desk("swap", *PAIR, "--to", BITCOIN, "--yes", "--json")
             assert made.code == 0, made.stderr
             order = made.document["serviceId"]
             wait_for(lambda: taken, what="the first state")
@@ -98,6 +98,7 @@ def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
         assert taken[-1] == taken[-2]
 
 
+PAIR = ("0.5", "eth.ethereum", "btc.bitcoin")
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 

@@ -85,6 +85,36 @@ SERVING = (
         "    if waits and (asked or now) >= row.expires:",
         ("tests/service/test_lifecycle.py::test_a_deposit_seen_in_time_is_not_expired",),
     ),
+    Defect(
+        "key-for-any-page",
+        "A page of any site uses an API key that it got hold of, from its visitor's browser.",
+        "swapdesk/service/browsers.py",
+        '    if _is_foreign(origin, sent.get("host", "")):',
+        '    if stream and _is_foreign(origin, sent.get("host", "")):',
+        ("tests/service/test_browsers.py::test_a_key_is_not_taken_from_a_page_of_another_site",),
+    ),
+    Defect(
+        "public-id-uses-up-the-key",
+        "Whoever reads the partner-id off a page uses up the calls of the partner's key.",
+        "swapdesk/service/rate_limits.py",
+        'return partner_id if caller.key is not None else f"partner-id {partner_id}"',
+        "return partner_id",
+        (
+            "tests/service/test_rate_windows.py"
+            "::test_a_partner_id_has_windows_of_its_own_of_half_the_size",
+        ),
+    ),
+    Defect(
+        "received-bounds-of-floating-rates",
+        "An amount to receive that the limits promise is refused when it is asked for.",
+        "swapdesk/service/pair_limits.py",
+        "        if limits is None or out is None:",
+        "        if limits is not None:",
+        (
+            "tests/service/test_fixed_quotes.py"
+            "::test_what_limits_promise_of_amounts_to_receive_quotes_do",
+        ),
+    ),
 )
 
 CHAINS = (

@@ -43,6 +43,11 @@ def test_every_verdict_and_most_reasons_are_found_in_the_world() -> None:
     assert len(reasons | later) >= 8
 
 
+def test_every_kind_of_finding_is_found_and_no_other() -> None:
+    found = {finding.type for scan in verdicts() for finding in scan.features}
+    assert found == {"Malicious", "Warning", "Benign", "Info"}
+
+
 def test_what_was_selected_before_stays_what_it_is() -> None:
     for token in TOKENS:
         before = token.security_scan

@@ -17,7 +17,7 @@ from corpus.requests import FIELDS_LIMIT, UNREADABLE
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running
-from swapdesk.sandbox.http_server import misled
+from swapdesk.sandbox.http_server import misdirected
 
 HANDSHAKE = {
     "Connection": "Upgrade",
@@ -100,7 +100,7 @@ def test_this_machine_by_all_its_names(running: Running, host: str) -> None:
     ],
 )
 def test_served_on_other_addresses(served: str, host: str, passes: bool) -> None:
-    assert (misled({"host": host}, frozenset({served})) is None) is passes
+    assert (misdirected({"host": host}, frozenset({served})) is None) is passes
 
 
 def ports(running: Running) -> Iterator[tuple[str, int]]:

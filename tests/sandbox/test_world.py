@@ -47,6 +47,12 @@ def test_every_chain_has_a_native_coin_that_is_traded() -> None:
         assert coins[0].has_self_private
 
 
+def test_a_token_stands_on_its_chain_and_a_coin_has_no_contract() -> None:
+    for token in TOKENS:
+        assert token.chain == token.chain_data.short_name
+        assert (token.address is None) is token.mainnet
+
+
 def test_no_signature_of_the_sandbox_is_valid_elsewhere() -> None:
     evm = {chain.short_name: chain.chain_id for chain in CHAINS if chain.kind == "evm"}
     assert evm["ethereum"] == 1_337_000_001

@@ -7,6 +7,7 @@ bounds of contract 16.1 stand here once more, so that both cannot be wrong toget
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, get_args
@@ -404,6 +405,14 @@ def test_numbers_of_the_specification(
 @pytest.mark.parametrize(("operation", "name", "longest"), LENGTHS)
 def test_lengths_of_the_specification(operation: str, name: str, longest: int) -> None:
     assert bound(operation, name)["maxLength"] == longest
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if "{" in each.path])
+def test_lengths_of_paths(operation: Operation) -> None:
+    """Of orders and groups; the id of a token has a form."""
+    (name,) = re.findall("{([A-Za-z]+)}", operation.path)
+    longest = bound(operation.name, name, "path")["maxLength"]
+    assert longest == (24 if name == "id" else 64)
 
 
 def test_other_bounds_of_the_specification() -> None:

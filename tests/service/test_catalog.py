@@ -39,6 +39,7 @@ from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.chains import ChainQuery
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
@@ -227,6 +228,15 @@ ENABLED = ["bitcoin", "ethereum", "solana", "xrp"]
 )
 async def test_chains(api: httpx.AsyncClient, parameters: dict[str, Any], found: list[str]) -> None:
     assert await names(api, **parameters) == found
+
+
+def test_chains_with_the_lowest_priority_come_first() -> None:
+    order = {chain.short_name: place for place, chain in enumerate(reversed(CHAINS))}
+    turned = [
+        chain.model_copy(update={"priority": Decimal(order[chain.short_name])}) for chain in CHAINS
+    ]
+    found, _ = ServiceCatalog(turned, []).list_chains(ChainQuery())
+    assert [chain.short_name for chain in found] == ["xrp", "solana", "ethereum", "bitcoin"]
 
 
 async def test_pages_of_chains(api: httpx.AsyncClient) -> None:

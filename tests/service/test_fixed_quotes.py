@@ -11,16 +11,17 @@ import httpx
 import pytest
 
 from service.price_venue import PriceVenue
-from service.quote_calls import asked, quotes, refusal
+from service.quote_calls import asked, limits, quotes, refusal
 from service.terms_world import venues
-from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC
+from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC, USDC_SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.engine import QUOTE_VALID
-from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.quotes import PrivateSendQuoteList, Quote
+from swapdesk.wire.tokens import Token
 
 
 @pytest.fixture
@@ -187,6 +188,68 @@ async def test_a_reverse_private_route_is_computed_from_its_end(
 
 
 @pytest.mark.parametrize("types", ["standard", "private"])
+@pytest.mark.parametrize(
+    ("token_in", "token_out"),
+    [(BTC, ETH), (ETH, BTC), (USDC, USDC_SOL)],
+    ids=lambda each: each.symbol,
+)
+async def test_what_limits_promise_of_amounts_to_receive_quotes_do(
+    api: httpx.AsyncClient,
+    some: dict[str, PriceVenue],
+    types: str,
+    token_in: Token,
+    token_out: Token,
+) -> None:
+    """They are of fixed terms: what pl pays, and the most that it takes, is no part of them."""
+    some["pl"].most = Decimal(390_000)
+    found = await limits(api, token_in.id, token_out.id)
+    bucket = found.cex if types == "standard" else found.private
+    assert bucket is not None
+    assert bucket.min_out is not None
+    assert bucket.max_out is not None
+    assert 0 < bucket.min_out < bucket.max_out
+    pair = {"from_": token_in.id, "to": token_out.id, "types": types}
+    unit = Decimal(1).scaleb(-token_out.decimals)
+    for venue in some.values():
+        venue.fee += Decimal("0.01")
+    for amount, outside, code in (
+        (bucket.min_out, bucket.min_out - unit, "AMOUNT_TOO_LOW"),
+        (bucket.max_out, bucket.max_out + unit, "QUOTE_OVER_LIMIT"),
+    ):
+        rows = await quotes(api, received(plain(amount), **pair))
+        assert (rows[0].error, rows[0].fixed, rows[0].amount_out) == (None, True, amount)
+        body = await refusal(api, "/quotes", received(plain(outside), **pair))
+        assert (body["status"], body["code"]) == (422, code)
+        assert f" {plain(amount)} " in body["message"], "the very figure of the limits"
+
+
+async def test_every_amount_to_receive_between_the_limits_is_priced(
+    api: httpx.AsyncClient,
+) -> None:
+    found = await limits(api, BTC.id, ETH.id)
+    for types, bucket in (("standard", found.cex), ("private", found.private)):
+        assert bucket is not None
+        assert bucket.min_out is not None
+        assert bucket.max_out is not None
+        for share in ("0.0001", "0.01", "0.5", "0.99", "0.9999"):
+            between = bucket.min_out + (bucket.max_out - bucket.min_out) * Decimal(share)
+            amount = plain(quantize(between, ETH.decimals, up=False))
+            assert (await quotes(api, received(amount, types=types)))[0].error is None
+
+
+async def test_limits_where_nothing_is_quoted_by_the_amount_received(
+    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+) -> None:
+    """No exchange keeps rates: then they are what both ends pay."""
+    for venue in some.values():
+        venue.traits = VenueTraits()
+    bucket = (await limits(api, BTC.id, ETH.id)).cex
+    assert bucket is not None
+    for amount, out in ((bucket.min, bucket.min_out), (bucket.max, bucket.max_out)):
+        assert (await quotes(api, asked(plain(amount), types="standard")))[0].amount_out == out
+
+
+@pytest.mark.parametrize("types", ["standard", "private"])
 async def test_both_sides_of_the_amounts_to_receive(api: httpx.AsyncClient, types: str) -> None:
     """What the smallest amounts of every venue pay, told in the token received."""
     body = await refusal(api, "/quotes", received("0.001", types=types))
@@ -236,7 +299,7 @@ async def test_the_dollar_cap_holds_for_what_is_to_be_sent(
     """To send is what is capped, also where it follows from what is received."""
     for venue in some.values():
         venue.most = Decimal(900_000)
-    parameters = received("130", from_=USDC.id, types=types)
+    parameters = received("128", from_=USDC.id, types=types)
     for row in await quotes(api, parameters):
         assert row.amount_in is not None
         assert row.amount_in <= 400_000

@@ -16,7 +16,7 @@ from service.orders_fixtures import EVM, Floor, caller, reopen, until, venues_at
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import LegReport
-from swapdesk.wire.orders import LegStatus, Order
+from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
 
 
 @pytest.fixture
@@ -59,6 +59,9 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
         await floor.work()
         order = await state(floor, order)
         seen.append((order.status, order.display_status, order.in_status))
+        assert order.status_label == OrderStatusCode(order.status or 0).name
+        assert order.in_status_label == status.name
+        assert order.in_created == order.created
         if status is not LegStatus.FINISHED:
             assert order.order_finished_received is None
     assert seen == [

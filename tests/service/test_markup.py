@@ -15,11 +15,12 @@ from service.terms_world import venues
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
+from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.venues.adapter import FLOATING, CentralizedVenue
 from swapdesk.wire.encoding.numbers import quantize
 from swapdesk.wire.pair_limits import PairLimitsQuery
-from swapdesk.wire.quotes import QuoteQuery, RouteType
+from swapdesk.wire.quotes import AmountType, Quote, QuoteQuery, RouteType
 
 
 @pytest.fixture
@@ -147,7 +148,25 @@ async def test_limits_pay_after_the_default_of_the_account(
     found = await service.pair_limits.limits(caller, pair)
     bucket = found.cex if route == "standard" else found.private
     assert bucket is not None
-    for amount, out in ((bucket.min, bucket.min_out), (bucket.max, bucket.max_out)):
-        query = QuoteQuery(amount=amount, from_=BTC.id, to=ETH.id, types=[RouteType(route)])
-        rows = (await service.engine.quotes(caller, query)).quotes
-        assert (rows[0].applied_api_markup, rows[0].amount_out) == (Decimal(4), out)
+    assert bucket.min_out is not None
+    assert bucket.max_out is not None
+    unit = Decimal(1).scaleb(-ETH.decimals)
+    for amount, outside in ((bucket.min_out, -unit), (bucket.max_out, unit)):
+        rows = await by_received(service, caller, amount, route)
+        assert (rows[0].applied_api_markup, rows[0].amount_out) == (Decimal(4), amount)
+        with pytest.raises(ServiceError):
+            await by_received(service, caller, amount + outside, route)
+
+
+async def by_received(
+    service: ServiceParts, caller: Caller, amount: Decimal, route: str
+) -> list[Quote]:
+    query = QuoteQuery(
+        amount=amount,
+        from_=BTC.id,
+        to=ETH.id,
+        types=[RouteType(route)],
+        amount_type=AmountType.RECEIVE,
+        fixed=True,
+    )
+    return (await service.engine.quotes(caller, query)).quotes

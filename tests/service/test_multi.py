@@ -12,6 +12,7 @@ import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import EVM, XRP, venues_at
+from service.valid import require_valid
 from service.venue import PlainVenue
 from service.world import (
     AS_FREE,
@@ -307,8 +308,30 @@ async def test_a_deleted_order_is_an_id_and_a_state(
     assert gone is not None
     assert await delete_order(store, gone, clock.now())
     shown = await status(api, told["multiId"])
+    document = (await api.get("/openapi.json")).json()
+    listed = (await api.get("/orders", params={"multiId": told["multiId"]})).json()
+    plain = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
+    require_valid(document, "MultiExchangeStatus", plain)
+    require_valid(document, "OrderList", listed)
+    assert {each["status"] for each in listed["orders"]} == {0, 8}
     assert shown["orders"][0] == {"serviceId": ids(told)[0], "status": 8}
     assert shown["orders"][1]["status"] == 0
+
+
+async def test_a_group_whose_orders_all_fail(api: httpx.AsyncClient) -> None:
+    """It exists, holds no order, and nothing of it can be paid or submitted."""
+    told = await group(api, row(addressTo="nowhere"), row(destinationTag="7"))
+    assert [each.keys() for each in told["orders"]] == [{"error"}, {"error"}]
+    path = f"/exchanges/multi/{told['multiId']}"
+    shown = await status(api, told["multiId"])
+    assert shown == {"multiId": told["multiId"], "orders": [], "txHash": None}
+    built = await api.post(f"{path}/tx/build", json={"sender": EVM})
+    assert (built.status_code, built.json()["code"]) == (422, "VALIDATION_ERROR")
+    sent = await api.post(f"{path}/tx", json={"signatures": ["0x" + "ab" * 65]})
+    assert (sent.status_code, sent.json()["code"]) == (404, "NOT_FOUND")
+    document = (await api.get("/openapi.json")).json()
+    require_valid(document, "MultiExchange", told)
+    require_valid(document, "MultiExchangeStatus", shown)
 
 
 async def test_a_group_is_its_owners_for_48_hours(

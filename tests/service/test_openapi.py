@@ -32,6 +32,14 @@ async def served(api: httpx.AsyncClient) -> dict[str, Any]:
     return body
 
 
+def resolved(served: dict[str, Any], answer: dict[str, str]) -> dict[str, Any]:
+    """An answer that several operations share."""
+    where, name = answer["$ref"].rsplit("/", 1)
+    assert where == "#/components/responses"
+    found: dict[str, Any] = served["components"]["responses"][name]
+    return found
+
+
 def described(served: dict[str, Any], operation: Operation) -> dict[str, Any]:
     found: dict[str, Any] = served["paths"][operation.path][operation.method.lower()]
     return found
@@ -62,8 +70,17 @@ async def test_every_row_is_described(served: dict[str, Any], operation: Operati
     found = described(served, operation)
     assert found["operationId"] == operation.name
     statuses = {"200"} | {str(STATUS_OF[code]) for code in operation.errors}
-    assert found["responses"].keys() == statuses
+    others = {"405", "421"} | (set() if operation.access is Access.OPEN else {"402"})
+    assert found["responses"].keys() == statuses | others
     for status, answer in found["responses"].items():
+        if status in others:
+            answer = resolved(served, answer)
+            assert {"x-request-id", "Date"} <= answer["headers"].keys()
+            continue
+        counted = {"ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"}
+        assert (counted <= answer["headers"].keys()) is (operation.access is not Access.OPEN)
+        shown = "access-control-allow-origin" in answer["headers"]
+        assert shown is (operation.access is Access.READ)
         assert {"x-request-id", "Date"} <= answer["headers"].keys()
         schema = answer["content"]["application/json"]["schema"]
         if status != "200":
@@ -158,6 +175,73 @@ async def test_schemas(served: dict[str, Any]) -> None:
     assert schemas["RateLimits"]["required"] == ["monthlyRequestCount", "quote", "exchange"]
     assert schemas["Order"]["properties"].keys() >= {"serviceId", "in", "displayStatus"}
     assert "houdiniId" not in str(served)
+
+
+REQUIRED = {
+    "Chain": "id created name shortName shortNameV1 icon addressValidation tokenAddressValidation "
+    "explorerUrl addressUrl priority kind enabled",
+    "Token": "icon id chain decimals symbol name created chainData enabled",
+    "TokenSecurityScan": "scannedAt expiresAt",
+    "SwapProvider": "id name shortName enabled",
+    "RateLimits": "monthlyRequestCount quote exchange",
+    "RateWindows": "perMinute perHour perDay",
+    "Limits": "min max minOut maxOut",
+    "PairLimits": "cex dex private",
+    "TokenSearchResult": "tokens total totalPages",
+    "ChainList": "chains total totalPages",
+    "OrderList": "orders total totalPages",
+    "PrivateSendQuoteList": "total quotes",
+    "MultiSubmission": "userOpHashes",
+    "ErrorBody": "message code",
+    "ValidationBody": "message code fields",
+    "FieldProblem": "message",
+    "Order": "serviceId status",
+}
+"""What the specification says of each resource. Of a deleted order nothing else is told."""
+
+
+@pytest.mark.parametrize("model", REQUIRED)
+async def test_what_the_specification_requires(served: dict[str, Any], model: str) -> None:
+    found = served["components"]["schemas"][model]
+    assert set(found["required"]) == set(REQUIRED[model].split())
+    assert set(found["required"]) <= found["properties"].keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("status", -2, 8), ("inStatus", 0, 10), ("outStatus", 0, 10)]
+)
+async def test_the_codes_of_states(
+    served: dict[str, Any], name: str, least: int, most: int
+) -> None:
+    found = served["components"]["schemas"]["Order"]["properties"][name]
+    assert found == {"type": "integer", "enum": [*range(least, most + 1)]}
+
+
+async def test_formats_and_ranges_of_a_token(served: dict[str, Any]) -> None:
+    schemas = served["components"]["schemas"]
+    assert schemas["Token"]["properties"]["decimals"]["format"] == "int32"
+    score = schemas["TokenSecurityScan"]["properties"]["maliciousScore"]
+    assert score == {"type": "number", "minimum": 0, "maximum": 1}
+    finding = schemas["TokenScanFeature"]["properties"]
+    assert {name: each["type"] for name, each in finding.items()} == {
+        "featureId": "string",
+        "type": "string",
+        "description": "string",
+    }
+
+
+async def test_answers_that_several_operations_share(served: dict[str, Any]) -> None:
+    answers = served["components"]["responses"]
+    assert set(answers) == {"PaymentRequired", "MethodNotAllowed", "MisdirectedRequest"}
+    assert "payment-required" in answers["PaymentRequired"]["headers"]
+    unpaid = answers["PaymentRequired"]["content"]
+    assert unpaid["application/json"]["schema"] == {"type": "object", "maxProperties": 0}
+    assert answers["MethodNotAllowed"]["headers"]["allow"]["required"] is True
+    for operation in OPERATIONS:
+        statuses = described(served, operation)["responses"].keys()
+        assert {"405", "421"} <= statuses
+        assert ({"413", "415"} <= statuses) is (operation.body is not None)
+        assert ("402" in statuses) is (operation.access is not Access.OPEN)
 
 
 async def test_parameters(served: dict[str, Any]) -> None:

@@ -118,8 +118,8 @@ async def test_tokens_that_cannot_be_swapped(
         (asked(from_=token_id), "/quotes", "from"),
         (asked(to=token_id), "/quotes", "to"),
         ({"amount": "1", "from": token_id}, "/quotes/private-send", "from"),
-        ({"tokenIdFrom": token_id, "tokenIdTo": BTC.id}, "/minMax", "from"),
-        ({"tokenIdFrom": BTC.id, "tokenIdTo": token_id}, "/minMax", "to"),
+        ({"tokenIdFrom": token_id, "tokenIdTo": BTC.id}, "/minMax", "tokenIdFrom"),
+        ({"tokenIdFrom": BTC.id, "tokenIdTo": token_id}, "/minMax", "tokenIdTo"),
     ):
         body = await refusal(api, path, parameters)
         assert (body["status"], body["code"]) == (404, code)

@@ -12,12 +12,14 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from service.world import AS_FREE, BTC, CHAINS, ETH, INTERMEDIARIES, TOKENS
+from service.world import AS_FREE, BTC, BY_PARTNER_ID, CHAINS, ETH, FREE, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
-from swapdesk.service.access import ApiKey, Partner, Tier, digest
+from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
 from swapdesk.service.app import assemble, build_service
-from swapdesk.service.rate_limits import WINDOW_SECONDS, CallWindows
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.rate_limits import STRANGER_READS, WINDOW_SECONDS, CallWindows, limits_of
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass
@@ -154,11 +156,95 @@ async def test_wrong_input_counts_and_a_refused_call_does_not(
         assert (await api.get("/quotes", params=QUOTE, headers=AS_FREE)).status_code == 429
 
 
-async def test_open_operations_and_unknown_callers_carry_no_limits(
+async def test_open_operations_and_unknown_paths_carry_no_limits(
     anyone: httpx.AsyncClient,
 ) -> None:
-    for path in ("/health", "/chains", "/nothing"):
-        assert "ratelimit-limit" not in (await anyone.get(path)).headers
+    for path in ("/health", "/nothing"):
+        for _ in range(STRANGER_READS + 1):
+            assert "ratelimit-limit" not in (await anyone.get(path)).headers
+
+
+async def test_an_address_without_credentials_has_sixty_reads_a_minute(
+    service: ServiceParts, clock: ManualClock
+) -> None:
+    """Whatever is asked for; another address, and whoever has credentials, is not concerned."""
+    app = build_service(service)
+    there = httpx.ASGITransport(app=app, client=("192.0.2.7", 1))
+    other = httpx.ASGITransport(app=app, client=("192.0.2.8", 1))
+    base = "http://service/v2"
+    asked = [("GET", "/chains"), ("POST", "/exchanges"), ("GET", "/orders"), ("GET", "/quotes")]
+    clock.advance(60 - clock.now().timestamp() % 60)
+    async with (
+        httpx.AsyncClient(transport=there, base_url=base) as api,
+        httpx.AsyncClient(transport=other, base_url=base) as neighbour,
+    ):
+        for number in range(60):
+            answer = await api.request(*asked[number % len(asked)])
+            assert (answer.status_code, answer.headers["ratelimit-remaining"]) == (
+                401,
+                str(59 - number),
+            )
+        clock.advance(17)
+        for call in [*asked, ("GET", "/chains?apiKey=first-key")]:
+            answer = await api.request(*call)
+            assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+            assert (answer.headers["retry-after"], answer.headers["ratelimit-limit"]) == (
+                "43",
+                "60",
+            )
+        assert (await neighbour.get("/chains")).status_code == 401
+        for headers in (AS_FREE, BY_PARTNER_ID):
+            assert (await api.get("/chains", headers=headers)).status_code == 200
+        wrong = await api.get("/chains", headers={"Authorization": "no:body"})
+        assert wrong.status_code == 401
+        clock.advance(43)
+        assert (await api.get("/chains")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "by_key", "by_id"), [("/quotes", 5, 2), ("/chains", 60, 30)], ids=["quotes", "reads"]
+)
+async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
+    store: SqliteStore, clock: ManualClock, path: str, by_key: int, by_id: int
+) -> None:
+    partner = replace(FREE, read_limits=RateWindows(per_minute=60, per_hour=99, per_day=999))
+    parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
+    transport = httpx.ASGITransport(app=build_service(parts))
+    public = {"partner-id": FREE.partner_id}
+    async with httpx.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+
+        async def passed(headers: dict[str, str]) -> int:
+            for number in range(100):
+                answer = await api.get(path, params=QUOTE, headers=headers)
+                if answer.status_code == 429:
+                    return number
+            raise AssertionError("no limit")
+
+        assert await passed(public) == by_id
+        assert await passed(AS_FREE) == by_key, "the public id uses up nothing of the key's"
+        assert await passed(public) == 0
+        clock.advance(60)
+        told = (await api.get("/rateLimits", headers=AS_FREE)).json()
+        assert told["quote"] == {"perMinute": 5, "perHour": 20, "perDay": 50}
+
+
+async def test_windows_of_a_partner_id_outlive_the_process(
+    store: SqliteStore, clock: ManualClock
+) -> None:
+    caller = Caller(FREE, None)
+    for number in range(3):
+        parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [FREE], INTERMEDIARIES)
+        await parts.rates.restore()
+        admission = await parts.rates.admit(caller, RateClass.QUOTE)
+        assert admission is not None
+        assert (admission.retry_after is None) is (number < 2)
+
+
+@pytest.mark.parametrize(("whole", "half"), [(0, 0), (1, 1), (2, 1), (5, 2), (60, 30)])
+def test_half_of_a_limit(whole: int, half: int) -> None:
+    limits = RateWindows(per_minute=whole, per_hour=whole, per_day=whole)
+    found = limits_of(Caller(replace(FREE, quote_limits=limits), None), RateClass.QUOTE)
+    assert found == RateWindows(per_minute=half, per_hour=half, per_day=half)
 
 
 async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualClock) -> None:

@@ -206,7 +206,7 @@ async def test_a_fallback_needs_rotation(api: httpx.AsyncClient) -> None:
         body = await refusal(api, path, parameters)
         assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
         assert body["fields"] == {
-            "rotateFallback": {"message": "needs rotatePayoutWallets=true", "value": True}
+            "rotateFallback": {"message": "needs rotatePayoutWallets=true", "value": "true"}
         }
         del parameters["rotateFallback"]
         more = {"deviationThreshold": "100", "rotationLookback": "1", "rotateFallback": "false"}

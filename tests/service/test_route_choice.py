@@ -57,11 +57,32 @@ async def test_unknown_codes_are_refused(api: httpx.AsyncClient, codes: Any) -> 
         body = await refusal(api, "/quotes", {**asked(), name: codes})
         assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
         wrong = codes[-1] if isinstance(codes, list) else codes
-        assert body["fields"] == {name: {"message": "is no provider code", "value": wrong}}
+        assert body["fields"] == {
+            name: {"message": f"'{wrong}' is no provider code", "value": codes}
+        }
     for name in FILTERS:
         parameters = {"amount": "0.5", "from": BTC.id, name: codes}
         body = await refusal(api, "/quotes/private-send", parameters)
         assert body["fields"].keys() == {name}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"useXmr": "true"},
+        {"rotatePayoutWallets": "true", "deviationThreshold": "0"},
+        *({name: "bb"} for name in FILTERS),
+    ],
+    ids=lambda more: next(iter(more)),
+)
+async def test_wishes_for_private_routes_change_no_standard_row(
+    api: httpx.AsyncClient, more: dict[str, str]
+) -> None:
+    async def rows(**wished: str) -> list[dict[str, Any]]:
+        found = await quotes(api, asked(types="standard", **wished))
+        return [row.model_dump(exclude={"quote_id"}) for row in found]
+
+    assert await rows(**more) == await rows() != []
 
 
 async def test_a_provider_that_is_not_routing(api: httpx.AsyncClient, aa: PriceVenue) -> None:
@@ -69,7 +90,7 @@ async def test_a_provider_that_is_not_routing(api: httpx.AsyncClient, aa: PriceV
     aa.enabled = False
     body = await refusal(api, "/quotes", asked(swaps="aa"))
     assert body["fields"] == {
-        "swaps": {"message": "is a provider that is not routing", "value": "aa"}
+        "swaps": {"message": "'aa' is a provider that is not routing", "value": "aa"}
     }
     assert len(await quotes(api, asked(types="private", inLegExcludedSwaps="aa"))) == 2
 

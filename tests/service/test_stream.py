@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -70,9 +71,9 @@ class Listener:
         return (await self.ask(type="ping"))["type"] == "pong"
 
 
-def stream(base: str, headers: dict[str, str] = AS_FIRST) -> connect:
+def stream(base: str, headers: dict[str, str] = AS_FIRST, query: str = "") -> connect:
     return connect(
-        base.replace("http", "ws", 1) + "/ws",
+        base.replace("http", "ws", 1) + "/ws" + query,
         additional_headers=headers,
         compression=None,
         proxy=None,
@@ -138,6 +139,37 @@ async def test_refusals_before_the_upgrade(
     assert answer.headers["x-request-id"] == body["requestId"]
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers.get_all("date") == ["Fri, 20 Nov 2026 14:02:11 GMT"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "status", "code"),
+    [
+        (AS_FIRST, "since=1", 422, "VALIDATION_ERROR"),
+        (AS_FIRST, "apiKey=first-key&since=", 422, "VALIDATION_ERROR"),
+        ({}, "apiKey=first-key", 401, "INVALID_API_CREDENTIALS"),
+        (BY_PARTNER_ID, "apiKey=first-key", 401, "INVALID_API_CREDENTIALS"),
+        ({}, "since=1", 401, "INVALID_API_CREDENTIALS"),
+        ({**AS_FIRST, "Origin": "https://shop.example"}, "", 403, "ACCESS_DENIED"),
+        ({"Origin": "https://shop.example"}, "", 403, "ACCESS_DENIED"),
+    ],
+)
+async def test_what_a_handshake_may_not_carry(
+    base: str, headers: dict[str, str], query: str, status: int, code: str
+) -> None:
+    with pytest.raises(websockets.InvalidStatus) as refused:
+        async with stream(base, headers, f"?{query}"):
+            pass
+    answer = refused.value.response
+    body = json.loads(answer.body)
+    assert (answer.status_code, body["code"]) == (status, code)
+    assert answer.headers["x-request-id"] == body["requestId"]
+    if status == 422:
+        assert body["fields"].keys() == {"since"}
+
+
+async def test_an_api_key_beside_credentials_is_ignored(base: str) -> None:
+    async with stream(base, query="?apiKey=first-key") as socket:
+        await welcomed(socket)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +306,8 @@ async def test_frames_that_are_no_message(base: str, text: str | bytes, code: st
         await socket.send(text)
         frame = await listener.next()
         assert (frame["type"], frame["code"]) == ("error", code)
+        sentence = r"(A message|The message|The types|serviceIds) (is|has|are|cannot) .+\."
+        assert re.fullmatch(sentence, frame["message"])
         assert await listener.ask(type="ping") == {"type": "pong"}, "and the connection goes on"
 
 
@@ -424,6 +458,12 @@ async def test_a_reader_thirty_seconds_behind_is_closed(
     assert len(transport.sent) <= 5, "what waited was dropped with the connection"
     hub.cancel()
     await asyncio.gather(hub, return_exceptions=True)
+
+
+def test_what_may_wait_and_for_how_long() -> None:
+    frames, size = rules.SLOW_READER_FRAMES, rules.SLOW_READER_BYTES
+    assert (frames, size) == (256, 1 << 20)
+    assert (rules.SLOW_READER_SECONDS, rules.LAST_WORD_SECONDS) == (30, 5)
 
 
 class Trickle:

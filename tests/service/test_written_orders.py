@@ -12,6 +12,7 @@ import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
+from service.valid import require_valid
 from service.venue import PlainVenue
 from service.world import AS_SECOND, BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
@@ -122,3 +123,4 @@ async def test_of_a_deleted_order_its_state_alone_is_left(
     }
     assert (await api.get(f"/orders/{order['serviceId']}")).json() == left
     assert (await api.get("/orders")).json()["orders"] == [left]
+    require_valid((await api.get("/openapi.json")).json(), "Order", left)

@@ -39,14 +39,25 @@ from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.events import MAX_FRAME_BYTES
 
 
-def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
-    """Status and reason to refuse a request that another site sent here, or None.
+def misdirected(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
+    """Status and reason to refuse a request for another name, or None.
 
-    A browser led here by another site's name carries that name in ``Host`` and its own
-    origin in ``Origin``; neither passes. ``hosts`` are names served besides the loopback ones.
+    A browser led here by another site's name carries that name in ``Host``. ``hosts`` are names
+    served besides the loopback ones.
     """
     if not _served(f"//{headers.get('host', '')}", hosts):
         return 421, "This host name is not served here."
+    return None
+
+
+def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str] | None:
+    """Status and reason to refuse a request that another site sent here, or None.
+
+    Neither another name in ``Host`` nor the page of another site in ``Origin`` passes.
+    """
+    refused = misdirected(headers, hosts)
+    if refused is not None:
+        return refused
     origin = headers.get("origin")
     if origin is not None and not _served(origin, hosts):
         return 403, "Requests of other origins are not served."

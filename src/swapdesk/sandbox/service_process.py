@@ -5,8 +5,8 @@ Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``no
 ``tokens`` (how many the catalogue shall have, if not the sandbox's own), ``dialect`` (whose names
 are written), ``record`` (the file of a conversation, or null).
 
-Requests of pages of other sites end at ``HostCheck``. A page whose name was made to point to this
-machine (DNS rebinding) gets nothing, with credentials or without.
+A page whose name was made to point to this machine (DNS rebinding) ends at ``HostCheck``, with
+credentials or without. Which pages of other sites are answered is the service's own rule.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
 from swapdesk.sandbox.conversation import Recorder, Replay, read_conversation
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.http_server import build_server, misled, serve_until, started
+from swapdesk.sandbox.http_server import build_server, misdirected, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
@@ -119,7 +119,7 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = None
         if scope["type"] != "lifespan":
-            refused = misled(Headers(scope=scope), self._hosts)
+            refused = misdirected(Headers(scope=scope), self._hosts)
         if refused is None:
             await self._app(scope, receive, send)
         else:
@@ -128,7 +128,7 @@ class HostCheck:
     async def _refuse(self, scope: Scope, send: Send, status: int, reason: str) -> None:
         kind = "websocket.http" if scope["type"] == "websocket" else "http"
         request_id = str(uuid.uuid4())
-        code = ErrorCode.ACCESS_DENIED if status == 403 else ErrorCode.BAD_REQUEST
+        code = ErrorCode.BAD_REQUEST
         body = encode_json(ErrorBody(message=reason, code=code, request_id=request_id))
         headers = [
             (b"content-type", b"application/json"),

@@ -41,6 +41,8 @@ class Partner(Struct, frozen=True):
 
     ``fixed_rates`` is whether it may ask for fixed rates; ``default_markup``, in percent, counts
     where a request names none. ``fee_share``, in percent of the venue's fee, replaces its tier's.
+    ``allowed_origins`` are the pages that may use its ``partner-id`` (``https://shop.example``);
+    empty: every page.
     """
 
     partner_id: str
@@ -53,6 +55,7 @@ class Partner(Struct, frozen=True):
     suspended: bool = False
     fixed_rates: bool = True
     default_markup: Decimal = Decimal(0)
+    allowed_origins: tuple[str, ...] = ()
     fee_share: Decimal | None = None
 
     @property

@@ -160,7 +160,8 @@ def client_frame(message: object) -> ClientFrame:
     try:
         value = decode_json(data, max_bytes=MAX_FRAME_BYTES)
     except CodecError as error:
-        raise FrameProblem(StreamError.INVALID_JSON, f"The message {error}.") from None
+        message = f"The message is no acceptable JSON: {error}."
+        raise FrameProblem(StreamError.INVALID_JSON, message) from None
     if not isinstance(value, dict):
         raise FrameProblem(StreamError.INVALID_MESSAGE, "A message is a JSON object.")
     kind = value.get("type")
@@ -175,7 +176,8 @@ def client_frame(message: object) -> ClientFrame:
     try:
         return validate(ClientFrame, value, side="service")
     except CodecError as error:
-        raise FrameProblem(StreamError.INVALID_MESSAGE, str(error)) from None
+        message = f"The message cannot be taken: {error}."
+        raise FrameProblem(StreamError.INVALID_MESSAGE, message) from None
 
 
 FLOOD_SECONDS = 10.0
@@ -462,19 +464,28 @@ class StreamConnection:
         self._reply({"type": "unsubscribed"})
 
 
+Endpoint = Callable[[WebSocket, Callable[[], None]], Awaitable[None]]
+
+
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
-) -> Callable[[WebSocket], Awaitable[None]]:
-    """What answers ``WS /ws``: authenticates a connection and serves it until it ends."""
+) -> Endpoint:
+    """What answers ``WS /ws``: authenticates a connection and serves it until it ends. What it
+    is given with the connection refuses parameters, by a ServiceError, once the caller is known."""
 
-    async def serve(websocket: WebSocket) -> None:
-        await _serve(websocket, hub, directory, clock, usual)
+    async def serve(websocket: WebSocket, check: Callable[[], None]) -> None:
+        await _serve(websocket, hub, directory, clock, check, usual)
 
     return serve
 
 
 async def _serve(
-    websocket: WebSocket, hub: Hub, directory: Directory, clock: Clock, usual: Dialect
+    websocket: WebSocket,
+    hub: Hub,
+    directory: Directory,
+    clock: Clock,
+    check: Callable[[], None],
+    usual: Dialect,
 ) -> None:
     headers: dict[str, str] = {}
     for name, value in websocket.headers.items():
@@ -483,6 +494,7 @@ async def _serve(
     try:
         _require_form(headers)
         caller = directory.authenticate(headers, Access.KEY)
+        check()
     except ServiceError as refusal:
         await _deny(websocket, refusal)
         return

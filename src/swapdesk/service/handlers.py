@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
-from starlette.websockets import WebSocket
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Directory
 from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.dex.desk import DexDesk
-from swapdesk.service.events import Hub
+from swapdesk.service.events import Endpoint, Hub
 from swapdesk.service.multi.bundles import BundleWatch
 from swapdesk.service.multi.funding import FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
@@ -73,7 +72,7 @@ class ServiceParts(Struct, frozen=True):
     bundles: BundleWatch
     hub: Hub
     worker: Worker
-    stream: Callable[[WebSocket], Awaitable[None]]
+    stream: Endpoint
     version: str
     dialect: Dialect = Dialect.CONTRACT
     """Whose names are written for who has no dialect of their own."""

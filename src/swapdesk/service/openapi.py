@@ -97,6 +97,8 @@ def _completed(schema: dict[str, Any], model: type[BaseModel] | None) -> dict[st
 
 
 def _always(model: type[WireModel], key: str, field: FieldInfo) -> bool:
+    if model.REQUIRED is not None:
+        return _written_name(key, field) in model.REQUIRED
     default = field.get_default(call_default_factory=True, validated_data={})
     return field.is_required() or default is not None or _written_name(key, field) in model.NULLABLE
 
@@ -180,10 +182,19 @@ and no exponent. Text of format `{LINE}` is one line without control characters 
 blank at either end. Branch on `code`, never on `message`; the set of codes is open. Paths have
 no trailing slash. HEAD and OPTIONS are answered 405 with `Allow`.
 
+**Pages.** What takes `partner-id` answers pages of every origin, and `OPTIONS` with
+`access-control-request-method: GET` by 204; a partner may list the origins that it allows. An
+API key is not taken from a page of another origin (403).
+
+**Below the operations.** What is no HTTP request (400), has more than 16 KiB of header fields
+(431), comes too slowly (408) or too often at once (503) gets the error body and an
+`x-request-id` as well.
+
 **Order updates.** A WebSocket at `{STREAM_PATH}` (API key only) sends `welcome`, and after
 `{{"type":"subscribe"}}` (all orders) or `{{"type":"subscribe","serviceIds":[...]}}` an
 `order_update` with the order in `data` for every change. `unsubscribe` and `ping` exist too.
-Nothing is replayed after a reconnect: read `GET /orders` again.
+Nothing is replayed after a reconnect: read `GET /orders` again. The handshake takes no
+parameters (422).
 """
 
 _STATUS_MEANING = {
@@ -217,6 +228,76 @@ _RETRY_AFTER = {
     "description": "Seconds to wait before the next request.",
     "schema": {"type": "string"},
 }
+_WINDOW = {
+    "ratelimit-limit": {
+        "description": "Calls that the window which binds takes; on calls that are counted.",
+        "schema": {"type": "string"},
+    },
+    "ratelimit-remaining": {
+        "description": "Calls that are left in it.",
+        "schema": {"type": "string"},
+    },
+    "ratelimit-reset": {
+        "description": "Seconds until it ends.",
+        "schema": {"type": "string"},
+    },
+}
+_PAGE = {
+    "access-control-allow-origin": {
+        "description": "To a request with `Origin`: the pages that may read the answer.",
+        "schema": {"type": "string"},
+    },
+    "access-control-expose-headers": {
+        "description": "To a request with `Origin`: the headers that a page may read.",
+        "schema": {"type": "string"},
+    },
+}
+
+# Answers that belong to a path, a port or a way of paying, and not to one operation.
+_OTHERS = {
+    402: "PaymentRequired",
+    405: "MethodNotAllowed",
+    421: "MisdirectedRequest",
+}
+
+
+def _other_answers() -> dict[str, Any]:
+    error = {"application/json": {"schema": _reference(ErrorBody)}}
+    return {
+        "PaymentRequired": {
+            "description": "A request without credentials has to be paid for. Only callers that "
+            "pay per request ever get it; a service that takes no payments answers 401.",
+            "headers": {
+                **_HEADERS,
+                "payment-required": {
+                    "description": "What to pay: base64 of JSON, whose `accepts` entries have "
+                    "`network`, `asset`, `amount`, `payTo`, `maxTimeoutSeconds` and `scheme`.",
+                    "schema": {"type": "string"},
+                },
+            },
+            "content": {
+                "application/json": {"schema": {"type": "object", "maxProperties": 0}},
+                "text/html": {"schema": {"type": "string"}},
+            },
+        },
+        "MethodNotAllowed": {
+            "description": "The path does not answer this method. `METHOD_NOT_ALLOWED`",
+            "headers": {
+                **_HEADERS,
+                "allow": {
+                    "description": "The methods that it answers.",
+                    "required": True,
+                    "schema": {"type": "string"},
+                },
+            },
+            "content": error,
+        },
+        "MisdirectedRequest": {
+            "description": "`Host` names somebody who is not served here. `BAD_REQUEST`",
+            "headers": _HEADERS,
+            "content": error,
+        },
+    }
 
 
 def document(version: str) -> dict[str, Any]:
@@ -235,6 +316,7 @@ def document(version: str) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": schemas(_models()),
+            "responses": _other_answers(),
             "securitySchemes": {
                 "apiKey": {
                     "type": "apiKey",
@@ -358,7 +440,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     answers: dict[str, Any] = {
         "200": {
             "description": operation.summary,
-            "headers": _HEADERS,
+            "headers": _headers(operation),
             "content": {"application/json": {"schema": _result(operation.result)}},
         }
     }
@@ -371,7 +453,9 @@ def _responses(operation: Operation) -> dict[str, Any]:
         by_status.setdefault(STATUS_OF[code], []).append(code)
     for status, codes in sorted(by_status.items()):
         names = ", ".join(f"`{code}`" for code in codes)
-        headers = {**_HEADERS, "retry-after": _RETRY_AFTER} if status == 429 else _HEADERS
+        headers = _headers(operation)
+        if status == 429:
+            headers["retry-after"] = _RETRY_AFTER
         answers[str(status)] = {
             "description": f"{_STATUS_MEANING[status]} {names}",
             "headers": headers,
@@ -381,7 +465,17 @@ def _responses(operation: Operation) -> dict[str, Any]:
                 }
             },
         }
-    return answers
+    for status, name in _OTHERS.items():
+        if status != 402 or operation.access is not Access.OPEN:
+            answers[str(status)] = {"$ref": f"#/components/responses/{name}"}
+    return dict(sorted(answers.items()))
+
+
+def _headers(operation: Operation) -> dict[str, Any]:
+    """What an answer of the operation itself may carry."""
+    counted = {} if operation.access is Access.OPEN else _WINDOW
+    page = _PAGE if operation.access is Access.READ else {}
+    return {**_HEADERS, **counted, **page}
 
 
 def _result(result: Any) -> dict[str, Any]:

@@ -7,8 +7,9 @@ bound the amount alone; that a route would lose too much to be used is told on i
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -53,13 +54,13 @@ class PairLimitsDesk:
     async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
         """Limits by route type; null where no route of the type exists.
 
-        What is received is told as a quote tells it that names no markup: after the default of
-        the account.
+        ``minOut`` and ``maxOut`` bound what can be asked for by the amount received, and are told
+        as a quote tells it that names no markup: after the default of the account.
         """
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
-        token_in = self._catalog.enabled_side(query.token_id_from, "from")
-        token_out = self._catalog.enabled_side(query.token_id_to, "to")
+        token_in = self._catalog.enabled_side(query.token_id_from, "tokenIdFrom")
+        token_out = self._catalog.enabled_side(query.token_id_to, "tokenIdTo")
         if token_in.id == token_out.id:
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         self._scans.selected(token_in, token_out)
@@ -70,8 +71,29 @@ class PairLimitsDesk:
         dex = self._engine.onchain_limits.find(token_in, token_out) if by_ids else _nothing()
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits(dex=await dex)
-        found = await asyncio.gather(self._standard(ends), self._private(ends), dex)
+        found = await asyncio.gather(
+            self._received(ends, "standard", self._standard(ends)),
+            self._received(ends, "private", self._private(ends)),
+            dex,
+        )
         return PairLimits(cex=found[0], private=found[1], dex=found[2])
+
+    async def _received(
+        self,
+        ends: _Ends,
+        route: Literal["standard", "private"],
+        sent: Coroutine[Any, Any, Limits | None],
+    ) -> Limits | None:
+        """The limits with what can be asked for by the amount received. Where nothing can,
+        for want of fixed rates, they keep what both ends pay."""
+        find = self._engine.receive_bounds.find
+        limits: Limits | None
+        limits, out = await asyncio.gather(
+            sent, find(ends.token_in, ends.token_out, route, ends.markup)
+        )
+        if limits is None or out is None:
+            return limits
+        return limits.model_copy(update={"min_out": out.minimum, "max_out": out.maximum})
 
     async def _private(self, ends: _Ends) -> Limits | None:
         bounds = await self._engine.private_bounds.find(ends.token_in, ends.token_out)

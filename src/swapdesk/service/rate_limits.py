@@ -1,9 +1,10 @@
 """Admission of a partner's calls by tier or override, and the count of a month's requests.
 
 A window is a minute, hour or day of the service's UTC time. A call passes when all three have
-room and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Quotes
-and creates are written before they are carried out, so that a killed process does not forget
-them; reads are written every second. Usage: contract 12.1.
+room and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
+``partner-id`` have windows of their own, and so has each address that calls without credentials
+(contract 2.12). Quotes and creates are written before they are carried out, so that a killed
+process does not forget them; reads are written every second. Usage: contract 12.1.
 """
 
 from __future__ import annotations
@@ -136,6 +137,31 @@ def _whole(seconds: float) -> int:
     return max(1, math.ceil(seconds))
 
 
+STRANGER_READS = 60
+"""A minute, of each address that calls without credentials."""
+
+
+class AddressMinutes:
+    """How often each address called without credentials within this minute; kept nowhere."""
+
+    def __init__(self) -> None:
+        self._minute = 0
+        self._used: Counter[str] = Counter()
+
+    def admit(self, address: str, now: datetime) -> RateDecision:
+        """Count one call, or refuse it: then ``retry_after`` is set and nothing is counted."""
+        seconds = now.timestamp()
+        minute = int(seconds // WINDOW_SECONDS[0])
+        if minute > self._minute:
+            self._minute = minute
+            self._used.clear()
+        left, ends_in = STRANGER_READS - self._used[address], _whole(_until_end(0, seconds))
+        if left <= 0:
+            return RateDecision(STRANGER_READS, 0, ends_in, retry_after=ends_in)
+        self._used[address] += 1
+        return RateDecision(STRANGER_READS, left - 1, ends_in)
+
+
 FLUSH_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
@@ -211,6 +237,7 @@ class RateLimiter:
         self._clock = clock
         self._requests = requests
         self._windows = CallWindows()
+        self._strangers = AddressMinutes()
 
     async def restore(self) -> None:
         """Take up the windows an earlier process left. Raises StoreUnavailable."""
@@ -222,23 +249,25 @@ class RateLimiter:
         The caller refuses a call whose admission has ``retry_after`` by ``refusal``. Raises
         StoreUnavailable when a quote or create cannot be written down.
         """
-        limits = limits_of(caller.partner, rate_class)
+        limits = limits_of(caller, rate_class)
         if limits is None:
             return None
-        partner_id = caller.partner.partner_id
-        admission = self._windows.admit(partner_id, rate_class, limits, self._clock.now())
+        counted = _counted(caller)
+        admission = self._windows.admit(counted, rate_class, limits, self._clock.now())
         if admission.retry_after is None and rate_class in _WRITTEN_FIRST:
-            await self._store.save_usage(self._windows.usage(partner_id, rate_class))
+            await self._store.save_usage(self._windows.usage(counted, rate_class))
         return admission
+
+    def admit_stranger(self, address: str) -> RateDecision:
+        """Count one read of an address without credentials."""
+        return self._strangers.admit(address, self._clock.now())
 
     def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
         """How the windows stand, for an answer to a call that counted in none of them."""
-        limits = limits_of(caller.partner, rate_class)
+        limits = limits_of(caller, rate_class)
         if limits is None:
             return None
-        return self._windows.standing(
-            caller.partner.partner_id, rate_class, limits, self._clock.now()
-        )
+        return self._windows.standing(_counted(caller), rate_class, limits, self._clock.now())
 
     async def flush(self) -> None:
         """Write down the counts that changed. Raises StoreUnavailable."""
@@ -265,8 +294,20 @@ class RateLimiter:
         )
 
 
-def limits_of(partner: Partner, rate_class: RateClass) -> RateWindows | None:
-    """What is enforced for a class of calls; None where nothing is."""
+def _counted(caller: Caller) -> str:
+    """Whose windows a call counts in: those of the account, or those of its public id."""
+    partner_id = caller.partner.partner_id
+    return partner_id if caller.key is not None else f"partner-id {partner_id}"
+
+
+def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
+    """What is enforced for a class of calls; None where nothing is. By ``partner-id`` half of
+    what a key may."""
+    limits = _of_key(caller.partner, rate_class)
+    return limits if limits is None or caller.key is not None else _halved(limits)
+
+
+def _of_key(partner: Partner, rate_class: RateClass) -> RateWindows | None:
     match rate_class:
         case RateClass.NONE:
             return None
@@ -276,6 +317,13 @@ def limits_of(partner: Partner, rate_class: RateClass) -> RateWindows | None:
             return partner.quote_limits
         case RateClass.EXCHANGE:
             return partner.exchange_limits
+
+
+def _halved(limits: RateWindows) -> RateWindows:
+    """Half of each, rounded down; one stays one."""
+    most = (limits.per_minute, limits.per_hour, limits.per_day)
+    minute, hour, day = (max(each // 2, min(each, 1)) for each in most)
+    return RateWindows(per_minute=minute, per_hour=hour, per_day=day)
 
 
 def refusal(rate_class: RateClass, admission: RateDecision) -> ServiceError:

@@ -3,7 +3,8 @@
 Route, method, access, rate limit, parameters, handler: in this order. Every answer carries
 ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
 Routes come from the operations table. No redirects: a trailing slash is another path
-(contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row.
+(contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row, except
+for the preflight of a page (:mod:`~swapdesk.service.browsers`).
 
 Parameters and body are read strictly, and the 422 names what is wrong (contract 1.5 to 1.14 and
 3.4). The log line of a request has its route, never a value of the caller's.
@@ -27,6 +28,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from swapdesk.service import browsers
 from swapdesk.service.access import AccessRefused, Caller
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
@@ -98,6 +100,14 @@ def _decoded(text: bytes) -> str:
         raise _unreadable({name: FieldProblem(message="must be percent-encoded UTF-8")}) from None
 
 
+def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """What was sent under each name: a text, or a list where the name is repeated."""
+    sent: dict[str, list[str]] = {}
+    for name, value in pairs:
+        sent.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in sent.items()}
+
+
 def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     """The parameters as ``model``, or one 422 that names every wrong one."""
     if model is NoParameters and not pairs:
@@ -105,11 +115,11 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     try:
         return parse_query(model, pairs)
     except QueryError as error:
-        wrong = error.fields
+        wrong, sent = error.fields, as_sent(pairs)
     raise _unreadable(
         {
             safe_text(name, _NAME_SHOWN): FieldProblem(
-                message=problem.message, value=_shown(problem.value)
+                message=problem.message, value=_shown(sent.get(name))
             )
             for name, problem in list(wrong.items())[:_FIELDS_SHOWN]
         }
@@ -145,14 +155,11 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """A refusal that says of each field what was sent, where the body has it (contract 3.2)."""
-    if error.fields is not None:
-        error.fields = {
-            path: problem
-            if problem.value is not None
-            else problem.model_copy(update={"value": _sent(sent, path)})
-            for path, problem in error.fields.items()
-        }
+    """A refusal that says of each field what was sent, as it was sent (contract 3.2)."""
+    for path, problem in (error.fields or {}).items():
+        value = _sent(sent, path)
+        if value is not None and error.fields is not None:
+            error.fields[path] = problem.model_copy(update={"value": value})
     return error
 
 
@@ -215,6 +222,8 @@ def _shown(value: object) -> object:
 
 _log = logging.getLogger("swapdesk.service.requests")
 
+_Headers = Sequence[tuple[bytes, bytes]]
+
 
 class Seen(Struct):
     """What the log line of a request needs to know."""
@@ -225,6 +234,8 @@ class Seen(Struct):
     partner: str | None = None
     status: int = 0
     admission: RateDecision | None = None
+    page: _Headers = ()
+    """What lets the page that asks read the answer."""
 
     def log(self, method: str, seconds: float) -> None:
         """Write the line, where the log takes it."""
@@ -318,8 +329,7 @@ PREFIX = "/v2"
 
 logger = logging.getLogger(__name__)
 
-_Headers = Sequence[tuple[bytes, bytes]]
-_CREDENTIALS = {b"authorization": "authorization", b"partner-id": "partner-id"}
+_SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "origin", "host")}
 _AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateClass.ATTEMPT}
 """What a request counts as when it comes in; an exchange counts when it begins."""
 _JSON = (b"content-type", b"application/json")
@@ -333,6 +343,7 @@ class _Answer(Struct):
     headers: _Headers = (_JSON,)
 
 
+_PREFLIGHT = _Answer(b"", 204, browsers.PREFLIGHT)
 _GONE = _Answer(b"", 499, ())
 """For the log: the client left before its request was complete."""
 
@@ -360,11 +371,8 @@ class Surface:
 
     async def _send(self, answer: _Answer, send: Send, seen: Seen) -> None:
         seen.status = answer.status
-        headers = [
-            (b"content-length", b"%d" % len(answer.body)),
-            *answer.headers,
-            *self._stamp(seen),
-        ]
+        length = [] if answer.status == 204 else [(b"content-length", b"%d" % len(answer.body))]
+        headers = [*length, *answer.headers, *self._stamp(seen)]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 
@@ -373,6 +381,7 @@ class Surface:
         stamp = [
             (b"x-request-id", seen.request_id.encode()),
             (b"date", _date(int(self._parts.clock.now().timestamp()))),
+            *seen.page,
         ]
         if seen.admission is not None:
             stamp += seen.admission.headers
@@ -388,8 +397,14 @@ class Surface:
             await send(message)
 
         websocket = WebSocket(scope, receive, stamped)
-        if _path(scope) != PREFIX + STREAM_PATH:
-            error = ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
+        try:
+            if _path(scope) != PREFIX + STREAM_PATH:
+                raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
+            sent_by = _sent_by(scope)
+            browsers.refuse_foreign(sent_by, stream=True)
+            self._admit_stranger(scope, sent_by, seen)
+            _refuse_api_key(scope["query_string"], sent_by)
+        except ServiceError as error:
             denial = Response(
                 encode_json(error.body(seen.request_id)),
                 status_code=error.status,
@@ -398,10 +413,12 @@ class Surface:
             await websocket.send_denial_response(denial)
             return
         seen.route = STREAM_PATH
-        await self._parts.stream(websocket)
+        await self._parts.stream(websocket, lambda: _no_parameters(scope["query_string"]))
 
     async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> _Answer:
         try:
+            if self._is_preflight(scope):
+                return _PREFLIGHT
             result = await self._handled(scope, receive, seen)
             data = result.data if isinstance(result, Encoded) else encode_json(result)
             return _Answer(in_dialect(seen.dialect, seen.route, data))
@@ -421,18 +438,38 @@ class Surface:
             refused = ServiceError(code, "Something went wrong. Quote the request id to support.")
             return _refusal(refused, seen.request_id)
 
+    def _is_preflight(self, scope: Scope) -> bool:
+        """Whether a browser asks for a page that would read what takes ``partner-id``."""
+        if scope["method"] != "OPTIONS":
+            return False
+        if (b"access-control-request-method", b"GET") not in scope["headers"]:
+            return False
+        try:
+            return self._router.find("GET", _path(scope)).operation.access is Access.READ
+        except ServiceError:
+            return False
+
     async def _handled(self, scope: Scope, receive: Receive, seen: Seen) -> object:
+        sent_by = _sent_by(scope)
+        origin = sent_by.get("origin")
+        browsers.refuse_foreign(sent_by)
         if _path(scope) == PREFIX + STREAM_PATH:
             seen.route = STREAM_PATH
             raise _no_handshake(scope["method"])
         found = self._router.find(scope["method"], _path(scope))
         operation = found.operation
         seen.route = operation.path
-        credentials = _credentials(scope)
+        if origin is not None and operation.access is Access.READ:
+            seen.page = browsers.EVERY_PAGE
         if operation.access is not Access.OPEN:
-            _refuse_api_key(scope["query_string"], credentials)
-        caller = self._caller(operation, credentials)
+            self._admit_stranger(scope, sent_by, seen)
+            _refuse_api_key(scope["query_string"], sent_by)
+        caller = self._caller(operation, sent_by)
         if caller is not None:
+            if seen.page and origin is not None:
+                # Until it is known to be allowed, the page may not read even the refusal.
+                seen.page = ()
+                seen.page = browsers.readable_by(origin, caller)
             seen.partner = caller.partner.partner_id
             seen.dialect = caller.dialect(self._parts.dialect)
             self._parts.requests.count(caller.partner)
@@ -441,7 +478,7 @@ class Surface:
                 seen.admission = self._parts.rates.standing(caller, RateClass.EXCHANGE)
         pairs = query_pairs(scope["query_string"])
         if operation.access is not Access.OPEN:
-            pairs = [(name, value) for name, value in pairs if name != NOT_A_CREDENTIAL]
+            pairs = _without_api_key(pairs)
 
         async def admit() -> None:
             if caller is not None:
@@ -452,13 +489,12 @@ class Surface:
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
         query = parameters(operation.query or NoParameters, pairs)
         handler = self._handlers[operation.name]
-        if operation.body is None:
-            return await handler(RequestContext(caller, path, query, None, admit))
-        sent = await document(Request(scope, receive))
+        sent, asked = as_sent([*pairs, *found.parameters]), None
+        if operation.body is not None:
+            sent = await document(Request(scope, receive))
+            asked = body(operation.body, sent)
         try:
-            return await handler(
-                RequestContext(caller, path, query, body(operation.body, sent), admit)
-            )
+            return await handler(RequestContext(caller, path, query, asked, admit))
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
 
@@ -467,12 +503,21 @@ class Surface:
         if seen.admission is not None and seen.admission.retry_after is not None:
             raise refusal(rate_class, seen.admission)
 
-    def _caller(self, operation: Operation, credentials: dict[str, str]) -> Caller | None:
+    def _admit_stranger(self, scope: Scope, sent_by: dict[str, str], seen: Seen) -> None:
+        """Count a request without credentials, by the address that it comes from."""
+        if "authorization" in sent_by or "partner-id" in sent_by:
+            return
+        address = (scope.get("client") or ("",))[0]
+        seen.admission = self._parts.rates.admit_stranger(address)
+        if seen.admission.retry_after is not None:
+            raise refusal(RateClass.READ, seen.admission)
+
+    def _caller(self, operation: Operation, sent_by: dict[str, str]) -> Caller | None:
         if operation.access is Access.OPEN:
             return None
         try:
             return self._parts.directory.authenticate(
-                credentials, operation.access, writes=operation.writes
+                sent_by, operation.access, writes=operation.writes
             )
         except AccessRefused as refused:
             raise ServiceError(refused.code, refused.message) from None
@@ -492,20 +537,29 @@ def _path(scope: Scope) -> str:
     return path
 
 
-def _credentials(scope: Scope) -> dict[str, str]:
-    """The two headers that say who calls; repeated ones are joined, so that two are none."""
+def _sent_by(scope: Scope) -> dict[str, str]:
+    """The headers that say who calls; repeated ones are joined, so that two are none."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
-        known = _CREDENTIALS.get(name)
+        known = _SAYS_WHO.get(name)
         if known is not None:
             text = value.decode("latin-1")
             sent[known] = f"{sent[known]}, {text}" if known in sent else text
     return sent
 
 
-def _refuse_api_key(query_string: bytes, credentials: dict[str, str]) -> None:
+def _without_api_key(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in pairs if name != NOT_A_CREDENTIAL]
+
+
+def _no_parameters(query_string: bytes) -> None:
+    """422 for any parameter of a handshake."""
+    parameters(NoParameters, _without_api_key(query_pairs(query_string)))
+
+
+def _refuse_api_key(query_string: bytes, sent_by: dict[str, str]) -> None:
     """401 where ``apiKey`` is sent without ``Authorization``, whatever else tells who calls."""
-    if "authorization" not in credentials and names_api_key(query_string):
+    if "authorization" not in sent_by and names_api_key(query_string):
         raise ServiceError(
             ErrorCode.INVALID_API_CREDENTIALS,
             "An apiKey parameter is not a credential; send the Authorization header.",

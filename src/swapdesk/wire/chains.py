@@ -24,6 +24,23 @@ class Chain(WireModel):
     """
 
     NULLABLE = frozenset({"memoNeeded", "chainId"})
+    REQUIRED = frozenset(
+        {
+            "id",
+            "created",
+            "name",
+            "shortName",
+            "shortNameV1",
+            "icon",
+            "addressValidation",
+            "tokenAddressValidation",
+            "explorerUrl",
+            "addressUrl",
+            "priority",
+            "kind",
+            "enabled",
+        }
+    )
 
     id: Annotated[str, Identity(64)]
     created: Timestamp | None = None

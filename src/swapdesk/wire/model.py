@@ -24,6 +24,8 @@ class WireModel(BaseModel):
     When written, a field that is None is left out, unless the contract gives the
     null a meaning (``NULLABLE``: contract address of a native coin, limits that do not exist).
     ``SHARED`` names the fields whose models repeat in many objects and are written once.
+    ``REQUIRED`` are the fields that the specification requires, by their names on the wire, where
+    it says so; a reader may ask for less. None: those that are never left out.
     """
 
     model_config = ConfigDict(
@@ -38,6 +40,7 @@ class WireModel(BaseModel):
 
     NULLABLE: ClassVar[frozenset[str]] = frozenset()
     SHARED: ClassVar[frozenset[str]] = frozenset()
+    REQUIRED: ClassVar[frozenset[str] | None] = None
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

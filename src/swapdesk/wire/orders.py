@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     Field,
+    JsonValue,
     SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
@@ -72,6 +73,11 @@ class LegStatus(IntEnum):
     FALLBACK = 10
 
 
+def codes(known: type[IntEnum]) -> dict[str, JsonValue]:
+    """The codes that are written; others are read as numbers, since the set may grow."""
+    return {"enum": [int(each) for each in known]}
+
+
 TERMINAL_DISPLAY = frozenset(
     {
         DisplayStatus.SWAP_COMPLETED,
@@ -92,6 +98,7 @@ class Order(WireModel):
     """
 
     NULLABLE = frozenset({"receiverTag"})
+    REQUIRED = frozenset({"serviceId", "status"})
     SHARED = frozenset({"in_token", "out_token"})
     JOINED: ClassVar[frozenset[str]] = frozenset({"is_dex", "deposit_address", "deposit_tag"})
     """Fields of which one decides how another is read."""
@@ -111,13 +118,13 @@ class Order(WireModel):
     )
     refund_address: Annotated[str, Identity(200)] | None = None
     intermediate_refund_address: Annotated[str, Identity(200)] | None = None
-    status: WireInteger | None = None
+    status: WireInteger | None = Field(default=None, json_schema_extra=codes(OrderStatusCode))
     status_label: Annotated[str, Display(64)] | None = None
     display_status: Annotated[str, OpenEnum(DisplayStatus)] | None = None
-    in_status: WireInteger | None = None
+    in_status: WireInteger | None = Field(default=None, json_schema_extra=codes(LegStatus))
     in_status_label: Annotated[str, Display(64)] | None = None
     in_created: Timestamp | None = None
-    out_status: WireInteger | None = None
+    out_status: WireInteger | None = Field(default=None, json_schema_extra=codes(LegStatus))
     out_status_label: Annotated[str, Display(64)] | None = None
     out_created: Timestamp | None = None
     anonymous: bool | None = None

@@ -13,6 +13,8 @@ class Limits(WireModel):
     A foreign service may write ``max`` 0 for "no bound" (contract 6.2).
     """
 
+    REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
+
     min: Amount
     max: Amount
     min_out: Amount | None = None

@@ -13,6 +13,7 @@ ProviderCode = Annotated[str, Identity(32)]
 
 class SwapProvider(WireModel):
     NULLABLE = frozenset({"autoSlippageSupported"})
+    REQUIRED = frozenset({"id", "name", "shortName", "enabled"})
 
     id: Annotated[str, Identity(64)]
     name: Annotated[str, Display(100)]

@@ -46,10 +46,14 @@ class TokenScanFeature(WireModel):
 
 
 class TokenSecurityScan(WireModel):
+    REQUIRED = frozenset({"scannedAt", "expiresAt"})
+
     provider: Annotated[str, Display(100)] | None = None
     result_type: Annotated[str, OpenEnum(ScanResult)] | None = None
     provider_result_type: Annotated[str, Display(100)] | None = None
-    malicious_score: Amount | None = None
+    malicious_score: Amount | None = Field(
+        default=None, json_schema_extra={"minimum": 0, "maximum": 1}
+    )
     features: list[TokenScanFeature] = Field(default_factory=list)
     unscanned_reason: Annotated[str, OpenEnum(UnscannedReason)] | None = None
     unscanned_detail: Annotated[str, Display(500)] | None = None
@@ -75,12 +79,28 @@ class Token(WireModel):
         }
     )
 
+    REQUIRED = frozenset(
+        {
+            "icon",
+            "id",
+            "chain",
+            "decimals",
+            "symbol",
+            "name",
+            "created",
+            "chainData",
+            "enabled",
+        }
+    )
+
     id: ObjectId
     icon: Link = ""
     address: Annotated[str, Identity(200)] | None = None
     chain: ChainName
     chain_data: Annotated[Chain, Shared()]
-    decimals: Annotated[WireInteger, Field(ge=0, le=40)]
+    decimals: Annotated[
+        WireInteger, Field(ge=0, le=40), Field(json_schema_extra={"format": "int32"})
+    ]
     symbol: Annotated[str, Display(40)]
     name: Annotated[str, Display(120)]
     created: Timestamp | None = None

@@ -26,7 +26,7 @@ from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.service.venues.registry import Venues
-from swapdesk.wire.encoding.numbers import plain, quantize, to_base_units
+from swapdesk.wire.encoding.numbers import quantize, to_base_units
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteOptions, RouteType
 from swapdesk.wire.tokens import Token
@@ -146,7 +146,7 @@ def _refuse_on_dex(query: QuoteQuery) -> None:
     if query.fixed:
         raise invalid("fixed", "is not supported with types=dex", True)
     if query.markup:
-        raise invalid("markup", "is not supported with types=dex", plain(query.markup))
+        raise invalid("markup", "is not supported with types=dex", query.markup)
 
 
 def require_self_private(token: Token, value: str) -> None:
@@ -162,7 +162,7 @@ def in_units(token: Token, amount: Decimal) -> Decimal:
         return amount
     cut = quantize(amount, token.decimals, up=False)
     if cut != amount:
-        raise invalid("amount", f"{token.symbol} has {token.decimals} decimals", plain(amount))
+        raise invalid("amount", f"{token.symbol} has {token.decimals} decimals", amount)
     return cut
 
 

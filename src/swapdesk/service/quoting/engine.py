@@ -1,16 +1,18 @@
 """Quotes: checked, priced, stored durably, answered (contract 6.6 to 6.29).
 
-Quotes and ``GET /minMax`` keep one rule: a private route takes what its pair's bounds allow. An
-amount outside them is refused even where a route would take it, so that validation and execution
-say the same (contract 6.3).
+Quotes and ``GET /minMax`` keep one rule: a route takes what its pair's bounds allow, of amounts
+sent on private routes and of amounts received on both. An amount outside them is refused even
+where a route would take it, so that validation and execution say the same (contract 6.3, 6.4).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from decimal import Decimal
+from functools import partial
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -24,6 +26,7 @@ from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import DEADLINE, Asking
 from swapdesk.service.quoting.pricing import RESERVE, Priced, Pricing, Reach, best_per_pair, ranked
 from swapdesk.service.quoting.private_bounds import PayoutRotation, PrivateBounds
+from swapdesk.service.quoting.receive_bounds import ReceiveBounds
 from swapdesk.service.quoting.routes import (
     Cause,
     Intermediaries,
@@ -40,7 +43,7 @@ from swapdesk.service.quoting.routes import (
 from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, Store, StoredQuote
-from swapdesk.service.venues.adapter import Terms
+from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.providers import SwapProvider
@@ -58,69 +61,128 @@ _CLEAR = 2
 
 
 class AmountRule:
-    """Judges the private routes of an answer by the bounds of their pair."""
+    """Judges the routes of an answer by the bounds of their pair."""
 
-    def __init__(self, bounds: PrivateBounds, clock: Clock) -> None:
+    def __init__(self, bounds: PrivateBounds, received: ReceiveBounds, clock: Clock) -> None:
         self._bounds = bounds
+        self._received = received
         self._clock = clock
 
     async def judged(self, pricing: Coroutine[Any, Any, Priced], question: RouteQuestion) -> Priced:
-        """What was priced, with the bounds of the pair; private routes are refused with the
-        figure of ``GET /minMax`` when the amount is outside.
+        """What was priced, with the bounds of the pair; routes are refused with the figure of
+        ``GET /minMax`` when the amount is outside: private ones for an amount sent, both for an
+        amount received.
 
         The rule is the same whether the bounds were asked for before or not. Bounds speak of
-        all floating routes, so other questions are answered by their routes alone. Both are
-        asked for at once, since every private row states the bounds.
+        all routes, so questions with filters are answered by their routes alone, and so are
+        fixed ones by the amount sent. Everything is asked for at once, since every private row
+        states the bounds.
         """
-        if "private" not in question.types or question.choice.swaps is not None:
-            return await pricing
-        search = asyncio.ensure_future(self._bounds.find(question.token_in, question.token_out))
+        token_in, token_out = question.token_in, question.token_out
+        markup = question.terms.markup
+        bounds = self._bounds
+        searches: list[_Search] = []
+        if "private" in question.types and question.choice.swaps is None:
+            searches.append(
+                _Search(bounds.find(token_in, token_out), lambda: bounds.last(token_in, token_out))
+            )
+        received = sorted(question.types) if _whole_side(question) else []
+        for route in received:
+            named = (token_in, token_out, route, markup)
+            last = partial(self._received.last, *named)
+            searches.append(_Search(self._received.find(*named), last))
         try:
             priced = await pricing
-            if not priced.private:
+            if not (priced.private or received):
                 return priced
-            bounds = await self._in_time(search, question, priced.waited)
+            found = await self._in_time(searches, priced.waited)
         finally:
-            search.cancel()
-        return replace(priced, private=_kept(priced.private, question, bounds), bounds=bounds)
+            for search in searches:
+                search.task.cancel()
+        of_received = dict(zip(received, found[len(found) - len(received) :], strict=True))
+        of_pair = found[0] if len(found) > len(received) else None
+        if isinstance(of_pair, PairBounds) and priced.private:
+            private = _kept(priced.private, question, of_pair)
+            priced = replace(priced, private=private, bounds=of_pair)
+        for route, limits in of_received.items():
+            if limits is not None:
+                routes = getattr(priced, route)
+                priced = replace(priced, **{route: _inside(routes, question, limits)})
+        return priced
 
-    async def _in_time(
-        self, search: asyncio.Future[PairBounds | None], question: RouteQuestion, waited: float
-    ) -> PairBounds | None:
-        async def found() -> PairBounds | None:
-            return await search
+    async def _in_time(self, searches: list[_Search], waited: float) -> list[VenueLimits | None]:
+        async def found() -> None:
+            await asyncio.wait([search.task for search in searches])
 
-        try:
-            return await within(self._clock, max(DEADLINE - waited, RESERVE), found())
-        except TimeoutError:
-            return self._bounds.last(question.token_in, question.token_out)
+        if searches:
+            with contextlib.suppress(TimeoutError):
+                await within(self._clock, max(DEADLINE - waited, RESERVE), found())
+        return [
+            search.task.result() if search.task.done() else search.last() for search in searches
+        ]
 
 
-def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds | None) -> list[Route]:
-    """The routes, or the one refusal of an amount outside ``bounds``."""
-    if bounds is None or not _plain(question) or _clearly_inside(routes, question):
+class _Search:
+    """A search that began, and what was found before it."""
+
+    def __init__(
+        self,
+        searching: Coroutine[Any, Any, VenueLimits | None],
+        last: Callable[[], VenueLimits | None],
+    ) -> None:
+        self.task = asyncio.ensure_future(searching)
+        self.last = last
+
+
+def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
+    """The private routes, or the one refusal of an amount sent outside ``bounds``."""
+    if not _plain(question) or _clearly_inside(routes, question):
         return routes
+    outside = _outside(routes, question.amount, bounds)
+    return routes if outside is None else [UnpricedRoute((), *outside)]
+
+
+def _inside(routes: list[Route], question: RouteQuestion, limits: VenueLimits) -> list[Route]:
+    """The routes, or a refusal of each for an amount received outside ``limits``."""
+    outside = _outside(routes, question.amount, limits)
+    if outside is None:
+        return routes
+    return [UnpricedRoute(route.legs, *outside, route.limits) for route in routes]
+
+
+def _outside(
+    routes: list[Route], amount: Decimal, bounds: VenueLimits
+) -> tuple[Cause, Decimal] | None:
+    """On which side the amount is, where the routes do not fail for another reason."""
     if not any(
         isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
         for route in routes
     ):
-        return routes
-    if question.amount < bounds.minimum:
-        return [UnpricedRoute((), Cause.BELOW, bounds.minimum)]
-    if question.amount > bounds.maximum:
-        return [UnpricedRoute((), Cause.ABOVE, bounds.maximum)]
-    return routes
+        return None
+    if amount < bounds.minimum:
+        return Cause.BELOW, bounds.minimum
+    if amount > bounds.maximum:
+        return Cause.ABOVE, bounds.maximum
+    return None
+
+
+def _whole_side(question: RouteQuestion) -> bool:
+    """Whether the question is by the amount received and about every such route."""
+    return question.terms.receive and question.choice.swaps is None and _unfiltered(question)
 
 
 def _plain(question: RouteQuestion) -> bool:
     """Whether the question is about every floating route, as the bounds of the pair are."""
-    terms, choice = question.terms, question.choice
+    return not question.terms.fixed and _unfiltered(question)
+
+
+def _unfiltered(question: RouteQuestion) -> bool:
+    choice = question.choice
     filtered = (choice.in_included, choice.in_excluded, choice.out_included, choice.out_excluded)
     return (
-        not terms.fixed
-        and not choice.use_xmr
+        not choice.use_xmr
         and all(codes is None for codes in filtered)
-        and (question.markup_optional or not terms.markup)
+        and (question.markup_optional or not question.terms.markup)
     )
 
 
@@ -165,7 +227,8 @@ class QuoteEngine:
         self._reach = Reach(self._pricing, clock)
         self._rotation = PayoutRotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
-        self._amount_rule = AmountRule(self.private_bounds, clock)
+        self.receive_bounds = ReceiveBounds(self._pricing, venues, middle, clock)
+        self._amount_rule = AmountRule(self.private_bounds, self.receive_bounds, clock)
         self.onchain_limits = DexLimits(self._onchain, clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Iterable
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,7 +41,7 @@ from swapdesk.service.quoting.routes import (
     whole_minutes,
 )
 from swapdesk.service.store.records import RouteChoice, Store, StoredQuote
-from swapdesk.service.venues.adapter import VenueLimits
+from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.service.venues.registry import GuardedVenue, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.tokens import Token
@@ -58,6 +59,9 @@ _DIGITS = 5
 
 logger = logging.getLogger(__name__)
 
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+
 
 class _FirstLeg(Struct, frozen=True):
     """A venue and an intermediary, and what its payout must lie between."""
@@ -66,6 +70,7 @@ class _FirstLeg(Struct, frozen=True):
     middle: Token
     own: VenueLimits
     target: VenueLimits
+    terms: Terms
 
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
@@ -127,54 +132,82 @@ def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
     return VenueLimits(least, most) if least <= most else None
 
 
-class PrivateBounds:
-    """Bounds of the private routes of a pair, floating and without filters."""
+class KeptSearches(Generic[Key, Found]):
+    """What was found out of a pair, for 30 seconds from a round moment of the clock.
 
-    def __init__(self, pricing: Pricing, intermediaries: Intermediaries, clock: Clock) -> None:
-        self._pricing = pricing
-        self._intermediaries = intermediaries
+    A search goes on when its caller gives up, and callers share it.
+    """
+
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._kept: dict[tuple[str, str], tuple[int, PairBounds | None]] = {}
-        self._sought: dict[tuple[str, str], asyncio.Task[PairBounds | None]] = {}
+        self._kept: dict[Key, tuple[int, Found | None]] = {}
+        self._sought: dict[Key, asyncio.Task[Found | None]] = {}
 
-    async def find(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        """Bounds over all private routes of the pair; None when there is no such route now.
-
-        A search goes on when its caller gives up, and callers share it.
-        """
-        key = (token_in.id, token_out.id)
+    async def find(
+        self, key: Key, searching: Callable[[], Coroutine[Any, Any, Found | None]]
+    ) -> Found | None:
+        """What stands now; ``searching`` looks anew where nothing does."""
         kept = self._kept.get(key)
         if kept is not None and kept[0] == self._epoch():
             return kept[1]
         search = self._sought.get(key)
         if search is None:
-            search = self._sought[key] = asyncio.create_task(self._search(token_in, token_out))
-            search.add_done_callback(lambda done: self._found(key, done))
+            search = self._sought[key] = asyncio.create_task(self._search(key, searching()))
+            search.add_done_callback(lambda done: self._ended(key, done))
         return await asyncio.shield(search)
 
-    def last(self, token_in: Token, token_out: Token) -> PairBounds | None:
+    def last(self, key: Key) -> Found | None:
         """What was found last, where a new search takes too long."""
-        kept = self._kept.get((token_in.id, token_out.id))
+        kept = self._kept.get(key)
         return None if kept is None else kept[1]
+
+    async def _search(self, key: Key, searching: Coroutine[Any, Any, Found | None]) -> Found | None:
+        epoch = self._epoch()
+        found = await searching
+        if len(self._kept) >= _PAIRS_KEPT:
+            self._kept.clear()
+        self._kept[key] = (epoch, found)
+        return found
 
     def _epoch(self) -> int:
         return int(self._clock.now().timestamp()) // KEPT_SECONDS
 
-    def _found(self, key: tuple[str, str], search: asyncio.Task[PairBounds | None]) -> None:
+    def _ended(self, key: Key, search: asyncio.Task[Found | None]) -> None:
         del self._sought[key]
         if not search.cancelled() and (defect := search.exception()) is not None:
             logger.error("bounds of a pair were not found", exc_info=defect)
 
+
+class PrivateBounds:
+    """Bounds of the private routes of a pair without filters, on floating or on fixed terms."""
+
+    def __init__(
+        self,
+        pricing: Pricing,
+        intermediaries: Intermediaries,
+        clock: Clock,
+        terms: Terms = FLOATING,
+    ) -> None:
+        self._pricing = pricing
+        self._intermediaries = intermediaries
+        self._clock = clock
+        self._terms = terms
+        self._searches: KeptSearches[tuple[str, str], PairBounds] = KeptSearches(clock)
+
+    async def find(self, token_in: Token, token_out: Token) -> PairBounds | None:
+        """Bounds over all private routes of the pair; None when there is no such route now."""
+        key = (token_in.id, token_out.id)
+        return await self._searches.find(key, lambda: self._search(token_in, token_out))
+
+    def last(self, token_in: Token, token_out: Token) -> PairBounds | None:
+        """What was found last, where a new search takes too long."""
+        return self._searches.last((token_in.id, token_out.id))
+
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
-        epoch = self._epoch()
         legs = self._first_legs(token_in, token_out)
         gathered = await gather(self._clock, [_reach(leg, token_in) for leg in legs])
         reached = [answer for answer in gathered.answers if answer is not None]
-        bounds = await self._filled(token_in, token_out, reached)
-        if len(self._kept) >= _PAIRS_KEPT:
-            self._kept.clear()
-        self._kept[(token_in.id, token_out.id)] = (epoch, bounds)
-        return bounds
+        return await self._filled(token_in, token_out, reached)
 
     async def _filled(
         self, token_in: Token, token_out: Token, reached: list[VenueLimits]
@@ -207,14 +240,15 @@ class PrivateBounds:
 
     async def _minutes(self, token_in: Token, token_out: Token, amount: Decimal) -> list[Decimal]:
         """The estimates of the routes that take the amount."""
-        question = RouteQuestion(token_in, token_out, amount, types=frozenset({"private"}))
+        types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
+        question = RouteQuestion(token_in, token_out, amount, self._terms, types=types)
         priced = await self._pricing.price(question)
         return [route.minutes for route in priced.private if isinstance(route, PricedRoute)]
 
     def _first_legs(self, token_in: Token, token_out: Token) -> list[_FirstLeg]:
         legs = []
         for middle, firsts, seconds in self._intermediaries.between(
-            token_in, token_out, Eligible()
+            token_in, token_out, Eligible(self._terms)
         ):
             onward = [(second, second.limits(middle, token_out)) for second in seconds]
             for venue in firsts:
@@ -228,7 +262,7 @@ class PrivateBounds:
                     and bound.minimum * _UP <= bound.maximum * _DOWN
                 )
                 if own is not None and target is not None:
-                    legs.append(_FirstLeg(venue, middle, own, target))
+                    legs.append(_FirstLeg(venue, middle, own, target, self._terms))
         return legs
 
 
@@ -250,7 +284,7 @@ async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
 
 
 async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
-    priced = await price_leg(leg.venue, token_in, leg.middle, amount)
+    priced = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
     return priced.quote.amount_out if isinstance(priced, PricedLeg) else None
 
 

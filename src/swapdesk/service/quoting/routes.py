@@ -8,7 +8,7 @@ what it asks for is raised to them. Which venues may stand where: contract 6.13 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from enum import Enum
@@ -341,7 +341,7 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
     return found
 
 
-def require_known(field: str, codes: Iterable[str], venues: Venues, *, routing: bool) -> None:
+def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:
     """422 on ``field`` for a code of no provider, or, when asked, of one that is not routing."""
     for code in codes:
         provider = venues.provider(code)
@@ -351,7 +351,7 @@ def require_known(field: str, codes: Iterable[str], venues: Venues, *, routing: 
             raise ServiceError(
                 ErrorCode.VALIDATION_ERROR,
                 "Validation Failed",
-                fields={field: FieldProblem(message=what, value=code)},
+                fields={field: FieldProblem(message=f"'{code}' {what}", value=list(codes))},
             )
 
 

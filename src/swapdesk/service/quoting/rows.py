@@ -248,7 +248,7 @@ def over_limit(token: Token, amount: Decimal, most: Decimal) -> ServiceError:
 
 def _amount_problem(code: ErrorCode, message: str, amount: Decimal) -> ServiceError:
     return ServiceError(
-        code, message, fields={"amount": FieldProblem(message=message, value=plain(amount))}
+        code, message, fields={"amount": FieldProblem(message=message, value=amount)}
     )
 
 

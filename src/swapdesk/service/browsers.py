@@ -1,0 +1,95 @@
+"""Requests that a browser sends for a page: which pages may ask, and read the answer.
+
+``partner-id`` is meant for frontends, so an operation that takes it answers pages of every origin,
+unless the partner lists those it allows (contract 2.13, 2.14). An API key belongs to no page of
+another site: with ``Authorization`` a foreign origin is refused, and so it is by the stream, which
+takes keys only (contract 2.15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from swapdesk.service.access import Caller
+from swapdesk.service.errors import ServiceError
+from swapdesk.wire.errors import ErrorCode
+
+Headers = list[tuple[bytes, bytes]]
+
+EXPOSED = (
+    "x-request-id",
+    "retry-after",
+    "ratelimit-limit",
+    "ratelimit-remaining",
+    "ratelimit-reset",
+)
+"""What a page may read of the head of an answer."""
+
+ASKED_WITH = ("partner-id", "content-type")
+"""What a page may send."""
+
+PREFLIGHT_SECONDS = 600
+"""How long a browser may keep the answer to a preflight."""
+
+_EXPOSE = (b"access-control-expose-headers", ", ".join(EXPOSED).encode())
+EVERY_PAGE: Headers = [(b"access-control-allow-origin", b"*"), _EXPOSE]
+
+PREFLIGHT: Headers = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-methods", b"GET"),
+    (b"access-control-allow-headers", ", ".join(ASKED_WITH).encode()),
+    (b"access-control-max-age", b"%d" % PREFLIGHT_SECONDS),
+]
+"""The partner is not known yet: a page it does not allow is refused when it asks."""
+
+
+def refuse_foreign(sent: Mapping[str, str], *, stream: bool = False) -> None:
+    """403 where a page of another site uses an API key, or the stream, which takes nothing else.
+
+    ``sent`` are the headers by their names in lower case.
+    """
+    origin = sent.get("origin")
+    if origin is None or not (stream or "authorization" in sent):
+        return
+    if _is_foreign(origin, sent.get("host", "")):
+        raise ServiceError(
+            ErrorCode.ACCESS_DENIED, "An API key is not taken from pages of other origins."
+        )
+
+
+def _is_foreign(origin: str, host: str) -> bool:
+    """Whether a page is neither of this host nor of the machine that it runs on."""
+    name = _name(origin)
+    if not name:
+        return True
+    if name == "localhost" or name == _name(f"//{host}"):
+        return False
+    try:
+        return not ip_address(name).is_loopback
+    except ValueError:
+        return True
+
+
+def _name(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def readable_by(origin: str, caller: Caller) -> Headers:
+    """The headers that let the page of ``origin`` read an answer to the caller.
+
+    Raises ACCESS_DENIED for a page that the partner does not allow.
+    """
+    allowed = caller.partner.allowed_origins
+    if caller.key is not None or not allowed:
+        return EVERY_PAGE
+    if origin.casefold() not in {each.casefold() for each in allowed}:
+        raise ServiceError(
+            ErrorCode.ACCESS_DENIED, "This account does not allow pages of this origin."
+        )
+    named = (b"access-control-allow-origin", origin.encode("latin-1"))
+    return [named, _EXPOSE, (b"vary", b"origin")]
