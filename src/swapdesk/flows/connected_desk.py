@@ -35,6 +35,7 @@ from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.settings import Settings
 
 if TYPE_CHECKING:
+    from swapdesk.flows.account.reading import AccountReader
     from swapdesk.flows.quotes.quoting import QuoteDesk
 
 log = logging.getLogger(__name__)
@@ -115,6 +116,13 @@ class ConnectedDesk:
         from swapdesk.flows.quotes.quoting import QuoteDesk
 
         return QuoteDesk(self.api, self._catalog, self._clock)
+
+    @cached_property
+    def account(self) -> AccountReader:
+        """Keeps what was read for a minute, also while its page is left."""
+        from swapdesk.flows.account.reading import AccountReader
+
+        return AccountReader(self.api)
 
     def clock_problem(self) -> str | None:
         """A sentence where nothing is created because the clocks differ too much, live only."""

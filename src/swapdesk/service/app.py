@@ -196,13 +196,8 @@ def assemble(
         funding=FundingDesk(groups, payable, bundles, watch, catalog, chains_of.solana),
         bundles=watch,
         hub=hub,
-<<<<<<< HEAD
         worker=Worker(store, catalog, registry, clock, desk, directory),
-        stream=stream_endpoint(hub, directory, clock),
-=======
-        worker=Worker(store, catalog, registry, clock, desk),
         stream=stream_endpoint(hub, directory, clock, dialect),
->>>>>>> main
         version=swapdesk.__version__,
         dialect=dialect,
     )

@@ -1,0 +1,211 @@
+"""The own account: limits with what is used of them, commissions, volume and weeks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.widget import Widget
+
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.account.limits import limit_gauges
+from swapdesk.flows.account.months import month_of, stepped
+from swapdesk.flows.account.reading import (
+    READS,
+    AccountReading,
+    account_csv,
+    account_export_name,
+)
+from swapdesk.flows.notation import usd
+from swapdesk.flows.orders.order_export import export_directory, write_export
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.account import (
+    Back,
+    EarlierMonth,
+    ExportAccount,
+    LaterMonth,
+    ReadAccount,
+    ShowAccount,
+)
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.account_view import limit_lines, middle_lines, week_lines
+from swapdesk.tui.session import PLAYED, Session
+from swapdesk.tui.spans import Span, wrapped
+from swapdesk.tui.widgets.case_body import FittedLines
+
+FEW_WEEKS, MANY_WEEKS = 3, 12
+MANY_FROM = 50
+"""Rows of the screen."""
+
+
+class AccountScreen(Page):
+    """Opened again within a minute it reads nothing."""
+
+    NAME = "Account"
+    SPENDS = "read"
+    VERBS = (EarlierMonth, LaterMonth, ExportAccount, ReadAccount, ShowAccount, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "#account"
+    DEFAULT_CSS = """
+    AccountScreen #account { height: 1fr; scrollbar-size: 0 0; }
+    AccountScreen #sums, AccountScreen #weeks { margin: 1 0 0 0; }
+    AccountScreen.-short #sums, AccountScreen.-short #weeks { margin: 0; }
+    """
+
+    @dataclass
+    class Read(Message):
+        reading: AccountReading
+
+    @dataclass
+    class NotRead(Message):
+        said: str
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._month = month_of(self.now())
+        self._reading: AccountReading | None = None
+        self._asking = False
+        self._said = ""
+        self._limits = FittedLines(id="limits")
+        self._sums, self._weeks = FittedLines(id="sums"), FittedLines(id="weeks")
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield VerticalScroll(self._limits, self._sums, self._weeks, id="account", can_focus=True)
+
+    def on_mount(self) -> None:
+        self._show()
+
+    def on_resize(self) -> None:
+        self._show()
+
+    def on_tick(self) -> None:
+        self._show_limits()
+
+    def session_changed(self) -> None:
+        if self._reading is None and not self._said:
+            self._read(anew=False)
+        self._show()
+
+    def work_failed(self, group: str) -> None:
+        self._not_read(self.NotRead("A defect stopped the reading."))
+
+    # reading
+
+    def _read(self, *, anew: bool) -> None:
+        """What was read within a minute is shown at once."""
+        link = self.link
+        if link is None:
+            return
+        kept = None if anew else link.account.kept(self._month)
+        if kept is not None:
+            self._reading, self._said = kept, ""
+            return
+        self._asking, self._said = True, ""
+        self.run_worker(
+            self._ask(self._month, anew=anew), group="account", exclusive=True, exit_on_error=False
+        )
+
+    async def _ask(self, month: str, *, anew: bool) -> None:
+        try:
+            reading = await self.desk.link.account.read(month, anew=anew)
+        except ClientError as error:
+            self.post_message(self.NotRead(f"The account was not read: {error}."))
+        else:
+            self.post_message(self.Read(reading))
+
+    @on(Read)
+    def _was_read(self, event: Read) -> None:
+        self._asking = False
+        if event.reading.month == self._month:
+            self._reading = event.reading
+        self._show()
+
+    @on(NotRead)
+    def _not_read(self, event: NotRead) -> None:
+        self._asking, self._said = False, event.said
+        self._show()
+
+    # drawing
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        self._show_limits()
+        reading, now = self._reading, self.now()
+        if reading is None:
+            said = self._said or "Asking the service."
+            role = "status-trouble" if self._said else "muted"
+            self._sums.show(lambda width: wrapped([Span(said, role)], width))
+            self._weeks.show(lambda width: [])
+            self.set_money("not looked at here; this is your account.", "the service")
+        else:
+            many = MANY_WEEKS if self.app.size.height >= MANY_FROM else FEW_WEEKS
+            self._sums.show(lambda width: middle_lines(reading, now, width))
+            self._weeks.show(lambda width: week_lines(reading.weeks[:many], width))
+            pending = usd(reading.commissions.pending_commissions)
+            self.set_money(f"commissions {pending} not paid out yet.", "the partner desk pays")
+            if self._said:
+                self.show_notice(self._said, "warning")
+        self.refresh_keys()
+
+    def _show_limits(self) -> None:
+        link = self.link
+        gauges = limit_gauges(link.api.budget) if link is not None else ()
+        now = self.now()
+        self._limits.show(lambda width: limit_lines(gauges, now, width))
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> CommandState:
+        if verb is ShowAccount:
+            return HIDDEN
+        if verb is LaterMonth and self._month == month_of(self.now()):
+            return HIDDEN
+        if verb is ExportAccount:
+            return READY if self._reading is not None else HIDDEN
+        if verb is ReadAccount:
+            cost = f"refresh, {READS} reads"
+            return CommandState(verb=cost, locked="asking" if self._asking else "")
+        return READY
+
+    def do_earlier_month(self) -> None:
+        self._step(-1)
+
+    def do_later_month(self) -> None:
+        self._step(1)
+
+    def _step(self, by: int) -> None:
+        month = stepped(self._month, by, self.now())
+        if month != self._month:
+            self._month, self._reading = month, None
+            self._read(anew=False)
+            self._show()
+
+    def do_read_account(self) -> None:
+        self._read(anew=True)
+        self._show()
+
+    def do_export_account(self) -> None:
+        if self.session.played:
+            self.show_notice(PLAYED, "warning")
+            return
+        reading = self._reading
+        if reading is None:
+            return
+        directory = export_directory(self.session.settings.home, Path.home())
+        try:
+            written = write_export(
+                directory / account_export_name(reading), account_csv(reading).encode()
+            )
+        except OSError as error:
+            self.show_notice(f"Nothing was written: {error.strerror or error}.", "error")
+        else:
+            self.show_notice(f"Written to {written}")
+
+    def do_back(self) -> None:
+        self.post_message(self.Go(everywhere.Back))
