@@ -12,6 +12,7 @@ from typing import Any
 
 import swapdesk
 from benchmarks import (
+    account,
     agent,
     batch,
     bundles,
@@ -52,6 +53,7 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "restart": lambda chosen: restart.run(min(3, chosen.rounds)),
     "sandbox": lambda chosen: sandbox.run(min(3, chosen.rounds)),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
+    "account": lambda chosen: account.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),
 }

@@ -30,6 +30,7 @@ PRINTED: dict[str, str] = {
     "cli/catalog_report.py:_print_tokens": "tokens",
     "cli/order_reports.py:_tell_order": "orders show, orders put-away",
     "cli/listen_command.py:_tell": "listen",
+    "cli/partner_commands.py:_tell_booked": "partner payout, partner reverse",
     "cli/order_watch.py:_print_changes": "orders watch",
     "cli/support_report.py:_tell": "why, inspect",
     "cli/trigger_report.py:report_answers": "trigger run --answers",

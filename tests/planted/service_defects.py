@@ -46,6 +46,14 @@ SERVING = (
         ("tests/service/test_store.py::test_an_order_is_read_by_its_partner_alone",),
     ),
     Defect(
+        "payout-twice",
+        "A commission that was paid out is paid again with the next payout of its month.",
+        "swapdesk/service/store/books.py",
+        "            \" AND kind IN ('earned', 'payout', 'reversal')\"\n",
+        "            \" AND kind IN ('earned', 'reversal')\"\n",
+        ("tests/service/test_partner_account.py::test_payouts_by_month",),
+    ),
+    Defect(
         "written-order-of-another-partner",
         "An order whose answer is kept is given to every partner who asks.",
         "swapdesk/service/store/rows.py",

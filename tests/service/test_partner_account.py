@@ -263,9 +263,9 @@ async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx.AsyncC
         assert answer.status_code == 422
         assert set(answer.json()["fields"]) == {"from"}
     days = figures(await asked(**{"from": "1970-01-01", "to": "2199-12-31"}))
-    assert (len(days), days[-1]["date"]) == (1000, "2199-12-31")
+    assert (len(days), days[-1]["date"]) == (400, "2199-12-31")
     months = figures(await asked(granularity="month", **{"from": "1970-01-01", "to": "2199-12-31"}))
-    assert (len(months), months[-1]["date"]) == (1000, "2199-12")
+    assert (len(months), months[-1]["date"]) == (400, "2199-12")
 
 
 @pytest.mark.usefixtures("history")

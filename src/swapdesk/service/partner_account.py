@@ -33,8 +33,8 @@ _PLACES = Decimal("0.00000001")
 """Of every sum on the wire (contract 12.8)."""
 
 USUAL_DAYS = 30
-MOST_POINTS = 1_000
-"""Of a chart, the last ones (contract 12.5)."""
+MOST_POINTS = 400
+"""Of a chart, the last ones: more than a year of days (contract 12.5)."""
 
 _WEEK = timedelta(days=7)
 
@@ -67,7 +67,7 @@ def _percent(amount: Decimal, percent: Decimal) -> Decimal:
 
 
 class _Sums(Struct):
-    """What days come to."""
+    """What days or months come to."""
 
     orders: int = 0
     private: int = 0
@@ -75,18 +75,18 @@ class _Sums(Struct):
     commission: Decimal = Decimal(0)
     entries: int = 0
 
-    def add(self, day: DaySum) -> None:
-        self.orders += day.orders
-        self.private += day.private
-        self.volume = ROUGH.add(self.volume, day.volume)
-        self.commission = ROUGH.add(self.commission, day.commission)
-        self.entries += day.entries
+    def add(self, other: DaySum | _Sums) -> None:
+        self.orders += other.orders
+        self.private += other.private
+        self.volume = ROUGH.add(self.volume, other.volume)
+        self.commission = ROUGH.add(self.commission, other.commission)
+        self.entries += other.entries
 
 
-def _total(days: Iterable[DaySum]) -> _Sums:
+def _total(parts: Iterable[_Sums]) -> _Sums:
     sums = _Sums()
-    for day in days:
-        sums.add(day)
+    for part in parts:
+        sums.add(part)
     return sums
 
 
@@ -98,7 +98,7 @@ def _months(days: Iterable[DaySum]) -> dict[str, _Sums]:
 
 
 def _month(day: date) -> str:
-    return f"{day:%Y-%m}"
+    return day.isoformat()[:7]
 
 
 def _last_month(day: date) -> str:
@@ -124,7 +124,7 @@ class PartnerAccount:
         book = await self._store.partner_book(caller.partner.partner_id)
         months, today = _months(book.days), self._today()
         if query.month is None:
-            asked, paid = _total(book.days), sum(book.paid.values(), Decimal(0))
+            asked, paid = _total(months.values()), sum(book.paid.values(), Decimal(0))
         else:
             asked = months.get(query.month, _Sums())
             paid = book.paid.get(query.month, Decimal(0))
@@ -140,7 +140,8 @@ class PartnerAccount:
     async def volume(self, caller: Caller) -> VolumeStatistics:
         """Contract 12.3."""
         book = await self._store.partner_book(caller.partner.partner_id)
-        months, today, total = _months(book.days), self._today(), _total(book.days)
+        months, today = _months(book.days), self._today()
+        total = _total(months.values())
         this_month = months.get(_month(today), _Sums())
         return VolumeStatistics(
             count=total.orders,

@@ -2,5 +2,6 @@
 writer (``database``).
 
 Work that is queued shares one flush to disk, each piece under a savepoint of its own, and is
-answered after the commit. The outbox is what the order stream reads.
+answered after the commit. ``books`` keeps the sums and commissions of partners. The outbox is what
+the order stream reads.
 """

@@ -1,0 +1,98 @@
+"""What a partner with a million finished orders in three years is told, over HTTP; and how long
+the operator's recount of them takes, for a figure without a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import tempfile
+import time
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+
+from benchmarks.report import Case, Figures
+from benchmarks.service_world import PARTNER, build, stored_orders
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import build_service
+from swapdesk.service.store import books
+from swapdesk.service.store.database import connect
+from swapdesk.service.store.rows import micros
+
+ORDERS = 1_000_000
+DAYS = 3 * 365
+MOST_SECONDS = 0.050
+PATHS = (
+    "/commissions/summary",
+    "/commissions/summary?month=2026-01",
+    "/stats/volume",
+    "/stats/weeklyVolume",
+    "/stats/chart?metric=volume",
+    "/stats/chart?metric=volume&from={since:%Y-%m-%d}",
+)
+
+
+def run(rounds: int) -> list[Case]:
+    """The best of ``rounds`` answers of each kind."""
+    figures = Figures()
+    with tempfile.TemporaryDirectory() as scratch:
+        asyncio.run(_measure(Path(scratch), rounds, figures))
+    named = [path.partition("{")[0] for path in PATHS]
+    return [figures.best(name, name, MOST_SECONDS) for name in named]
+
+
+async def _measure(scratch: Path, rounds: int, figures: Figures) -> None:
+    clock, chains = SystemClock(), build_chains()
+    tokens = [one for one in build_tokens(chains, clock.now()) if one.enabled and one.has_cex]
+    store, _ = await stored_orders(scratch, tokens, 1, clock.now())
+    since = clock.now() - timedelta(days=DAYS)
+    with closing(connect(scratch / "service.db", writes=True)) as db:
+        _multiply(db, micros(since) // 1_000_000)
+        began = time.perf_counter()
+        found = books.recount(db)
+        print(f"  recount of {ORDERS:,} orders: {time.perf_counter() - began:.1f} s")
+        assert found.agrees
+        assert found.sums >= DAYS
+    transport = httpx.ASGITransport(app=build_service(build(clock, store, chains, tokens)))
+    headers = {"Authorization": f"{PARTNER.keys[0].key}:benchmark"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://service/v2", headers=headers
+    ) as api:
+        for path in PATHS:
+            for _ in range(rounds):
+                began = time.perf_counter()
+                answer = await api.get(path.format(since=since))
+                figures.add(path.partition("{")[0], time.perf_counter() - began)
+                assert answer.status_code == 200, answer.text
+    await store.close()
+
+
+def _multiply(db: sqlite3.Connection, since: int) -> None:
+    """Finish a million copies of the one order, each at a time and of a value of its own."""
+    columns = [row["name"] for row in db.execute("PRAGMA table_info(orders)")]
+    changed = {
+        "service_id": "printf('order%017d', n)",
+        "record_id": "printf('%024x', n)",
+        "quote_id": "printf('%024x', n)",
+        "status": "4",
+        "rank": "8",
+        "due_at": "NULL",
+        "amount_in_usd": "(n % 9973) || '.' || printf('%06d', n % 999983)",
+        "commission": "'0.' || printf('%08d', n % 99999989)",
+        "detail": "json_object('finished', strftime('%Y-%m-%dT%H:%M:%S.000Z',"
+        f" {since} + n * {DAYS * 86_400} / {ORDERS}, 'unixepoch'))",
+    }
+    values = ", ".join(changed.get(name, name) for name in columns)
+    db.execute("BEGIN")
+    db.execute(
+        "WITH RECURSIVE counted(n) AS"  # noqa: S608 - our own names
+        f" (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {ORDERS})"
+        f" INSERT INTO orders ({', '.join(columns)})"
+        f" SELECT {values} FROM counted, (SELECT * FROM orders LIMIT 1)"
+    )
+    db.execute(books.ENTER_MISSING)
+    db.execute(books.FILL)
+    db.execute("COMMIT")
