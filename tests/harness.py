@@ -26,6 +26,7 @@ from forked_processes import runs_module
 from furnished_home import furnish
 from patience import PATIENCE
 from plain_http import PLAIN
+from printed_documents import check_printed
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class Result(Struct, frozen=True):
     def error(self) -> dict[str, Any]:
         """The error object, which is the last line on standard error."""
         found = json.loads(self.stderr.splitlines()[-1])
-        assert set(found) == {"error"}, self
+        assert set(found) == {"schemaVersion", "error"}, self
         error: dict[str, Any] = found["error"]
         assert set(error) == {"code", "message", "status", "requestId", "fields", "money", "next"}
         return error
@@ -99,7 +100,9 @@ def cli(
         timeout=PATIENCE,
         check=False,
     )
-    return Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+    result = Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+    check_printed(arguments, result.stdout, result.stderr)
+    return result
 
 
 class Sandbox(Struct):
