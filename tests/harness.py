@@ -44,6 +44,13 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
     }
 
 
+def _read_document(line: str) -> Any:
+    found = json.loads(line, parse_float=str)
+    if isinstance(found, dict):
+        found.pop("schemaVersion", None)
+    return found
+
+
 class Result(Struct, frozen=True):
     """How a command ended."""
 
@@ -53,14 +60,14 @@ class Result(Struct, frozen=True):
 
     @property
     def document(self) -> Any:
-        """The one JSON document on standard output."""
+        """The one JSON document on standard output, without the version of its schema."""
         assert self.stdout.count("\n") == 1, self
-        return json.loads(self.stdout, parse_float=str)
+        return _read_document(self.stdout)
 
     @property
     def documents(self) -> list[Any]:
         """One JSON object per line."""
-        return [json.loads(line, parse_float=str) for line in self.stdout.splitlines()]
+        return [_read_document(line) for line in self.stdout.splitlines()]
 
     @property
     def error(self) -> dict[str, Any]:
