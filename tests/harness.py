@@ -26,6 +26,7 @@ from forked_processes import runs_module
 from furnished_home import furnish
 from patience import PATIENCE
 from plain_http import PLAIN
+from printed_documents import check_printed
 
 T = TypeVar("T")
 
@@ -43,6 +44,13 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
     }
 
 
+def _read_document(line: str) -> Any:
+    found = json.loads(line, parse_float=str)
+    if isinstance(found, dict):
+        found.pop("schemaVersion", None)
+    return found
+
+
 class Result(Struct, frozen=True):
     """How a command ended."""
 
@@ -52,20 +60,20 @@ class Result(Struct, frozen=True):
 
     @property
     def document(self) -> Any:
-        """The one JSON document on standard output."""
+        """The one JSON document on standard output, without the version of its schema."""
         assert self.stdout.count("\n") == 1, self
-        return json.loads(self.stdout, parse_float=str)
+        return _read_document(self.stdout)
 
     @property
     def documents(self) -> list[Any]:
         """One JSON object per line."""
-        return [json.loads(line, parse_float=str) for line in self.stdout.splitlines()]
+        return [_read_document(line) for line in self.stdout.splitlines()]
 
     @property
     def error(self) -> dict[str, Any]:
         """The error object, which is the last line on standard error."""
         found = json.loads(self.stderr.splitlines()[-1])
-        assert set(found) == {"error"}, self
+        assert set(found) == {"schemaVersion", "error"}, self
         error: dict[str, Any] = found["error"]
         assert set(error) == {"code", "message", "status", "requestId", "fields", "money", "next"}
         return error
@@ -99,7 +107,9 @@ def cli(
         timeout=PATIENCE,
         check=False,
     )
-    return Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+    result = Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+    check_printed(arguments, result.stdout, result.stderr)
+    return result
 
 
 class Sandbox(Struct):

@@ -15,6 +15,7 @@ from unittest import mock
 
 from harness import Result, Sandbox, cli, environment
 from patience import PATIENCE
+from printed_documents import check_printed
 from swapdesk.cli.main import run
 from swapdesk.cli.output import escape_foreign
 
@@ -35,7 +36,9 @@ def run_here(
             code = run(arguments)
         finally:
             gc.set_threshold(*collects)
-    return Result(out.getvalue().decode(), err.getvalue().decode(), int(code))
+    result = Result(out.getvalue().decode(), err.getvalue().decode(), int(code))
+    check_printed(arguments, result.stdout, result.stderr)
+    return result
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -22,6 +21,7 @@ from cli.desks import run_here
 from cli.lying_service import rewriting_service
 from cli.newer_answers import Newer, without_added
 from harness import Result, Sandbox, home_of, wait_for
+from swapdesk.cli.command_list import commands
 from swapdesk.cli.main import swapdesk
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.chain_links import sandbox_links
@@ -47,6 +47,9 @@ NOT_ASKING = {
     "support diff": "it reads two files",
     "completion": "it prints what a shell runs",
     "listen": "it posts until it is ended",
+    "schema": "it prints what this program knows of itself",
+    "errors": "it prints what this program knows of itself",
+    "commands": "it prints what this program knows of itself",
     "trigger NAME": "it asks the control of a sandbox",
     "trigger list": "it asks the control of a sandbox",
     "trigger clear": "it asks the control of a sandbox",
@@ -303,22 +306,6 @@ WRITTEN = (
     Scene("wallet new", lambda _: ("--kind", "tron", "--json")),
     Scene("wallet lock", lambda _: ("--json",)),
 )
-
-
-def commands() -> dict[str, click.Command]:
-    """Every command there is, by its words."""
-
-    def below(command: click.Command, words: Words) -> Iterator[tuple[str, click.Command]]:
-        if not isinstance(command, click.Group):
-            yield " ".join(words), command
-            return
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from below(found, (*words, name))
-
-    return dict(below(swapdesk, ()))
 
 
 def _unwritten() -> Iterator[Scene]:

@@ -694,7 +694,7 @@ TERMINALS = [
 ]
 
 
-DOCUMENT = re.compile(rb'\{"ok".*?\}\]\}')
+DOCUMENT = re.compile(rb'\{"schemaVersion".*?\}\]\}')
 
 
 @pytest.mark.parametrize(("size", "term", "answer", "said", "mend"), TERMINALS)

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.cli.order_document import (
     deposit_facts,
+    order_document,
     order_facts,
     order_row,
     order_sentence,
-    tracked_json,
 )
+from swapdesk.cli.output import members
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus
@@ -39,7 +40,7 @@ def tracked(withheld: str | None = None, **changes: Any) -> TrackedOrder:
 def everything(of: TrackedOrder, now: datetime) -> list[str]:
     """The four forms in which commands print an order."""
     return [
-        encode_json(tracked_json(of, now)).decode(),
+        encode_json(members(order_document(of, now))).decode(),
         "\n".join(f"{label}: {value}" for label, value in order_facts(of, now)),
         " ".join(order_row(of, now)),
         order_sentence(of, now),
@@ -55,7 +56,7 @@ def test_a_waiting_order_is_to_be_paid_before_its_deadline() -> None:
 
 def test_what_is_to_be_sent_is_whole_units_of_the_token() -> None:
     noisy = replace(tracked(in_amount=Decimal("0.1234567890000001")), intent=intent())
-    said = tracked_json(noisy, NOW)
+    said = members(order_document(noisy, NOW))
     assert said["deposit"]["amount"] == Decimal("0.12345679")
     assert said["order"]["inAmount"] == Decimal("0.1234567890000001")
     (pay, note, *_) = deposit_facts(noisy, NOW)
@@ -79,7 +80,7 @@ def test_no_form_says_to_pay_what_must_not_be_paid(
     for said in everything(of, now):
         assert "send the deposit" not in said
     assert deposit_facts(of, now) == []
-    document = tracked_json(of, now)
+    document = members(order_document(of, now))
     assert (document["state"], document["deposit"]) == (word, None)
     assert order_row(of, now)[1] == word
 
@@ -91,8 +92,10 @@ def test_the_reason_is_read_aloud() -> None:
 
 
 def test_after_the_deadline_the_money_is_only_where_it_was_left() -> None:
-    assert tracked_json(tracked(), LATE)["money"] == "in your wallet, if you sent nothing."
-    assert tracked_json(tracked(), LATE)["next"] == "the service: it closes the order"
+    assert (
+        members(order_document(tracked(), LATE))["money"] == "in your wallet, if you sent nothing."
+    )
+    assert members(order_document(tracked(), LATE))["next"] == "the service: it closes the order"
 
 
 def test_a_refund_without_an_amount_is_told_in_every_form() -> None:
@@ -113,7 +116,7 @@ def test_a_refund_without_an_amount_is_told_in_every_form() -> None:
     _, word, sent, token, back, of, *_ = order_row(silent, NOW)
     assert (word, sent, token, back, of) == ("Refunded", "0.5", "BTC", "—", "")
     assert ", the BTC came back, standard" in order_sentence(silent, NOW)
-    said = tracked_json(silent, NOW)
+    said = members(order_document(silent, NOW))
     assert "the BTC came back" in said["money"]
     assert "refundAmount" not in said["order"]
 

@@ -13,7 +13,7 @@ import pytest
 import swapdesk.cli
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.output import Form, Output, cells, json_text
+from swapdesk.cli.output import SCHEMA_VERSION, Form, Output, cells, json_text
 
 HOSTILE = ["\x1b[2J", "\x9b31m", "a\u202eb", "a\u200bb", "\r\b\x7f", "\ud83d", "\U000e0041x", "…é"]
 
@@ -89,6 +89,7 @@ def test_a_failure_as_json_has_exactly_its_names() -> None:
     output, _, err = made(Form.JSON)
     output.failure(CommandError(Exit.REFUSED, "X", "No.", "here", "you", 422, "r", {"a": {}}))
     assert json.loads(err.getvalue()) == {
+        "schemaVersion": SCHEMA_VERSION,
         "error": {
             "code": "X",
             "message": "No.",
@@ -97,7 +98,7 @@ def test_a_failure_as_json_has_exactly_its_names() -> None:
             "fields": {"a": {}},
             "money": "here",
             "next": "you",
-        }
+        },
     }
 
 

@@ -8,19 +8,10 @@ import click
 import pytest
 
 from cli.desks import run_here
-from cli.scenes import commands
-from swapdesk.cli.cli_context import WRITING
-from swapdesk.cli.main import swapdesk
+from swapdesk.cli.command_list import commands
+from swapdesk.cli.effects import EFFECTS, Effect
 
-READING = {
-    "quote", "tokens", "chains", "orders list", "orders export", "orders show", "orders watch",
-    "orders put-away", "why", "inspect", "support bundle", "support open", "support diff", "api",
-    "batch template", "batch plan", "batch status", "batch export", "serve", "node", "config show",
-    "doctor", "completion", "listen", "demo", "tape run", "tour", "trigger NAME", "trigger list",
-    "trigger clear", "trigger clock", "account limits", "account commissions", "account volume",
-    "account weekly", "account chart", "partner sums",
-}  # fmt: skip
-"""What works all the same. ``api`` decides by the method of the call."""
+WRITING = sorted(name for name, one in EFFECTS.items() if not one.read_only)
 
 
 def words_for(path: str) -> list[str]:
@@ -36,13 +27,12 @@ def words_for(path: str) -> list[str]:
     return words
 
 
-def test_every_command_is_one_that_writes_or_one_that_reads() -> None:
-    assert commands().keys() == WRITING | READING
-    assert not WRITING & READING
-    assert swapdesk.name == "swapdesk"
+def test_every_command_has_its_effect() -> None:
+    assert commands().keys() == EFFECTS.keys()
+    assert {one.effect for one in EFFECTS.values()} == set(Effect)
 
 
-@pytest.mark.parametrize("path", sorted(WRITING))
+@pytest.mark.parametrize("path", WRITING)
 def test_a_writing_command_ends_before_it_does_anything(tmp_path: Path, path: str) -> None:
     told = run_here(*words_for(path), "--read-only", "--json", home=tmp_path)
     assert (told.code, told.error["code"]) == (9, "READ_ONLY"), told

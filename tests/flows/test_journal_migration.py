@@ -94,7 +94,7 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
         SheetColumn.TO: "s", SheetColumn.SELL_AMOUNT: "1",
         SheetColumn.BUY: "SOL", SheetColumn.CHAIN: "solana",
     }  # fmt: skip
-    assert result_rows(batch, {})[2]["sell_amount"] == "1"
+    assert result_rows(batch, {})[2].sell_amount == "1"
     bundle = journal.bundles.newest(batch.id, 1)
     assert bundle is not None
     assert bundle.state is BundleState.CONFIRMED

@@ -14,7 +14,8 @@ from flows import old_journals
 from flows.orders import DEPOSIT, ETH, NOW, intent, order
 from flows.test_deposit_hash import HASH, OTHER, PAID, token
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.order_document import order_facts, order_row, tracked_json
+from swapdesk.cli.order_document import order_document, order_facts, order_row
+from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
@@ -120,7 +121,7 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     assert entry is not None
     over = TrackedOrder(entry.order, None, None, True, NOW, "journal")
     assert dict(order_facts(over, NOW, (told,)))["Deposit hash"] == HASH
-    assert tracked_json(over, NOW, (told,))["depositHash"] == HASH
+    assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
     (row,) = export_rows([over], NOW, again.transactions.all())
     assert (row["depositHash"], row["payoutHash"]) == (HASH, OTHER)
 
@@ -160,7 +161,7 @@ def test_the_transactions_of_a_swap_on_chains_are_told_each_by_its_name() -> Non
     assert ("Swap hash", f"{failed.hash}, failed and moved nothing but its gas") in facts
     assert ("Swap hash", f"{swap.hash}, sent") in facts
     assert ("Deposit hash", "") in facts
-    document = tracked_json(of, NOW, made)
+    document = members(order_document(of, NOW, made))
     assert document["transactions"][2] == {
         "for": "swap", "hash": failed.hash, "state": "failed", "by": "wallet",
     }  # fmt: skip
@@ -194,7 +195,7 @@ def test_what_this_desk_paid_is_not_asked_for_again() -> None:
         where = "on its way to" if fate is Fate.SENT else "at"
         assert facts["Money"] == f"{where} the deposit address, by transaction {OTHER}."
         assert ("sends the same transaction again" in facts["Next"]) is (fate is Fate.SENT)
-        document = tracked_json(of, NOW, (own,))
+        document = members(order_document(of, NOW, (own,)))
         assert document["deposit"] is None
         assert document["paidTo"] == {
             "address": DEPOSIT,
@@ -208,7 +209,7 @@ def test_what_this_desk_paid_is_not_asked_for_again() -> None:
             assert "send the deposit within" not in one
     failed = OrderTransaction(TransactionRole.DEPOSIT, OTHER, Fate.FAILED, Sender.WALLET)
     assert "Pay" in dict(order_facts(of, NOW, (failed,)))
-    assert tracked_json(of, NOW, (failed,))["paidTo"] is None
+    assert members(order_document(of, NOW, (failed,)))["paidTo"] is None
 
 
 def test_after_the_deadline_the_money_is_where_this_desk_sent_it() -> None:
@@ -249,7 +250,7 @@ def test_where_the_deposit_went(
 ) -> None:
     place = deposit_destination(of, made)
     assert (place.address if place is not None else None) == address
-    document = tracked_json(of, NOW, made)
+    document = members(order_document(of, NOW, made))
     assert (document["paidTo"] is None) is (address is None)
     if address is not None:
         assert "do not send to it again" in document["paidTo"]["warning"]

@@ -8,7 +8,7 @@ import pytest
 
 from flows.orders import NOW, created_here, order
 from flows.test_deposit_hash import HASH, OTHER
-from swapdesk.cli.order_document import deposit_json, order_facts
+from swapdesk.cli.order_document import deposit_of, order_facts
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
@@ -62,7 +62,7 @@ def test_what_another_program_of_this_home_pays_is_not_asked_for(
     tracked = known.get(ID)
     assert tracked is not None
     # Whoever tells it without having read its transactions asks for no second payment.
-    assert deposit_json(tracked, NOW) is None
+    assert deposit_of(tracked, NOW) is None
     assert "Pay" not in dict(order_facts(tracked, NOW))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from flows.orders import BTC, NOW, intent, order
 from service.world import BITCOIN
 from service.world import BTC as LISTED
-from swapdesk.cli.order_document import deposit_json
+from swapdesk.cli.order_document import deposit_of
 from swapdesk.flows.creation.order_verification import check_order
 from swapdesk.flows.orders.deposit_destination import (
     PayableAmount,
@@ -104,6 +104,6 @@ def test_the_token_and_its_chain_are_called_as_they_were_confirmed() -> None:
     facts = order_facts(tracked, order_status(tracked, NOW), NOW, live=False)
     send = next(fact for fact in facts if fact.label == "Send")
     assert (send.value, send.note, send.copied) == ("0.50000001 BTC", "on Bitcoin", "0.50000001")
-    deposit = deposit_json(tracked, NOW)
+    deposit = deposit_of(tracked, NOW)
     assert deposit is not None
-    assert (deposit["symbol"], deposit["chain"]) == ("BTC", "bitcoin")
+    assert (deposit.symbol, deposit.chain) == ("BTC", "bitcoin")

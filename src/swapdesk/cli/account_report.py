@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+
+from msgspec import Struct
 
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
@@ -12,8 +13,63 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.flows.account.chart import text_chart
 from swapdesk.flows.account.limits import LimitGauge, forecast, limit_gauges, over
 from swapdesk.flows.account.months import month_name
-from swapdesk.flows.notation import duration, usd
-from swapdesk.wire.account import ChartMetric, ChartQuery, CommissionQuery, Granularity
+from swapdesk.flows.notation import Moment, duration, usd
+from swapdesk.wire.account import (
+    ChartMetric,
+    ChartPoint,
+    ChartQuery,
+    CommissionQuery,
+    CommissionSummary,
+    Granularity,
+    VolumeStatistics,
+    WeeklyVolume,
+)
+
+
+class LimitFacts(Struct, frozen=True, rename="camel"):
+    """One window of one class of calls. ``ends_at``: when it is used up at this pace."""
+
+    calls: str
+    window: str
+    used: int
+    limit: int
+    percent: int
+    resets_at: Moment
+    ends_at: Moment | None
+    exceeded: bool
+
+
+class LimitsDocument(Struct, frozen=True, rename="camel"):
+    """``limits`` are minute, hour and day of quotes and of exchanges."""
+
+    monthly_request_count: int
+    limits: tuple[LimitFacts, ...]
+
+
+class CommissionsDocument(Struct, frozen=True):
+    """``month`` is ``YYYY-MM``, None for all of them."""
+
+    month: str | None
+    commissions: CommissionSummary
+
+
+class VolumeDocument(Struct, frozen=True):
+    """Of all finished orders."""
+
+    volume: VolumeStatistics
+
+
+class WeeksDocument(Struct, frozen=True):
+    """Oldest first."""
+
+    weeks: tuple[WeeklyVolume, ...]
+
+
+class ChartDocument(Struct, frozen=True):
+    """A point for each day or month, oldest first."""
+
+    granularity: Granularity
+    points: tuple[ChartPoint, ...]
 
 
 async def report_limits(session: CommandSession, fail_over: int | None) -> int:
@@ -24,10 +80,10 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
     exceeded = over(gauges, fail_over) if fail_over is not None else ()
     if output.json:
         output.document(
-            {
-                "monthlyRequestCount": told.monthly_request_count,
-                "limits": [_limit_json(gauge, exceeded=gauge in exceeded) for gauge in gauges],
-            }
+            LimitsDocument(
+                told.monthly_request_count,
+                tuple(_limit(gauge, exceeded=gauge in exceeded) for gauge in gauges),
+            )
         )
     else:
         output.table(
@@ -56,17 +112,17 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
     return Exit.THRESHOLD if exceeded else Exit.DONE
 
 
-def _limit_json(gauge: LimitGauge, *, exceeded: bool) -> dict[str, Any]:
-    return {
-        "calls": gauge.name,
-        "window": gauge.window.name.lower(),
-        "used": gauge.used,
-        "limit": gauge.limit,
-        "percent": gauge.percent,
-        "resetsAt": gauge.resets_at,
-        "endsAt": gauge.ends_at,
-        "exceeded": exceeded,
-    }
+def _limit(gauge: LimitGauge, *, exceeded: bool) -> LimitFacts:
+    return LimitFacts(
+        gauge.name,
+        gauge.window.name.lower(),
+        gauge.used,
+        gauge.limit,
+        gauge.percent,
+        gauge.resets_at,
+        gauge.ends_at,
+        exceeded,
+    )
 
 
 async def report_commissions(session: CommandSession, month: str | None) -> int:
@@ -74,7 +130,7 @@ async def report_commissions(session: CommandSession, month: str | None) -> int:
     output, api = session.call.output, session.link.api
     found = await api.get_commissions(CommissionQuery(month=month))
     if output.json:
-        output.document({"month": month, "commissions": found})
+        output.document(CommissionsDocument(month, found))
         return Exit.DONE
     of = "in all" if month is None else f"in {month_name(month, api.server_now())}"
     output.facts(
@@ -95,7 +151,7 @@ async def report_volume(session: CommandSession) -> int:
     output = session.call.output
     found = await session.link.api.get_volume()
     if output.json:
-        output.document({"volume": found})
+        output.document(VolumeDocument(found))
         return Exit.DONE
     output.facts(
         [
@@ -114,7 +170,7 @@ async def report_weeks(session: CommandSession) -> int:
     output = session.call.output
     found = await session.link.api.get_weekly_volume()
     if output.json:
-        output.document({"weeks": found})
+        output.document(WeeksDocument(tuple(found)))
         return Exit.DONE
     if not found:
         output.talk("No order was finished yet.")
@@ -145,7 +201,7 @@ async def report_chart(
     )
     found = await session.link.api.get_chart(asked)
     if output.json:
-        output.document({"granularity": granularity, "points": found})
+        output.document(ChartDocument(asked.granularity, tuple(found)))
         return Exit.DONE
     if output.form is Form.PLAIN:
         output.say(*(f"{one.date}: {one.count:,} orders, {usd(one.volume_usd)}." for one in found))

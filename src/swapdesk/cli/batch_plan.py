@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET, Struct, UnsetType
+
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNMOVED, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
@@ -24,6 +26,14 @@ from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.operation import RateClass
 from swapdesk.wire.tokens import Token
+
+
+class TemplateDocument(Struct, frozen=True):
+    """The text of the file, or where it was written."""
+
+    template: str | UnsetType = UNSET
+    file: str | UnsetType = UNSET
+
 
 COMMA_OFFER = (
     "Every problem is a decimal comma. --decimal-comma reads 1,5 as 1.5, and 1,234 as 1.234."
@@ -129,13 +139,13 @@ def write_template(call: CliContext, out: Path | None) -> int:
     content = template(book).encode()
     if out is None:
         if call.output.json:
-            call.output.document({"template": content.decode()})
+            call.output.document(TemplateDocument(template=content.decode()))
         else:
             call.output.file(content)
         return Exit.DONE
     written = new_file(out, content)
     if call.output.json:
-        call.output.document({"file": str(written)})
+        call.output.document(TemplateDocument(file=str(written)))
     else:
         call.output.talk(f"Written: {written}.")
     return Exit.DONE

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from swapdesk.cli.batch_plan import new_file
 from swapdesk.cli.command_error import CommandError, of_client_error
@@ -16,11 +16,24 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.group_outcomes import or_take_back
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
-from swapdesk.flows.batch.progress import PAY_OUT, payouts_of, result_rows, results_csv
-from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledGroup, WalletPayment
+from swapdesk.flows.batch.progress import (
+    PAY_OUT,
+    ResultRow,
+    payouts_of,
+    result_rows,
+    results_csv,
+)
+from swapdesk.flows.journal.batch_records import (
+    BundleState,
+    JournaledBatch,
+    JournaledBundle,
+    JournaledGroup,
+    Paying,
+    WalletPayment,
+)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import Moment, exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.orders import Order
 
@@ -29,53 +42,143 @@ LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-def group_document(
-    standing: GroupStanding, orders: Mapping[str, Order] | None = None
-) -> dict[str, Any]:
-    """``bundle`` None before it is built; amounts are in whole tokens. ``orders`` by id, as far as
-    the service was asked."""
-    bundle, group = standing.bundle, standing.group
-    return {
-        "group": group.number,
-        "chain": group.chain,
-        "paid": group.paid,
-        "state": group.state.value,
-        "multiId": group.multi_id,
-        "code": group.code,
-        "rows": [row.number for row in group.rows],
-        "standing": standing.word,
-        "leftOut": standing.left_out,
-        "bundle": None
-        if bundle is None
-        else {
-            "number": bundle.number,
-            "state": bundle.state.value,
-            "account": bundle.built.account,
-            "smartAccount": bundle.built.sender if bundle.built.kind == "evm" else None,
-            "items": [
-                {
-                    "token": item.symbol,
-                    "contract": item.contract,
-                    "amount": item.amount,
-                    "serviceIds": [one.service_id for one in item.deposits],
-                }
-                for item in bundle.built.items
-            ],
-            "needs": [
-                {"token": one.symbol, "contract": one.contract, "amount": one.amount}
-                for one in bundle.built.needs
-            ],
-            "gasAtMost": short(from_base_units(bundle.built.gas_units, _decimals(standing))),
-            "expires": bundle.built.expires,
-            "signatures": len(bundle.signatures),
-            "txHash": bundle.tx_hash,
-            "code": bundle.code,
-            "reason": bundle.reason,
-        },
-        "payments": [_payment(one) for one in standing.payments],
-        "money": money_words(standing, orders or {}),
-        "next": next_words(standing, orders),
-    }
+class BundleItemFacts(Struct, frozen=True, rename="camel"):
+    """What is signed once: deposits of one token. ``contract`` None: the coin of the chain."""
+
+    token: str
+    contract: str | None
+    amount: Decimal
+    service_ids: list[str]
+
+
+class NeedFacts(Struct, frozen=True):
+    """What the smart account lacks."""
+
+    token: str
+    contract: str | None
+    amount: Decimal
+
+
+class BundleFacts(Struct, frozen=True, rename="camel"):
+    """Amounts are in whole tokens, ``gasAtMost`` in the coin of the chain."""
+
+    number: int
+    state: BundleState
+    account: str
+    smart_account: str | None
+    items: list[BundleItemFacts]
+    needs: list[NeedFacts]
+    gas_at_most: Decimal
+    expires: Moment
+    signatures: int
+    tx_hash: str | None
+    code: str | None
+    reason: str | None
+
+
+class GroupPayment(Struct, frozen=True, rename="camel"):
+    """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
+    deposits it pays itself."""
+
+    paying: Paying = field(name="for")
+    token: str
+    contract: str | None
+    amount: Decimal
+    state: StepState
+    hash: str | None
+    service_ids: Sequence[str]
+    code: str | None
+
+
+class GroupDocument(Struct, frozen=True, rename="camel"):
+    """``bundle`` is None before it is built, ``rows`` are numbers of rows."""
+
+    group: int
+    chain: str
+    paid: str
+    state: StepState
+    multi_id: str | None
+    code: str | None
+    rows: list[int]
+    standing: str
+    left_out: int
+    bundle: BundleFacts | None
+    payments: list[GroupPayment]
+    money: str
+    next: str
+
+
+class BatchDocument(Struct, frozen=True):
+    """Every group with its bundle, every row of the file. ``money`` and ``next`` are of the first
+    group that is not over, else of the first that did not arrive, else of the last."""
+
+    batch: str
+    file: str
+    created: Moment
+    groups: list[GroupDocument]
+    rows: list[ResultRow]
+    money: str
+    next: str
+
+
+class ResultsDocument(Struct, frozen=True):
+    """The results of a batch."""
+
+    batch: str
+    rows: list[ResultRow]
+
+
+class ResultsFileDocument(Struct, frozen=True):
+    """The file that the results were written to, and how many rows it has."""
+
+    batch: str
+    file: str
+    rows: int
+
+
+def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocument:
+    group = standing.group
+    return GroupDocument(
+        group=group.number,
+        chain=group.chain,
+        paid=group.paid,
+        state=group.state,
+        multi_id=group.multi_id,
+        code=group.code,
+        rows=[row.number for row in group.rows],
+        standing=standing.word,
+        left_out=standing.left_out,
+        bundle=None if standing.bundle is None else _bundle(standing, standing.bundle),
+        payments=[_payment(one) for one in standing.payments],
+        money=money_words(standing, orders),
+        next=next_words(standing, orders),
+    )
+
+
+def _bundle(standing: GroupStanding, bundle: JournaledBundle) -> BundleFacts:
+    built = bundle.built
+    return BundleFacts(
+        number=bundle.number,
+        state=bundle.state,
+        account=built.account,
+        smart_account=built.sender if built.kind == "evm" else None,
+        items=[
+            BundleItemFacts(
+                item.symbol,
+                item.contract,
+                item.amount,
+                [one.service_id for one in item.deposits],
+            )
+            for item in built.items
+        ],
+        needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in built.needs],
+        gas_at_most=short(from_base_units(built.gas_units, _decimals(standing))),
+        expires=built.expires,
+        signatures=len(bundle.signatures),
+        tx_hash=bundle.tx_hash,
+        code=bundle.code,
+        reason=bundle.reason,
+    )
 
 
 def group_facts(
@@ -125,17 +228,17 @@ def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = Non
     return or_take_back(next_, standing) if due is Until.BUILT else next_
 
 
-def _payment(one: WalletPayment) -> dict[str, Any]:
-    return {
-        "for": one.paying.value,
-        "token": one.symbol,
-        "contract": one.contract,
-        "amount": one.amount,
-        "state": one.state.value,
-        "hash": one.hash,
-        "serviceIds": list(one.service_ids),
-        "code": one.code,
-    }
+def _payment(one: WalletPayment) -> GroupPayment:
+    return GroupPayment(
+        paying=one.paying,
+        token=one.symbol,
+        contract=one.contract,
+        amount=one.amount,
+        state=one.state,
+        hash=one.hash,
+        service_ids=one.service_ids,
+        code=one.code,
+    )
 
 
 def _decimals(standing: GroupStanding) -> int:
@@ -180,11 +283,11 @@ async def export_batch(session: CommandSession, batch: str | None, out: Path | N
     if out is not None:
         written = new_file(out, results_csv(rows))
         if output.json:
-            output.document({"batch": found.id, "file": str(written), "rows": len(rows)})
+            output.document(ResultsFileDocument(found.id, str(written), len(rows)))
         else:
             output.talk(f"Written: {written}.")
     elif output.json:
-        output.document({"batch": found.id, "rows": rows})
+        output.document(ResultsDocument(found.id, rows))
     else:
         output.file(results_csv(rows))
     return asked.tell(output, found)
@@ -254,21 +357,19 @@ async def ask_orders(
 
 def batch_document(
     journal: Journal, batch: JournaledBatch, orders: Mapping[str, Order]
-) -> dict[str, Any]:
-    """Every group with its bundle, every row of the file. ``money`` and ``next`` are of the first
-    group that is not over, else of the first that did not arrive, else of the last."""
+) -> BatchDocument:
     found = standings(journal, batch.id)
-    groups = [group_document(one, orders) for one in found]
+    groups = [_group(one, orders) for one in found]
     at = groups[_at(found, orders)]
-    return {
-        "batch": batch.id,
-        "file": batch.file,
-        "created": batch.created,
-        "groups": groups,
-        "rows": result_rows(batch, orders),
-        "money": at["money"],
-        "next": at["next"],
-    }
+    return BatchDocument(
+        batch=batch.id,
+        file=batch.file,
+        created=batch.created,
+        groups=groups,
+        rows=result_rows(batch, orders),
+        money=at.money,
+        next=at.next,
+    )
 
 
 def batch_table(
@@ -276,18 +377,21 @@ def batch_table(
 ) -> None:
     output.facts([("Batch", batch.id), ("File", batch.file)])
     rows = result_rows(batch, orders)
-    names = ("row", "to", "sells", "buys", "state", "serviceId", "orderState", "reason")
-    sides = (
-        {
-            **row,
-            "sells": f"{row['sell_amount']} {row['sell']}".strip(),
-            "buys": row["buy"] if "." in row["buy"] else f"{row['buy']}.{row['chain']}".rstrip("."),
-        }
-        for row in rows
-    )
     output.table(
         ("row", "recipient", "sells", "buys", "state", "order", "order state", "reason"),
-        [tuple("" if row[name] is None else str(row[name]) for name in names) for row in sides],
+        [
+            (
+                str(row.row),
+                row.to,
+                f"{row.sell_amount} {row.sell}".strip(),
+                row.buy if "." in row.buy else f"{row.buy}.{row.chain}".rstrip("."),
+                row.state,
+                row.service_id or "",
+                row.order_state or "",
+                row.reason or "",
+            )
+            for row in rows
+        ],
     )
     for one in standings(journal, batch.id):
         output.facts(group_facts(one, orders))

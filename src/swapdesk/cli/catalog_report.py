@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from decimal import Decimal
+
+from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
@@ -12,9 +14,45 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.search import search
 from swapdesk.flows.catalog.token_row import CanDo, TokenRow
 from swapdesk.flows.notation import percent, usd
+from swapdesk.wire.chains import Chain
 
 LONGEST_UNLISTED = 26
 """From this many characters on a text that finds nothing may be a contract."""
+
+
+class TokenListed(Struct, frozen=True, rename="camel"):
+    """``price`` is in US dollars and ``change`` in percent over a day; ``contract`` None: the coin
+    of its chain. ``verdict`` is the word of its scans, ``can`` what the token can be used for."""
+
+    id: str
+    symbol: str
+    name: str
+    chain: str
+    chain_name: str
+    kind: str
+    contract: str | None
+    price: Decimal | None
+    change: Decimal | None
+    priority: Decimal | int | None
+    rank: Decimal | int | None
+    enabled: bool
+    unverified: bool
+    verdict: str
+    can: tuple[CanDo, ...]
+
+
+class TokensDocument(Struct, frozen=True):
+    """What was found, the best first."""
+
+    tokens: tuple[TokenListed, ...]
+    total: int
+
+
+class ChainsDocument(Struct, frozen=True):
+    """Every chain of the service's list, as the API tells it."""
+
+    chains: Sequence[Chain]
+    total: int
 
 
 async def report_tokens(
@@ -48,7 +86,7 @@ async def report_tokens(
 def _print_tokens(session: CommandSession, rows: Sequence[TokenRow]) -> None:
     output = session.call.output
     if output.json:
-        output.document({"tokens": [_token_json(row) for row in rows], "total": len(rows)})
+        output.document(TokensDocument(tuple(map(_listed, rows)), len(rows)))
     elif output.form is Form.PLAIN:
         output.say(
             *(
@@ -77,24 +115,24 @@ def _print_tokens(session: CommandSession, rows: Sequence[TokenRow]) -> None:
         )
 
 
-def _token_json(row: TokenRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "symbol": row.symbol,
-        "name": row.name,
-        "chain": row.chain,
-        "chainName": row.chain_name,
-        "kind": row.kind,
-        "contract": row.contract,
-        "price": row.price,
-        "change": row.change,
-        "priority": row.priority,
-        "rank": row.rank,
-        "enabled": row.enabled,
-        "unverified": row.unverified,
-        "verdict": row.verdict.word,
-        "can": [can.value for can in CanDo if row.can(can)],
-    }
+def _listed(row: TokenRow) -> TokenListed:
+    return TokenListed(
+        id=row.id,
+        symbol=row.symbol,
+        name=row.name,
+        chain=row.chain,
+        chain_name=row.chain_name,
+        kind=row.kind,
+        contract=row.contract,
+        price=row.price,
+        change=row.change,
+        priority=row.priority,
+        rank=row.rank,
+        enabled=row.enabled,
+        unverified=row.unverified,
+        verdict=row.verdict.word,
+        can=tuple(can for can in CanDo if row.can(can)),
+    )
 
 
 async def report_chains(session: CommandSession) -> int:
@@ -102,7 +140,7 @@ async def report_chains(session: CommandSession) -> int:
     await session.load_catalog()
     output, found = session.call.output, session.desk.catalog.chains()
     if output.json:
-        output.document({"chains": found, "total": len(found)})
+        output.document(ChainsDocument(found, len(found)))
     elif output.form is Form.PLAIN:
         output.say(*(f"{c.name}, written {c.short_name}, kind {c.kind}." for c in found))
     else:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.effects import EFFECTS
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 
@@ -129,7 +130,8 @@ def desk_command(command: F) -> F:
         call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
         narrow(call, profile, as_json, plain, read_only)
         _require_text(context)
-        if context.command_path.partition(" ")[2] in WRITING:
+        named = EFFECTS.get(context.command_path.partition(" ")[2])
+        if named is not None and not named.read_only:
             refuse_to_write(call)
         return command(call, *args, **kwargs)
 
@@ -162,24 +164,6 @@ def narrow(
     if profile is not None:
         call.profile = profile
     call.read_only = call.read_only or read_only
-
-
-WRITING = frozenset(
-    {
-        "swap",
-        "send",
-        "sign",
-        "fund",
-        *(f"batch {name}" for name in ("create", "build", "sign", "submit", "run", "resume")),
-        *(f"wallet {name}" for name in ("list", "new", "import", "export", "lock")),
-        *(f"wallet {name}" for name in ("balance", "allowances", "transactions")),
-        *(f"wallet {name}" for name in ("revoke", "cancel", "bump", "withdraw")),
-        "trigger run",
-        "partner payout",
-        "partner reverse",
-    }
-)
-"""Commands that create, sign or spend, or ask the process with the keys."""
 
 
 def refuse_to_write(call: CliContext) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from swapdesk.cli.exit_codes import Exit, exit_of
 
 if TYPE_CHECKING:
@@ -15,6 +17,24 @@ UNTOUCHED = "in your wallet; nothing was sent"
 UNMOVED = "where it was; nothing was sent"
 """Of commands about orders there are: what was paid for those is with them."""
 CORRECT = "you: correct the command"
+
+
+class ErrorFacts(Struct, frozen=True, rename="camel"):
+    """``fields`` maps an input that is wrong to an object with a ``message``; some have more."""
+
+    code: str
+    message: str
+    status: int | None
+    request_id: str | None
+    fields: Mapping[str, Mapping[str, Any]]
+    money: str
+    next: str
+
+
+class ErrorDocument(Struct, frozen=True):
+    """What ``--json`` prints on standard error when a command fails."""
+
+    error: ErrorFacts
 
 
 @dataclass(eq=False)
@@ -36,19 +56,18 @@ class CommandError(Exception):
     def __str__(self) -> str:
         return self.message
 
-    def as_json(self) -> dict[str, Any]:
-        """The document of ``--json`` on standard error."""
-        return {
-            "error": {
-                "code": self.code,
-                "message": self.message,
-                "status": self.status,
-                "requestId": self.request_id,
-                "fields": dict(self.fields),
-                "money": self.money,
-                "next": self.next,
-            }
-        }
+    def document(self) -> ErrorDocument:
+        return ErrorDocument(
+            ErrorFacts(
+                self.code,
+                self.message,
+                self.status,
+                self.request_id,
+                self.fields,
+                self.money,
+                self.next,
+            )
+        )
 
 
 def bad_input(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.completion import VARIABLE
@@ -40,6 +41,13 @@ class Bash(BashComplete):
         return self.source_template % self.source_vars()
 
 
+class CompletionDocument(Struct, frozen=True):
+    """``script`` is what the shell runs."""
+
+    shell: str
+    script: str
+
+
 SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 
@@ -54,7 +62,7 @@ def completion(call: CliContext, shell: str) -> None:
     """
     script = script_of(shell)
     if call.output.json:
-        call.output.document({"shell": shell, "script": script})
+        call.output.document(CompletionDocument(shell, script))
     else:
         call.output.file(script.encode())
 

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
+from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
+
+
+class SettingValue(Struct, frozen=True):
+    """A setting as it is written, secrets masked, and where it came from: ``default``."""
+
+    value: str
+    origin: str
+
+
+class ConfigDocument(Struct, frozen=True):
+    """Every setting by its name."""
+
+    settings: Mapping[str, SettingValue]
 
 
 @click.group()
@@ -24,8 +40,8 @@ def show(call: CliContext) -> None:
     settings = call.settings(lenient=True)
     rows = list(settings.rows())
     if call.output.json:
-        values = {name: {"value": value, "origin": origin} for name, value, origin in rows}
-        call.output.document({"settings": values})
+        values = {name: SettingValue(value, origin) for name, value, origin in rows}
+        call.output.document(ConfigDocument(values))
     elif call.output.form == "plain":
         call.output.say(*(f"{name} is {value or 'not set'} ({why})." for name, value, why in rows))
     else:

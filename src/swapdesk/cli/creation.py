@@ -12,12 +12,20 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
+
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
-from swapdesk.cli.order_document import deposit_facts, deposit_json, order_json, tracked_json
+from swapdesk.cli.order_document import (
+    Deposit,
+    deposit_facts,
+    deposit_of,
+    order_document,
+    shown_order,
+)
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
@@ -39,11 +47,54 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import challenge_for, without
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.orders import Order
 
 ON_THE_WAY = (
     "The service gave no usable answer. It may have created the order. Nothing was paid."
     " The desk looks for it before anything is tried again."
 )
+
+
+class FundedFacts(Struct, frozen=True):
+    """The transaction of the faucet."""
+
+    hash: str
+
+
+class CreatedCheck(Struct, frozen=True, rename="camel"):
+    """How the order stands to what was confirmed."""
+
+    payable: bool
+    lower_by_percent: Decimal | None
+    provider_changed: bool
+
+
+class CreatedDocument(Struct, frozen=True, rename="camel"):
+    """An order that was created. ``foundAgain``: its answer was lost, and the order was found."""
+
+    service_id: str
+    intent_id: str
+    found_again: bool
+    display_status: str | None
+    deposit: Deposit | None
+    funded: FundedFacts | None
+    check: CreatedCheck
+    money: str
+    next: str
+    order: Order
+
+
+class CreateDryRunDocument(Struct, frozen=True, rename="camel"):
+    """What would be posted: ``body``. ``checks`` are sentences."""
+
+    dry_run: bool
+    quote_id: str
+    provider: str | None
+    body: PrivateSendRequest
+    checks: tuple[str, ...]
+    money: str
+    next: str
 
 
 class Creation:
@@ -202,26 +253,24 @@ class Creation:
     ) -> None:
         now = self._desk.clock.now()
         order, summary = tracked.order, order_status(tracked, now)
-        deposit = deposit_json(tracked, now)
+        deposit = deposit_of(tracked, now)
         if self._output.json:
             check = created.check
             self._output.document(
-                {
-                    "serviceId": order.service_id,
-                    "intentId": intent.id,
-                    "foundAgain": created.found_again,
-                    "displayStatus": display_of(order),
-                    "deposit": deposit,
-                    "funded": {"hash": funded} if funded is not None else None,
-                    "check": {
-                        "payable": check.payable,
-                        "lowerByPercent": _hundredths(check.lower_by),
-                        "providerChanged": check.provider_changed,
-                    },
-                    "money": summary.money if funded is None else "on its way to the exchange.",
-                    "next": summary.next if funded is None else "the chain",
-                    "order": order_json(order, withheld=tracked.withheld),
-                }
+                CreatedDocument(
+                    service_id=order.service_id,
+                    intent_id=intent.id,
+                    found_again=created.found_again,
+                    display_status=display_of(order),
+                    deposit=deposit,
+                    funded=FundedFacts(funded) if funded is not None else None,
+                    check=CreatedCheck(
+                        check.payable, _hundredths(check.lower_by), check.provider_changed
+                    ),
+                    money=summary.money if funded is None else "on its way to the exchange.",
+                    next=summary.next if funded is None else "the chain",
+                    order=shown_order(order, withheld=tracked.withheld),
+                )
             )
             return
         plain = self._output.form is Form.PLAIN
@@ -293,15 +342,15 @@ def print_dry_run(
     """The body of the create and what the checks say. The service was asked for quotes alone."""
     if output.json:
         output.document(
-            {
-                "dryRun": True,
-                "quoteId": intent.quote_id,
-                "provider": intent.provider,
-                "body": create_body(intent),
-                "checks": [line.text for line in checks],
-                "money": UNTOUCHED,
-                "next": "you: leave out --dry-run to create the order",
-            }
+            CreateDryRunDocument(
+                dry_run=True,
+                quote_id=intent.quote_id,
+                provider=intent.provider,
+                body=create_body(intent),
+                checks=tuple(line.text for line in checks),
+                money=UNTOUCHED,
+                next="you: leave out --dry-run to create the order",
+            )
         )
         return
     output.say(*review)
@@ -311,7 +360,7 @@ def print_dry_run(
 def print_withheld(output: Output, tracked: TrackedOrder, now: datetime) -> None:
     """The order without where to pay: its id must not be lost."""
     if output.json:
-        output.document(tracked_json(tracked, now))
+        output.document(order_document(tracked, now))
     else:
         output.say(f"Order {tracked.service_id}")
 

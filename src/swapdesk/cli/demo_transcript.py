@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct, field
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.cli_context import CliContext
@@ -27,9 +29,9 @@ from swapdesk.flows.demo.choice import DemoChoice, DemoRefused
 from swapdesk.flows.demo.demonstration import Demonstration, Stage
 from swapdesk.flows.demo.demos import DEMOS
 from swapdesk.flows.demo.facts import DemoFailed
-from swapdesk.flows.demo.panes import Pane, PaneLine, compared, link_pane, panes_of
+from swapdesk.flows.demo.panes import Comparison, Pane, PaneLine, compared, link_pane, panes_of
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.notation import clock_time, copied_amount, exact_amount, iso
+from swapdesk.flows.notation import IsoTime, clock_time, copied_amount, exact_amount, iso
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wire.quotes import RouteType
@@ -111,6 +113,49 @@ async def tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
     return shown
 
 
+class MovementFacts(Struct, frozen=True):
+    """A payment on a chain; ``amount`` is None for a token that the catalogue does not have."""
+
+    chain: str
+    block: int
+    hash: str
+    sender: str = field(name="from")
+    receiver: str = field(name="to")
+    symbol: str
+    amount: Decimal | None
+
+
+class PaneFacts(Struct, frozen=True):
+    """What one of the people sees."""
+
+    title: str
+    lines: tuple[str, ...]
+    ending: str
+
+
+class StageDocument(Struct, frozen=True, rename="camel"):
+    """One line for each stage; ``stage`` counts from 1."""
+
+    stage: int
+    name: str
+    title: str
+    said: str
+    at: IsoTime
+    service_id: str | None
+    money: str
+    next: str
+    transactions: tuple[MovementFacts, ...]
+    panes: tuple[PaneFacts, ...]
+
+
+class LinkSearchDocument(Struct, frozen=True, rename="camel"):
+    """The last line of a private one: whether a search links both sides, and what a watcher can
+    still compare."""
+
+    link_search: PaneFacts
+    compared: tuple[Comparison, ...]
+
+
 class _Transcript:
     """Prints of each stage what the stages before did not show."""
 
@@ -133,7 +178,7 @@ class _Transcript:
         row, facts = stage.row, stage.facts
         panes = panes_of(facts, self._shown.demo.did)
         if self._output.json:
-            self._output.document(_stage_json(stage, panes))
+            self._output.document(_stage(stage, panes))
             return
         many = len(self._shown.demo.rows)
         self._output.say(
@@ -152,8 +197,7 @@ class _Transcript:
         pane = link_pane(facts.search)
         rows = compared(facts)
         if self._output.json:
-            known = [{"label": one.label, "value": one.value, "remark": one.remark} for one in rows]
-            self._output.document({"linkSearch": _pane_json(pane), "compared": known})
+            self._output.document(LinkSearchDocument(_pane(pane), tuple(rows)))
             return
         self._output.say("", "Link search, from Alice to Bob")
         self._lines([*pane.lines, PaneLine(pane.ending)])
@@ -179,36 +223,33 @@ def _label(line: PaneLine) -> str:
     return clock_time(line.at) if line.at is not None else line.label
 
 
-def _stage_json(stage: Stage, panes: tuple[Pane, ...]) -> dict[str, Any]:
+def _stage(stage: Stage, panes: tuple[Pane, ...]) -> StageDocument:
     facts = stage.facts
-    return {
-        "stage": stage.number,
-        "name": stage.row.name,
-        "title": stage.row.title,
-        "said": stage.row.sentence,
-        "at": iso(facts.at),
-        "serviceId": None if facts.tracked is None else facts.tracked.service_id,
-        "money": facts.money,
-        "next": facts.next,
-        "transactions": [
-            {
-                "chain": one.transfer.chain,
-                "block": one.transfer.height,
-                "hash": one.transfer.hash,
-                "from": one.transfer.sender,
-                "to": one.transfer.receiver,
-                "symbol": one.symbol,
-                "amount": one.amount,
-            }
+    return StageDocument(
+        stage=stage.number,
+        name=stage.row.name,
+        title=stage.row.title,
+        said=stage.row.sentence,
+        at=iso(facts.at),
+        service_id=None if facts.tracked is None else facts.tracked.service_id,
+        money=facts.money,
+        next=facts.next,
+        transactions=tuple(
+            MovementFacts(
+                chain=one.transfer.chain,
+                block=one.transfer.height,
+                hash=one.transfer.hash,
+                sender=one.transfer.sender,
+                receiver=one.transfer.receiver,
+                symbol=one.symbol,
+                amount=one.amount,
+            )
             for one in facts.moved
-        ],
-        "panes": [_pane_json(pane) for pane in panes],
-    }
+        ),
+        panes=tuple(map(_pane, panes)),
+    )
 
 
-def _pane_json(pane: Pane) -> dict[str, Any]:
-    return {
-        "title": pane.title,
-        "lines": [f"{_label(line)} {line.whole or line.text}".strip() for line in pane.lines],
-        "ending": pane.ending,
-    }
+def _pane(pane: Pane) -> PaneFacts:
+    lines = (f"{_label(line)} {line.whole or line.text}".strip() for line in pane.lines)
+    return PaneFacts(pane.title, tuple(lines), pane.ending)

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from swapdesk.cli.amount_argument import read_amount
@@ -16,7 +18,6 @@ from swapdesk.cli.consent import consent, review_text
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
 from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
-from swapdesk.cli.order_document import order_json
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
@@ -29,6 +30,7 @@ from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
 from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.notation import Moment
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.payees.recipients import check_recipient
 from swapdesk.flows.quotes.quoting import QuoteResult
@@ -41,7 +43,8 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import TransactionPayload, TypedDataPayload
-from swapdesk.wallet.review import Review
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.review import Match, Review, Severity
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.orders import Order
@@ -54,6 +57,114 @@ class Chosen(Struct, frozen=True):
     intent: Intent
     payees: Payees
     warned: list[CheckLine]
+
+
+class SwappedDocument(Struct, frozen=True, rename="camel"):
+    """A swap on chains that was made. ``signed`` are the titles of what was signed, ``hash`` is
+    None where the venue settles it."""
+
+    service_id: str
+    intent_id: str
+    display_status: str | None
+    provider: str | None
+    account: str
+    recipient: str
+    hash: str | None
+    signed: list[str]
+    least_out: Decimal
+    money: str
+    next: str
+    order: Order
+
+
+class PayloadFacts(Struct, frozen=True):
+    """``data`` is 0x-hex of a transaction, or the EIP-712 document. ``value`` is in wei."""
+
+    kind: Literal["transaction", "typedData"]
+    purpose: Purpose
+    data: str | dict[str, Any]
+    to: str | UnsetType = UNSET
+    value: str | UnsetType = UNSET
+
+
+class ReviewedField(Struct, frozen=True):
+    """One field: what is signed, what the quote promised, and whether they agree."""
+
+    field: str
+    signed: str
+    promised: str
+    match: Match
+    weight: bool
+
+
+class FindingFacts(Struct, frozen=True):
+    """A rule of the gate that had something to say."""
+
+    code: str
+    severity: Severity
+    message: str
+
+
+class ChangeFacts(Struct, frozen=True):
+    """``units`` are base units as a text, negative when they leave ``holder``."""
+
+    holder: str
+    symbol: str
+    contract: str | None
+    units: str
+
+
+class SimulationFacts(Struct, frozen=True):
+    """What the chain would do now, at ``height``."""
+
+    height: int
+    gas: int
+    failure: str | None
+    changes: list[ChangeFacts]
+
+
+class ReviewFacts(Struct, frozen=True, rename="camel"):
+    """The verdict of the wallet. ``phrase`` has to be typed; None when a yes is enough."""
+
+    title: str
+    digest: str
+    refused: bool
+    phrase: str | None
+    valid_until: Moment
+    lines: list[ReviewedField]
+    findings: list[FindingFacts]
+    simulation: SimulationFacts | None
+
+
+class StepFacts(Struct, frozen=True):
+    """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
+
+    name: str
+    payload: PayloadFacts
+    review: ReviewFacts | None
+    unjudged: str | None
+
+
+class SwapDryRunDocument(Struct, frozen=True, rename="camel"):
+    """What would be signed. ``notKnown`` are sentences on what comes later, ``asked`` the calls
+    of the service that this took."""
+
+    dry_run: bool
+    quote_id: str
+    provider: str | None
+    account: str
+    recipient: str
+    chain: str
+    chain_id: int | None
+    amount_in: Decimal
+    amount_out: Decimal
+    least_out: Decimal
+    steps: list[StepFacts]
+    not_known: Sequence[str]
+    asked: list[str]
+    refused: bool
+    money: str
+    next: str
 
 
 class DexCreation(Creation):
@@ -178,20 +289,20 @@ class DexCreation(Creation):
         venue = intent.provider_name or intent.provider
         if self._output.json:
             self._output.document(
-                {
-                    "serviceId": order.service_id,
-                    "intentId": intent.id,
-                    "displayStatus": display_of(order),
-                    "provider": intent.provider,
-                    "account": promise.account,
-                    "recipient": intent.recipient,
-                    "hash": hash_,
-                    "signed": self._signed,
-                    "leastOut": least,
-                    "money": f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
-                    "next": "the venue",
-                    "order": order_json(order, withheld=None),
-                }
+                SwappedDocument(
+                    service_id=order.service_id,
+                    intent_id=intent.id,
+                    display_status=display_of(order),
+                    provider=intent.provider,
+                    account=promise.account,
+                    recipient=intent.recipient,
+                    hash=hash_,
+                    signed=self._signed,
+                    least_out=least,
+                    money=f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
+                    next="the venue",
+                    order=order,
+                )
             )
             return
         self._output.facts(
@@ -295,84 +406,66 @@ def _payload_text(step: DryStep) -> list[str]:
     return [f"to {payload.to}", f"value {payload.value}", f"data {payload.data}"]
 
 
-def _payload_json(payload: TransactionPayload | TypedDataPayload) -> dict[str, Any]:
+def _payload(payload: TransactionPayload | TypedDataPayload) -> PayloadFacts:
     if isinstance(payload, TypedDataPayload):
-        return {"kind": "typedData", "purpose": str(payload.purpose), "data": payload.document}
-    return {
-        "kind": "transaction",
-        "purpose": str(payload.purpose),
-        "to": payload.to,
-        "value": str(payload.value),
-        "data": payload.data,
-    }
+        return PayloadFacts("typedData", payload.purpose, payload.document)
+    return PayloadFacts(
+        "transaction", payload.purpose, payload.data, to=payload.to, value=str(payload.value)
+    )
 
 
-def _review_json(review: Review) -> dict[str, Any]:
+def _review(review: Review) -> ReviewFacts:
     simulation = review.simulation
-    return {
-        "title": review.title,
-        "digest": review.digest,
-        "refused": review.refused,
-        "phrase": review.phrase,
-        "validUntil": review.valid_until,
-        "lines": [
-            {
-                "field": one.field,
-                "signed": one.signed,
-                "promised": one.promised,
-                "match": str(one.match),
-                "weight": one.weight,
-            }
+    return ReviewFacts(
+        title=review.title,
+        digest=review.digest,
+        refused=review.refused,
+        phrase=review.phrase,
+        valid_until=review.valid_until,
+        lines=[
+            ReviewedField(one.field, one.signed, one.promised, one.match, one.weight)
             for one in review.lines
         ],
-        "findings": [
-            {"code": one.code, "severity": str(one.severity), "message": one.words}
-            for one in review.findings
-        ],
-        "simulation": None
+        findings=[FindingFacts(one.code, one.severity, one.words) for one in review.findings],
+        simulation=None
         if simulation is None
-        else {
-            "height": simulation.height,
-            "gas": simulation.gas,
-            "failure": simulation.failure,
-            "changes": [
-                {
-                    "holder": one.holder,
-                    "symbol": one.symbol,
-                    "contract": one.contract,
-                    "units": str(one.units),
-                }
+        else SimulationFacts(
+            simulation.height,
+            simulation.gas,
+            simulation.failure,
+            [
+                ChangeFacts(one.holder, one.symbol, one.contract, str(one.units))
                 for one in simulation.changes
             ],
-        },
-    }
+        ),
+    )
 
 
-def _document(told: DryRun, calls: list[str]) -> dict[str, Any]:
+def _document(told: DryRun, calls: list[str]) -> SwapDryRunDocument:
     intent, promise = told.intent, told.promise
-    return {
-        "dryRun": True,
-        "quoteId": intent.quote_id,
-        "provider": intent.provider,
-        "account": promise.account,
-        "recipient": promise.recipient,
-        "chain": promise.chain,
-        "chainId": promise.chain_id,
-        "amountIn": intent.amount_in,
-        "amountOut": intent.amount_out,
-        "leastOut": short(from_base_units(promise.least_units, promise.buy.decimals)),
-        "steps": [
-            {
-                "name": one.name,
-                "payload": _payload_json(one.payload),
-                "review": None if one.review is None else _review_json(one.review),
-                "unjudged": one.unjudged,
-            }
+    return SwapDryRunDocument(
+        dry_run=True,
+        quote_id=intent.quote_id,
+        provider=intent.provider,
+        account=promise.account,
+        recipient=promise.recipient,
+        chain=promise.chain,
+        chain_id=promise.chain_id,
+        amount_in=intent.amount_in,
+        amount_out=intent.amount_out,
+        least_out=short(from_base_units(promise.least_units, promise.buy.decimals)),
+        steps=[
+            StepFacts(
+                one.name,
+                _payload(one.payload),
+                None if one.review is None else _review(one.review),
+                one.unjudged,
+            )
             for one in told.steps
         ],
-        "notKnown": list(told.unknown),
-        "asked": calls,
-        "refused": told.refused,
-        "money": UNTOUCHED,
-        "next": "you: leave out --dry-run to swap",
-    }
+        not_known=told.unknown,
+        asked=calls,
+        refused=told.refused,
+        money=UNTOUCHED,
+        next="you: leave out --dry-run to swap",
+    )

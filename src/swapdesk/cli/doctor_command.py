@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.exit_codes import Exit
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     from swapdesk.settings import Settings
 
 T = TypeVar("T")
+
+
+class DoctorDocument(Struct, frozen=True):
+    """``ok``: nothing is wrong."""
+
+    ok: bool
+    findings: tuple[Finding, ...]
 
 
 @click.command()
@@ -135,11 +143,7 @@ def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
 def report(output: Output, findings: list[Finding]) -> None:
     """Every finding with its command."""
     if output.json:
-        rows = [
-            {"check": one.check, "state": one.state.value, "said": one.said, "mend": one.mend}
-            for one in findings
-        ]
-        output.document({"ok": not _any_wrong(findings), "findings": rows})
+        output.document(DoctorDocument(not _any_wrong(findings), tuple(findings)))
         return
     if output.form == "plain":
         for one in findings:

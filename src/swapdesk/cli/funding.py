@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.order_document import tracked_json
+from swapdesk.cli.order_document import OrderDocument, order_document
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
@@ -23,6 +25,19 @@ from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
 
 HOME = "in your wallet"
+
+
+class FundingDocument(Struct, frozen=True, rename="camel"):
+    """The deposit of an order, paid by ``account``."""
+
+    service_id: str
+    account: str
+    hash: str | None
+    amount: Decimal | None
+    deposit_address: str | None
+    money: str
+    next: str
+    order: OrderDocument
 
 
 class FundRequest(Struct, frozen=True):
@@ -131,16 +146,16 @@ def _tell(
     known = session.link.tracker.get(tracked.service_id) or tracked
     if output.json:
         output.document(
-            {
-                "serviceId": tracked.service_id,
-                "account": account.address,
-                "hash": outcome.hash,
-                "amount": order.in_amount,
-                "depositAddress": order.deposit_address,
-                "money": "on its way to the venue; it counts confirmations",
-                "next": "the venue",
-                "order": tracked_json(known, session.desk.clock.now(), made),
-            }
+            FundingDocument(
+                service_id=tracked.service_id,
+                account=account.address,
+                hash=outcome.hash,
+                amount=order.in_amount,
+                deposit_address=order.deposit_address,
+                money="on its way to the venue; it counts confirmations",
+                next="the venue",
+                order=order_document(known, session.desk.clock.now(), made),
+            )
         )
         return
     symbol = tracked.symbols[0]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
@@ -16,6 +17,21 @@ from swapdesk.cli.exit_codes import Exit
 if TYPE_CHECKING:
     from swapdesk.cli.session import CommandSession
     from swapdesk.flows.webhooks import Attempt, OrderWebhooks
+
+
+class AttemptDocument(Struct, frozen=True, rename="camel"):
+    """One try of a delivery. ``status`` is what the receiver answered, ``problem`` why it did
+    not."""
+
+    id: str
+    service_id: str
+    display_status: str | None
+    attempt: int
+    status: int | None
+    problem: str | None
+    ms: int
+    taken: bool
+
 
 LOST_SECONDS = 4.0
 """How long the service may be unreachable before another sandbox is looked for."""
@@ -122,16 +138,16 @@ async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -
 def _tell(call: CliContext, attempt: Attempt) -> None:
     if call.output.json:
         call.output.document(
-            {
-                "id": attempt.id,
-                "serviceId": attempt.service_id,
-                "displayStatus": attempt.display,
-                "attempt": attempt.number,
-                "status": attempt.status,
-                "problem": attempt.problem or None,
-                "ms": attempt.ms,
-                "taken": attempt.taken,
-            }
+            AttemptDocument(
+                attempt.id,
+                attempt.service_id,
+                attempt.display,
+                attempt.number,
+                attempt.status,
+                attempt.problem or None,
+                attempt.ms,
+                attempt.taken,
+            )
         )
         return
     answered = attempt.problem or str(attempt.status)

@@ -69,6 +69,9 @@ COMMANDS: dict[str, str] = {
     "tour": "swapdesk.cli.tape_commands:tour",
     "doctor": "swapdesk.cli.doctor_command:doctor",
     "completion": "swapdesk.cli.completion_command:completion",
+    "commands": "swapdesk.cli.contract_commands:commands",
+    "schema": "swapdesk.cli.contract_commands:schema",
+    "errors": "swapdesk.cli.contract_commands:errors",
 }
 """Name of a command: its module and attribute."""
 

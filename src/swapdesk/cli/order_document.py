@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+
+from msgspec import Struct, field
 
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
-from swapdesk.flows.notation import day, elapsed, grouped_address
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.notation import Moment, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
     amount_to_pay,
     deposit_destination,
@@ -32,7 +33,6 @@ from swapdesk.flows.orders.order_fields import (
     send_label,
     shown,
     unsaid,
-    written_order,
 )
 from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
 from swapdesk.flows.orders.order_status import order_status
@@ -42,80 +42,130 @@ from swapdesk.wire.tokens import Token
 
 __all__ = [
     "deposit_facts",
-    "deposit_json",
+    "deposit_of",
+    "order_document",
     "order_facts",
-    "order_json",
     "order_row",
     "order_sentence",
-    "tracked_json",
+    "shown_order",
 ]
 
-
-def order_json(order: Order, *, withheld: str | None) -> dict[str, Any]:
-    """The order under its wire names; a withheld one without where to pay."""
-    return written_order(order, withheld=withheld)
+_NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
-def tracked_json(
+class Deposit(Struct, frozen=True):
+    """What is to be paid, where, until when. ``note`` is a sentence where the service says another
+    amount."""
+
+    amount: Decimal
+    note: str | None
+    symbol: str
+    chain: str | None
+    address: str | None
+    memo: str | None
+    expires: Moment | None
+
+
+class PaidTo(Struct, frozen=True):
+    """Where the deposit went. ``arrived``: the service has seen it."""
+
+    address: str
+    memo: str | None
+    chain: str | None
+    arrived: bool
+    warning: str
+
+
+class TransactionFacts(Struct, frozen=True):
+    """A transaction of the order, and who sent it."""
+
+    role: TransactionRole = field(name="for")
+    hash: str
+    state: Fate
+    by: Sender
+
+
+class OrderDocument(Struct, frozen=True, rename="camel"):
+    """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
+    when nothing is to be paid or it must not be, and ``withheld`` says why it must not."""
+
+    service_id: str
+    display_status: str | None
+    status: int | None
+    state: str
+    ended: bool
+    put_away: bool
+    at: Moment
+    money: str
+    next: str
+    by: str
+    cause: str
+    intent_id: str | None
+    deposit: Deposit | None
+    paid_to: PaidTo | None
+    deposit_hash: str | None
+    transactions: tuple[TransactionFacts, ...]
+    withheld: str | None
+    order: Order
+
+
+def shown_order(order: Order, *, withheld: str | None) -> Order:
+    """The order; a withheld one without where to pay."""
+    return order if withheld is None else order.model_copy(update=_NOWHERE)
+
+
+def order_document(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
-) -> dict[str, Any]:
+) -> OrderDocument:
     """One order with its state: where the money is, who acts next, and the whole order. ``made``
     are its transactions as the journal has them."""
     order, summary = tracked.order, order_status(tracked, now, made)
-    return {
-        "serviceId": order.service_id,
-        "displayStatus": display_of(order),
-        "status": order.status,
-        "state": summary.word,
-        "ended": tracked.ended,
-        "putAway": tracked.put_away,
-        "at": now,
-        "money": summary.money,
-        "next": summary.next,
-        "by": summary.by,
-        "cause": summary.told,
-        "intentId": tracked.intent.id if tracked.intent else None,
-        "deposit": deposit_json(tracked, now, made),
-        "paidTo": _paid_json(tracked, made),
-        "depositHash": deposit_hash(order, made),
-        "transactions": [
-            {"for": one.role, "hash": one.hash, "state": one.fate, "by": one.by} for one in made
-        ],
-        "withheld": tracked.withheld,
-        "order": order_json(order, withheld=tracked.withheld),
-    }
+    return OrderDocument(
+        service_id=order.service_id,
+        display_status=display_of(order),
+        status=order.status,
+        state=summary.word,
+        ended=tracked.ended,
+        put_away=tracked.put_away,
+        at=now,
+        money=summary.money,
+        next=summary.next,
+        by=summary.by,
+        cause=summary.told,
+        intent_id=tracked.intent.id if tracked.intent else None,
+        deposit=deposit_of(tracked, now, made),
+        paid_to=_paid_to(tracked, made),
+        deposit_hash=deposit_hash(order, made),
+        transactions=tuple(TransactionFacts(one.role, one.hash, one.fate, one.by) for one in made),
+        withheld=tracked.withheld,
+        order=shown_order(order, withheld=tracked.withheld),
+    )
 
 
-def _paid_json(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> dict[str, Any] | None:
+def _paid_to(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> PaidTo | None:
     """Where the deposit went; None while nothing is known to have been paid."""
     place = deposit_destination(tracked, made)
     if place is None:
         return None
-    return {
-        "address": place.address,
-        "memo": place.memo,
-        "chain": _chain(tracked),
-        "arrived": place.arrived,
-        "warning": place.warning,
-    }
+    return PaidTo(place.address, place.memo, _chain(tracked), place.arrived, place.warning)
 
 
-def deposit_json(
+def deposit_of(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
-) -> dict[str, Any] | None:
+) -> Deposit | None:
     """What to pay, where, until when; None when nothing is to be paid or it must not be."""
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
-    return {
-        "amount": pay.exact,
-        "note": pay.note,
-        "symbol": symbol_to_pay(tracked),
-        "chain": _chain(tracked),
-        "address": order.deposit_address,
-        "memo": order.deposit_tag,
-        "expires": order.expires,
-    }
+    return Deposit(
+        amount=pay.exact,
+        note=pay.note,
+        symbol=symbol_to_pay(tracked),
+        chain=_chain(tracked),
+        address=order.deposit_address,
+        memo=order.deposit_tag,
+        expires=order.expires,
+    )
 
 
 def order_facts(
@@ -210,16 +260,16 @@ def deposit_facts(
 ) -> list[tuple[str, str]]:
     """The deposit card in words: exact amount, whole address, memo, deadline; empty when
     nothing is to be paid."""
-    deposit = deposit_json(tracked, now, made)
+    deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
-    expires = tracked.order.expires
-    on = f" on {deposit['chain']}" if deposit["chain"] else ""
+    address, expires = deposit.address or "", tracked.order.expires
+    on = f" on {deposit.chain}" if deposit.chain else ""
     return [
-        ("Pay", f"{deposit['amount']:f} {deposit['symbol']}{on}"),
-        ("Note", (deposit["note"] or "").rstrip(".")),
-        ("To", grouped_address(deposit["address"]) if grouped else deposit["address"]),
-        ("With memo", deposit["memo"] or ""),
+        ("Pay", f"{deposit.amount:f} {deposit.symbol}{on}"),
+        ("Note", (deposit.note or "").rstrip(".")),
+        ("To", grouped_address(address) if grouped else address),
+        ("With memo", deposit.memo or ""),
         ("Before", f"{expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""),
     ]
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.order_document import order_facts, order_row, order_sentence, tracked_json
+from swapdesk.cli.order_document import (
+    OrderDocument,
+    order_document,
+    order_facts,
+    order_row,
+    order_sentence,
+)
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
@@ -21,6 +26,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.notation import Moment
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_listing import (
     FilterLine,
@@ -39,6 +45,25 @@ SHORTEST_PREFIX = 4
 SHORTEST_NAME = 6
 """Characters of an address, a hash or a request id that an order is looked for by."""
 NOT_FOUND, BAD_ID = "NOT_FOUND", "BAD_ORDER_ID"
+
+
+class UnknownFacts(Struct, frozen=True, rename="camel"):
+    """A create without an answer, of which nobody knows yet whether an order came of it."""
+
+    intent_id: str
+    what: str
+    at: Moment
+    money: str
+    next: str
+
+
+class OrdersDocument(Struct, frozen=True):
+    """``unreadable`` orders of the service are not among them."""
+
+    orders: tuple[OrderDocument, ...]
+    total: int
+    unreadable: int
+    unknown: tuple[UnknownFacts, ...]
 
 
 class Choice(Struct, frozen=True):
@@ -133,12 +158,12 @@ async def report_orders(session: CommandSession, choice: Choice) -> int:
 
     if output.json:
         output.document(
-            {
-                "orders": [tracked_json(tracked, now, of(tracked)) for tracked in orders],
-                "total": len(orders),
-                "unreadable": session.link.tracker.skipped,
-                "unknown": [unknown_json(intent) for intent in unknown],
-            }
+            OrdersDocument(
+                tuple(order_document(tracked, now, of(tracked)) for tracked in orders),
+                len(orders),
+                session.link.tracker.skipped,
+                tuple(map(_unknown, unknown)),
+            )
         )
     elif output.form is Form.PLAIN:
         output.say(*(order_sentence(tracked, now, of(tracked)) for tracked in orders))
@@ -151,15 +176,14 @@ async def report_orders(session: CommandSession, choice: Choice) -> int:
     return Exit.DONE
 
 
-def unknown_json(intent: Intent) -> dict[str, Any]:
-    """A create without an answer, of which nobody knows yet whether an order came of it."""
-    return {
-        "intentId": intent.id,
-        "what": intent_words(intent),
-        "at": intent.frozen_at,
-        "money": OUTCOME_UNKNOWN.money,
-        "next": OUTCOME_UNKNOWN.next,
-    }
+def _unknown(intent: Intent) -> UnknownFacts:
+    return UnknownFacts(
+        intent.id,
+        intent_words(intent),
+        intent.frozen_at,
+        OUTCOME_UNKNOWN.money,
+        OUTCOME_UNKNOWN.next,
+    )
 
 
 async def report_order(session: CommandSession, name: str) -> int:
@@ -174,7 +198,7 @@ def _tell_order(session: CommandSession, tracked: TrackedOrder) -> int:
     now = session.desk.clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)
     if output.json:
-        output.document(tracked_json(tracked, now, made))
+        output.document(order_document(tracked, now, made))
     elif output.form is Form.PLAIN:
         output.say(order_sentence(tracked, now, made))
     else:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.order_document import order_sentence, tracked_json
+from swapdesk.cli.order_document import OrderDocument, order_document, order_sentence
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError
@@ -28,6 +30,16 @@ LOST_SECONDS = 4.0
 """How long the service may be unreachable before another sandbox is looked for."""
 
 _MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
+
+
+class WatchedDocument(Struct, frozen=True):
+    """One line for each change of an order: ``id`` is that of the command, and the order's members
+    stand beside it."""
+
+    MERGED: ClassVar = "order"
+
+    id: str
+    order: OrderDocument
 
 
 async def watch_orders(
@@ -132,6 +144,6 @@ class _Watch:
             self._printed[name] = seen
             made = self._session.desk.journal.transactions.of(tracked.service_id)
             if output.json:
-                output.document({"id": name, **tracked_json(tracked, now, made)})
+                output.document(WatchedDocument(name, order_document(tracked, now, made)))
             else:
                 output.say(order_sentence(tracked, now, made))

@@ -13,11 +13,17 @@ import os
 import sys
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
+from enum import Enum, StrEnum
 from io import TextIOWrapper
 from typing import Any, TextIO
 
+from msgspec import UNSET, Struct
+
 from swapdesk.cli.command_error import CommandError
+
+SCHEMA_VERSION = 1
+"""Of all documents that commands print. It is raised when a field is removed or changes its
+meaning or type, and not when one is added."""
 
 _ESCAPE = "swapdesk-escape"
 
@@ -105,9 +111,10 @@ class Output:
 
     # Data
 
-    def document(self, value: Mapping[str, Any]) -> None:
-        """One JSON document on one line. Amounts are exact JSON numbers."""
-        self._out(json_text(value))
+    def document(self, value: Struct) -> None:
+        """One JSON document on one line, of a type that ``cli.schemas`` knows. Amounts are exact
+        JSON numbers."""
+        self._out(document_text(value))
 
     def say(self, *sentences: str) -> None:
         """Data as sentences, one a line."""
@@ -195,7 +202,7 @@ class Output:
     def failure(self, error: CommandError) -> None:
         """Cause, place of the money, next actor; code and request id last."""
         if self.json:
-            self._aside(json_text(error.as_json()))
+            self._aside(document_text(error.document()))
             return
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
         rows = [error.message, f"The money is {error.money}.", f"Next: {error.next}.", f"({last})"]
@@ -233,6 +240,38 @@ def safe_line(text: str) -> str:
     from swapdesk.wire.encoding.text import filter_line
 
     return filter_line(text)
+
+
+def document_text(value: Struct) -> str:
+    """A document with the version of its schema, as one line of JSON."""
+    return json_text({"schemaVersion": SCHEMA_VERSION, **members(value)})
+
+
+def members(value: Struct) -> dict[str, Any]:
+    """A document under its written names. Members of the field that its class names as ``MERGED``
+    stand beside the others, and win where both have a name; what is unset is left out."""
+    merged = getattr(value, "MERGED", "")
+    found: dict[str, Any] = {}
+    for name, written in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+        inner = _builtin(getattr(value, name))
+        if name == merged:
+            found |= inner
+        elif inner is not UNSET:
+            found[written] = inner
+    return found
+
+
+def _builtin(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return members(value)
+    if isinstance(value, Mapping):
+        return {name: _builtin(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_builtin(inner) for inner in value]
+    if isinstance(value, Enum):
+        return value.value
+    # A model of the wire knows itself how it is written.
+    return value.model_dump(by_alias=True) if hasattr(value, "model_dump") else value
 
 
 def json_text(value: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import CommandError, bad_input
@@ -26,6 +27,31 @@ of_data = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Data directory of the service; that of this home's sandbox by default.",
 )
+
+
+class DayOfPartner(Struct, frozen=True):
+    """``day`` is ``YYYY-MM-DD``, UTC."""
+
+    partner: str
+    day: str
+
+
+class SumsDocument(Struct, frozen=True):
+    """How many sums of days there are, those that differ from their orders, and how many orders
+    had no entry."""
+
+    sums: int
+    differing: tuple[DayOfPartner, ...]
+    unentered: int
+    rebuilt: bool
+
+
+class BookedDocument(Struct, frozen=True):
+    """An entry in US dollars; ``partner`` is None where the order names it."""
+
+    partner: str | None
+    month: str
+    amount: Decimal
 
 
 @click.group()
@@ -49,18 +75,12 @@ def sums(call: CliContext, rebuild: bool, data: Path | None) -> int:
         if rebuild and not found.agrees:
             books.rebuild(db, found)
         names = _names(_directory(call, data))
-    days = [{"partner": names.get(of, of), "day": day} for of, day in found.differing]
+    days = tuple(DayOfPartner(names.get(of, of), day) for of, day in found.differing)
     if call.output.json:
-        call.output.document(
-            {
-                "sums": found.sums,
-                "differing": days,
-                "unentered": found.unentered,
-                "rebuilt": rebuild and not found.agrees,
-            }
-        )
+        rebuilt = rebuild and not found.agrees
+        call.output.document(SumsDocument(found.sums, days, found.unentered, rebuilt))
     else:
-        call.output.table(("partner", "day"), [(each["partner"], each["day"]) for each in days])
+        call.output.table(("partner", "day"), [(each.partner, each.day) for each in days])
         wrong = f"{len(days)} differ, {found.unentered} orders had no entry"
         end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
         said = "all are right." if found.agrees else f"{wrong}. {end}"
@@ -115,7 +135,7 @@ def _tell_booked(
     from swapdesk.flows.notation import usd
 
     if call.output.json:
-        call.output.document({"partner": partner, "month": month, "amount": amount})
+        call.output.document(BookedDocument(partner, month, amount))
     else:
         call.output.say(f"{said}: {usd(amount)}.")
 

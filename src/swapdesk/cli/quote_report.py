@@ -4,9 +4,11 @@ where it is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import ClassVar
 
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from swapdesk.cli.amount_argument import read_amount
@@ -18,6 +20,7 @@ from swapdesk.cli.quote_options import QuoteArguments
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token, usability
 from swapdesk.flows.notation import (
+    Moment,
     clock_time,
     exact_amount,
     expected_minutes,
@@ -25,12 +28,21 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, quote_json, value_text
+from swapdesk.flows.quotes.quote_columns import QUOTE_COLUMNS, share, value_text
 from swapdesk.flows.quotes.quote_presets import QuotePresets
 from swapdesk.flows.quotes.quote_request import OnChain, QuoteOptions, QuoteRequest, WishRefused
-from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
-from swapdesk.flows.quotes.waterfall import Unit, Waterfall, WaterfallStep, remark, waterfall
+from swapdesk.flows.quotes.quoting import DifferenceLevel, QuoteResult
+from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, UnusableQuote
+from swapdesk.flows.quotes.waterfall import (
+    Known,
+    Part,
+    SumVerdict,
+    Unit,
+    Waterfall,
+    WaterfallStep,
+    remark,
+    waterfall,
+)
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -39,31 +51,113 @@ from swapdesk.flows.tracking.announcements import (
     without_route_next,
 )
 from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 
 _PLACES = 18
 
 
-def waterfall_json(board: QuoteResult, row: RankedQuote) -> dict[str, Any]:
-    """Steps in order; ``amount`` in ``unit``, or ``word`` where there is no amount."""
+class StepOfWaterfall(Struct, frozen=True, rename="camel"):
+    """``amount`` in ``unit``, or ``word`` where there is no amount."""
+
+    label: str
+    part: Part
+    amount: Decimal | None
+    unit: Unit | None
+    word: str | None
+    how: str
+    known_from: Known
+
+
+class WaterfallFacts(Struct, frozen=True):
+    """From what is sent to what arrives, in order. ``lines`` is what the summed steps give, ``net``
+    what the service says."""
+
+    verdict: SumVerdict
+    lines: Decimal | None
+    net: Decimal
+    steps: tuple[StepOfWaterfall, ...]
+
+
+class ValueFacts(Struct, frozen=True):
+    """Percent of value lost or gained, fees included; null when a price is missing."""
+
+    percent: Decimal | None
+    level: DifferenceLevel
+
+
+class QuoteDocument(Struct, frozen=True, rename="camel"):
+    """What the desk derived of a quote, and beside it the quote as the service told it. ``net`` is
+    what arrives and ``sends`` what is paid, in whole tokens. ``waterfall`` with ``--explain``."""
+
+    MERGED: ClassVar = "quote"
+
+    provider: str | None
+    place: int
+    net: Decimal
+    sends: Decimal
+    vs_best_percent: Decimal | None
+    vs_best_amount: Decimal
+    value_difference: ValueFacts
+    fees: FeesKind
+    expires_at: Moment
+    badges: tuple[str, ...]
+    quote: Quote
+    waterfall: WaterfallFacts | UnsetType = UNSET
+
+
+class UnusableDocument(Struct, frozen=True, rename="camel"):
+    """A route that cannot be chosen, beside what the service told of it. ``serverSays``: the reason
+    is a text of the service."""
+
+    MERGED: ClassVar = "quote"
+
+    reason: str
+    server_says: bool
+    quote: Quote
+
+
+class TokenName(Struct, frozen=True, rename="camel"):
+    """What names a token."""
+
+    id: str
+    symbol: str
+    name: str
+    chain: str
+    chain_name: str
+    contract: str | None
+    decimals: int
+
+
+class QuotesDocument(Struct, frozen=True, rename="camel"):
+    """Ranked rows, and unusable ones with their reason. ``receive``: ``amount`` is what is to
+    arrive. ``cost`` is what the answer took from the budget of quotes."""
+
+    asked_at: Moment
+    sold: TokenName = field(name="from")
+    bought: TokenName = field(name="to")
+    amount: Decimal
+    receive: bool
+    cost: int
+    quotes: tuple[QuoteDocument, ...]
+    unusable: tuple[UnusableDocument, ...]
+
+
+def _waterfall(board: QuoteResult, row: RankedQuote) -> WaterfallFacts:
     found = waterfall(board, row)
-    return {
-        "verdict": found.verdict,
-        "lines": _short(found.lines),
-        "net": found.net,
-        "steps": [
-            {
-                "label": step.label,
-                "part": step.part,
-                "amount": _short(step.amount),
-                "unit": step.unit if step.amount is not None else None,
-                "word": step.word or None,
-                "how": step.how,
-                "knownFrom": step.known,
-            }
-            for step in found.steps
-        ],
-    }
+    steps = (
+        StepOfWaterfall(
+            label=step.label,
+            part=step.part,
+            amount=_short(step.amount),
+            unit=step.unit if step.amount is not None else None,
+            word=step.word or None,
+            how=step.how,
+            known_from=step.known,
+        )
+        for step in found.steps
+    )
+    return WaterfallFacts(found.verdict, _short(found.lines), found.net, tuple(steps))
 
 
 def _short(amount: Decimal | None) -> Decimal | None:
@@ -137,7 +231,7 @@ async def report_quotes(session: CommandSession, request: QuoteArguments) -> int
     output = session.call.output
     if output.json:
         name_of = session.desk.catalog.provider_name
-        output.document(board_json(board, name_of, explain=request.explain))
+        output.document(quotes_document(board, name_of, explain=request.explain))
     elif output.form is Form.PLAIN:
         output.say(*_sentences(board))
     else:
@@ -199,50 +293,59 @@ def no_route(board: QuoteResult) -> CommandError:
     )
 
 
-def board_json(board: QuoteResult, name_of: Any, *, explain: bool = False) -> dict[str, Any]:
-    """Ranked rows and unusable ones with their reason; amounts are exact numbers.
-
-    ``receive``: ``amount`` is what is to arrive. ``explain`` adds each row's waterfall.
-    """
-    return {
-        "askedAt": board.asked_at,
-        "from": token_json(board.token_in),
-        "to": token_json(board.token_out),
-        "amount": board.amount,
-        "receive": board.wish.receive,
-        "cost": board.cost,
-        "quotes": [
-            {
-                "provider": name_of(row.quote.swap),
-                **({"waterfall": waterfall_json(board, row)} if explain else {}),
-                **quote_json(board, row),
-            }
+def quotes_document(
+    board: QuoteResult, name_of: Callable[[str | None], str | None], *, explain: bool = False
+) -> QuotesDocument:
+    """``explain`` adds each row's waterfall."""
+    return QuotesDocument(
+        asked_at=board.asked_at,
+        sold=_token_name(board.token_in),
+        bought=_token_name(board.token_out),
+        amount=board.amount,
+        receive=board.wish.receive,
+        cost=board.cost,
+        quotes=tuple(
+            _quote(board, row, name_of(row.quote.swap), explain=explain)
             for row in board.ranking.rows
-        ],
-        "unusable": [
-            {"reason": entry.reason, "serverSays": entry.server_says, **_wire(entry.quote)}
+        ),
+        unusable=tuple(
+            UnusableDocument(entry.reason, entry.server_says, entry.quote)
             for entry in board.ranking.unusable
-        ],
-    }
+        ),
+    )
 
 
-def token_json(token: Token) -> dict[str, Any]:
-    """What names a token."""
+def _quote(
+    board: QuoteResult, row: RankedQuote, provider: str | None, *, explain: bool
+) -> QuoteDocument:
+    difference = board.value_difference(row)
+    return QuoteDocument(
+        provider=provider,
+        place=row.place,
+        net=row.key,
+        sends=board.amount_in(row),
+        vs_best_percent=share(row.vs_best_percent),
+        vs_best_amount=row.vs_best_amount,
+        value_difference=ValueFacts(share(difference.percent), difference.level),
+        fees=row.fees_text_kind,
+        expires_at=row.expires_at,
+        badges=row.badges,
+        quote=row.quote,
+        waterfall=_waterfall(board, row) if explain else UNSET,
+    )
+
+
+def _token_name(token: Token) -> TokenName:
     chain = token.chain_data
-    return {
-        "id": token.id,
-        "symbol": token.symbol,
-        "name": token.name,
-        "chain": chain.short_name,
-        "chainName": chain.name,
-        "contract": token.address,
-        "decimals": token.decimals,
-    }
-
-
-def _wire(quote: Any) -> dict[str, Any]:
-    written: dict[str, Any] = quote.model_dump(by_alias=True)
-    return written
+    return TokenName(
+        id=token.id,
+        symbol=token.symbol,
+        name=token.name,
+        chain=chain.short_name,
+        chain_name=chain.name,
+        contract=token.address,
+        decimals=token.decimals,
+    )
 
 
 def _table(session: CommandSession, board: QuoteResult) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
@@ -19,6 +20,27 @@ if TYPE_CHECKING:
 
 KINDS = ("addresses", "amounts", "memos", "hashes", "names")
 FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class BundleWritten(Struct, frozen=True):
+    """The file, and the kinds of facts that are masked in it."""
+
+    file: str
+    masked: tuple[str, ...]
+
+
+class Difference(Struct, frozen=True):
+    """A place of two files that differs."""
+
+    place: str
+    first: str
+    second: str
+
+
+class DifferencesDocument(Struct, frozen=True):
+    """What differs between two files."""
+
+    differences: tuple[Difference, ...]
 
 
 @click.group()
@@ -84,7 +106,7 @@ async def _write(session: CommandSession, name: str, out: Path | None, shown: se
     except NotWritten as error:
         raise bad_input("NOT_WRITTEN", str(error), money=UNMOVED, field="out") from None
     if output.json:
-        output.document({"file": str(path), "masked": list(file.masked)})
+        output.document(BundleWritten(str(path), file.masked))
     else:
         output.say(f"Written to {path}. Nothing was sent.")
     return Exit.DONE
@@ -101,20 +123,7 @@ def open_file(call: CliContext, file: Path) -> int:
     case = _read(file)
     output = call.output
     if output.json:
-        import msgspec
-
-        from swapdesk.flows.notation import iso
-
-        output.document(
-            {
-                "schema": case.schema,
-                "written": iso(case.written),
-                "masked": list(case.masked),
-                "program": dict(case.program),
-                "record": msgspec.to_builtins(case.record),
-                "order": dict(case.order),
-            }
-        )
+        output.document(case)
     elif output.to_person and output.form == "table":
         from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
         from swapdesk.tui.case_file_app import CaseFileApp
@@ -160,8 +169,7 @@ def diff(call: CliContext, first: Path, second: Path) -> int:
 
     found = differences(_read(first), _read(second))
     if call.output.json:
-        rows = [{"place": place, "first": one, "second": other} for place, one, other in found]
-        call.output.document({"differences": rows})
+        call.output.document(DifferencesDocument(tuple(Difference(*one) for one in found)))
     elif found:
         call.output.table(("place", "first", "second"), found)
     else:

@@ -2,20 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import Struct
 
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.order_document import order_json
+from swapdesk.cli.order_document import shown_order
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.notation import iso
+from swapdesk.flows.notation import Moment, iso
 from swapdesk.flows.orders.order_history import updates_of
 from swapdesk.flows.orders.order_sentence import order_sentence
+from swapdesk.flows.orders.situations import Certainty
+from swapdesk.flows.support.diagnosis import Owner
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
-from swapdesk.flows.support.pasted_text import PastedText, read_pasted
+from swapdesk.flows.support.pasted_text import PastedText, ReadAs, read_pasted
 from swapdesk.flows.support.support_case import SupportCase, facts_of, support_case
+from swapdesk.wire.orders import Order
+
+
+class ReadingFacts(Struct, frozen=True):
+    """One thing that the text can be, as it is looked for."""
+
+    kind: ReadAs
+    value: str
+    called: str
+
+
+class UpdateFacts(Struct, frozen=True):
+    """When something new was heard of the order, from whom, and what changed."""
+
+    at: Moment
+    source: str
+    state: str
+    changed: tuple[str, ...]
+
+
+class CaseDocument(Struct, frozen=True, rename="camel"):
+    """An order that was found, with its diagnosis: who owns it, who acts and by when, what it was
+    concluded from, and what to write to the customer and to the service."""
+
+    found_by: str
+    service_id: str
+    request_id: str | None
+    rule: str
+    certainty: Certainty
+    cause: str
+    money: str
+    owner: Owner
+    acts: str
+    by: str
+    facts: tuple[str, ...]
+    reply: str
+    escalation: str
+    updates: tuple[UpdateFacts, ...]
+    order: Order
+
+
+class CaseListDocument(Struct, frozen=True, rename="camel"):
+    """How the text was read, where orders were searched, and what was found."""
+
+    read_as: tuple[ReadingFacts, ...]
+    searched: tuple[Searched, ...]
+    orders: tuple[CaseDocument, ...]
 
 
 async def report_search(session: CommandSession, text: str, reads: int, *, whole: bool) -> int:
@@ -105,17 +154,13 @@ def _tell(
     output, now = session.call.output, session.desk.clock.now()
     if output.json:
         output.document(
-            {
-                "readAs": [
-                    {"kind": one.kind, "value": one.value, "called": one.called}
-                    for one in search.pasted.readings
-                ],
-                "searched": [_place_json(place) for place in search.searched],
-                "orders": [
-                    {"foundBy": search.found[case.facts.tracked.service_id], **_case_json(case)}
-                    for case in cases
-                ],
-            }
+            CaseListDocument(
+                tuple(
+                    ReadingFacts(one.kind, one.value, one.called) for one in search.pasted.readings
+                ),
+                tuple(search.searched),
+                tuple(_case(case, search.found[case.facts.tracked.service_id]) for case in cases),
+            )
         )
         return
     if whole:
@@ -156,28 +201,25 @@ def _readings(pasted: PastedText) -> list[str]:
     return [*said, pasted.warning] if pasted.warning else said
 
 
-def _place_json(place: Searched) -> dict[str, Any]:
-    return {"place": place.place, "answer": place.answer, "said": place.said}
-
-
-def _case_json(case: SupportCase) -> dict[str, Any]:
-    found = case.diagnosis
-    return {
-        "serviceId": case.facts.tracked.service_id,
-        "requestId": case.facts.request_id,
-        "rule": found.rule,
-        "certainty": found.certainty,
-        "cause": found.cause,
-        "money": found.money,
-        "owner": found.owner,
-        "acts": found.acts,
-        "by": found.by,
-        "facts": list(found.facts),
-        "reply": case.reply,
-        "escalation": case.escalation,
-        "updates": [
-            {"at": one.at, "source": one.source, "state": one.state, "changed": list(one.changed)}
+def _case(case: SupportCase, found_by: str) -> CaseDocument:
+    found, tracked = case.diagnosis, case.facts.tracked
+    return CaseDocument(
+        found_by=found_by,
+        service_id=tracked.service_id,
+        request_id=case.facts.request_id,
+        rule=found.rule,
+        certainty=found.certainty,
+        cause=found.cause,
+        money=found.money,
+        owner=found.owner,
+        acts=found.acts,
+        by=found.by,
+        facts=found.facts,
+        reply=case.reply,
+        escalation=case.escalation,
+        updates=tuple(
+            UpdateFacts(one.at, one.source, one.state, one.changed)
             for one in updates_of(case.facts.seen)
-        ],
-        "order": order_json(case.facts.tracked.order, withheld=case.facts.tracked.withheld),
-    }
+        ),
+        order=shown_order(tracked.order, withheld=tracked.withheld),
+    )

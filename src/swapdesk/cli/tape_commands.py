@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file, own_refusal
@@ -29,6 +30,16 @@ MOST_TEXT = 4 << 20
 MOST_DIFFERENT, MOST_ROWS = 10, 100
 """Moments and rows of a comparison that are shown."""
 IN_SANDBOX = "in the sandbox, which has none that is real"
+
+
+class TapeDocument(Struct, frozen=True):
+    """Names of the moments that were marked, files that were written, and the moments that differ
+    from the expected ones; None where nothing was expected."""
+
+    tape: str
+    moments: list[str]
+    files: list[str]
+    differ: list[str] | None
 
 
 @click.group()
@@ -229,14 +240,9 @@ def _tell(
     names = [*shown, *(name for name in expected or () if name not in shown)]
     differ = [] if expected is None else [n for n in names if expected.get(n) != shown.get(n)]
     if call.output.json:
-        call.output.document(
-            {
-                "tape": str(file),
-                "moments": list(shown),
-                "files": [str(written) for written in files],
-                "differ": None if expected is None else differ,
-            }
-        )
+        written_files = [str(written) for written in files]
+        compared = None if expected is None else differ
+        call.output.document(TapeDocument(str(file), list(shown), written_files, compared))
     else:
         call.output.say(*(f"{written} written." for written in files))
     if differ:

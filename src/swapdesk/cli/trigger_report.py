@@ -5,16 +5,83 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ApiError
 from swapdesk.flows.faults.scenario import CaseFailed, ScenarioRun
-from swapdesk.flows.faults.scenario_file import ScenarioRefused, read_answers, read_cases
+from swapdesk.flows.faults.scenario_file import AnswerRow, ScenarioRefused, read_answers, read_cases
 from swapdesk.flows.faults.triggers import TriggerProblem, Triggers, target_kinds
 
 T = TypeVar("T")
+
+
+class TargetFacts(Struct, frozen=True):
+    """What a fault is to meet: an ``order``, by its id."""
+
+    kind: str
+    value: str
+
+
+class FaultDocument(Struct, frozen=True):
+    """A fault that was set. ``target`` None: whatever comes next; ``given`` are its options."""
+
+    fault: str
+    target: TargetFacts | None
+    given: Mapping[str, Any]
+
+
+class FaultFacts(Struct, frozen=True):
+    """A fault, what it may meet, what it takes and needs, and what it shows."""
+
+    fault: str
+    targets: tuple[str, ...]
+    takes: tuple[str, ...]
+    needs: str | None
+    shows: str
+
+
+class FaultsDocument(Struct, frozen=True):
+    """The table of faults, and sentences on those that are set."""
+
+    faults: tuple[FaultFacts, ...]
+    active: tuple[str, ...]
+
+
+class ActiveDocument(Struct, frozen=True):
+    """The faults that are set."""
+
+    active: tuple[str, ...]
+
+
+class ClockDocument(Struct, frozen=True):
+    """What the clock of the sandbox shows now."""
+
+    now: str
+
+
+class CaseFacts(Struct, frozen=True, rename="camel"):
+    """A case that stands, with what its customer writes and sends."""
+
+    case: str
+    customer: str
+    pasted: str
+    service_id: str
+
+
+class CasesDocument(Struct, frozen=True):
+    """In the order of the file."""
+
+    cases: tuple[CaseFacts, ...]
+
+
+class AnswersDocument(Struct, frozen=True):
+    """What is right, case by case."""
+
+    answers: tuple[AnswerRow, ...]
 
 
 async def report_fault(
@@ -31,13 +98,8 @@ async def report_fault(
     output = session.call.output
     if output.json:
         chosen = call.target
-        output.document(
-            {
-                "fault": call.fault,
-                "target": chosen and {"kind": chosen.kind, "value": chosen.value},
-                "given": dict(call.members),
-            }
-        )
+        met = None if chosen is None else TargetFacts(chosen.kind, chosen.value)
+        output.document(FaultDocument(call.fault, met, call.members))
     else:
         output.say(call.said)
     return Exit.DONE
@@ -49,21 +111,17 @@ async def report_faults(session: CommandSession) -> int:
     faults, active = await triggers.faults(), await triggers.active()
     output = session.call.output
     if output.json:
-        output.document(
-            {
-                "faults": [
-                    {
-                        "fault": fault.name,
-                        "targets": target_kinds(fault).split(" or "),
-                        "takes": list(fault.takes),
-                        "needs": fault.needs,
-                        "shows": fault.does,
-                    }
-                    for fault in faults
-                ],
-                "active": active,
-            }
+        listed = (
+            FaultFacts(
+                fault.name,
+                tuple(target_kinds(fault).split(" or ")),
+                tuple(fault.takes),
+                fault.needs,
+                fault.does,
+            )
+            for fault in faults
         )
+        output.document(FaultsDocument(tuple(listed), tuple(active)))
         return Exit.DONE
     rows = [(fault.name, target_kinds(fault), fault.does) for fault in faults]
     output.table(("fault", "meets", "shows"), rows)
@@ -74,7 +132,7 @@ async def report_faults(session: CommandSession) -> int:
 async def report_cleared(session: CommandSession) -> int:
     await Triggers(session.desk).clear()
     if session.call.output.json:
-        session.call.output.document({"active": []})
+        session.call.output.document(ActiveDocument(()))
     else:
         session.call.output.say("Every fault and every hold has ended.")
     return Exit.DONE
@@ -87,7 +145,7 @@ async def report_clock(session: CommandSession, step: str) -> int:
     except TriggerProblem as problem:
         raise _problem(problem) from None
     if session.call.output.json:
-        session.call.output.document({"now": now})
+        session.call.output.document(ClockDocument(now))
     else:
         session.call.output.say(f"The sandbox's clock shows {now}.")
     return Exit.DONE
@@ -120,19 +178,8 @@ async def report_run(session: CommandSession, file: str) -> int:
             next="you: correct the file; orders list shows what was made",
         ) from None
     if output.json:
-        output.document(
-            {
-                "cases": [
-                    {
-                        "case": case.name,
-                        "customer": case.customer,
-                        "pasted": case.pasted,
-                        "serviceId": case.service_id,
-                    }
-                    for case in played
-                ]
-            }
-        )
+        stand = (CaseFacts(one.name, one.customer, one.pasted, one.service_id) for one in played)
+        output.document(CasesDocument(tuple(stand)))
     else:
         rows = [(case.name, case.pasted, case.customer) for case in played]
         output.table(("case", "sent", "the customer writes"), rows)
@@ -147,20 +194,7 @@ def report_answers(output: Output, file: str) -> int:
     except ScenarioRefused as refused:
         raise _bad_file(refused) from None
     if output.json:
-        output.document(
-            {
-                "answers": [
-                    {
-                        "case": row.case,
-                        "rule": row.rule,
-                        "money": row.money,
-                        "owner": row.owner,
-                        "why": row.why,
-                    }
-                    for row in rows
-                ]
-            }
-        )
+        output.document(AnswersDocument(tuple(rows)))
     else:
         table = [(row.case, row.rule, row.money, row.owner, row.why) for row in rows]
         output.table(("case", "rule", "the money is", "who acts", "why"), table)

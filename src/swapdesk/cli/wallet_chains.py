@@ -5,8 +5,8 @@ an allowance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import takewhile
-from typing import Any
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.batch.group_status import way_out
-from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
+from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, usd
 from swapdesk.flows.notation.amounts import split_at_point
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
@@ -27,6 +27,73 @@ from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wire.encoding.numbers import from_base_units, short
+
+
+class HoldingFacts(Struct, frozen=True):
+    """``amount`` is in whole tokens, None where it could not be read; ``contract`` None: the coin
+    of the chain."""
+
+    symbol: str
+    contract: str | None
+    decimals: int
+    amount: Decimal | None
+    usd: Decimal | None
+
+
+class ChainBalance(Struct, frozen=True, rename="camel"):
+    """One account on one chain; ``problem`` says why the chain could not be read."""
+
+    account: str
+    smart_account: str | None
+    chain: str
+    problem: str | None
+    holdings: tuple[HoldingFacts, ...]
+
+
+class BalancesDocument(Struct, frozen=True):
+    """The chains in their order; smart accounts last."""
+
+    balances: tuple[ChainBalance, ...]
+
+
+class AllowanceFacts(Struct, frozen=True):
+    """``units`` are whole base units of the token, as a text. ``venue`` is None for a spender that
+    is not known here."""
+
+    token: str | None
+    symbol: str
+    spender: str
+    venue: str | None
+    units: str
+    unlimited: bool
+    permit2: bool
+    ends: IsoTime | None
+
+
+class ChainAllowed(Struct, frozen=True):
+    """``complete`` is False where the chain does not tell all approvals."""
+
+    account: str
+    chain: str
+    problem: str | None
+    complete: bool
+    allowances: tuple[AllowanceFacts, ...]
+
+
+class AllowancesDocument(Struct, frozen=True):
+    """The chains in their order."""
+
+    allowances: tuple[ChainAllowed, ...]
+
+
+class RevokedDocument(Struct, frozen=True):
+    """An allowance that ended, and the transaction that ended it."""
+
+    account: str
+    chain: str
+    token: str | None
+    spender: str
+    hash: str | None
 
 
 class BalanceTable:
@@ -132,7 +199,7 @@ async def show_balances(session: CommandSession, wallet: LocalWallet, named: str
         told = await wallet.holdings(account)
         told += await wallet.smart_holdings(owned, account)
         if output.json:
-            output.document({"balances": [_held_json(one) for one in told]})
+            output.document(BalancesDocument(tuple(map(_balance, told))))
             output.talk(*(unread_words(one) for one in told if one.problem is not None))
         else:
             BalanceTable(output).add(told)
@@ -151,7 +218,7 @@ async def show_allowances(session: CommandSession, wallet: LocalWallet, named: s
     told = await wallet.allowances(account)
     output = session.call.output
     if output.json:
-        output.document({"allowances": [_allowed_json(one) for one in told]})
+        output.document(AllowancesDocument(tuple(map(_allowed, told))))
     else:
         rows = [
             (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
@@ -259,15 +326,8 @@ def _told(
     output: Output, account: Account, allowance: Allowance, chain: str, ended: Outcome
 ) -> int:
     if output.json:
-        output.document(
-            {
-                "account": account.address,
-                "chain": chain,
-                "token": allowance.token.contract,
-                "spender": allowance.spender,
-                "hash": ended.hash,
-            }
-        )
+        token, spender = allowance.token.contract, allowance.spender
+        output.document(RevokedDocument(account.address, chain, token, spender, ended.hash))
     else:
         output.say(
             f"Revoked: {grouped_address(allowance.spender)} may take no {allowance.token.symbol}"
@@ -277,42 +337,28 @@ def _told(
     return Exit.DONE
 
 
-def _held_json(one: ChainHoldings) -> dict[str, Any]:
-    return {
-        "account": one.account.address,
-        "smartAccount": one.smart,
-        "chain": one.chain,
-        "problem": one.problem,
-        "holdings": [
-            {
-                "symbol": held.asset.symbol,
-                "contract": held.asset.contract,
-                "decimals": held.asset.decimals,
-                "amount": held.amount,
-                "usd": held.usd,
-            }
-            for held in one.holdings
-        ],
-    }
+def _balance(one: ChainHoldings) -> ChainBalance:
+    held = (
+        HoldingFacts(
+            each.asset.symbol, each.asset.contract, each.asset.decimals, each.amount, each.usd
+        )
+        for each in one.holdings
+    )
+    return ChainBalance(one.account.address, one.smart, one.chain, one.problem, tuple(held))
 
 
-def _allowed_json(one: ChainAllowances) -> dict[str, Any]:
-    return {
-        "account": one.account.address,
-        "chain": one.chain,
-        "problem": one.problem,
-        "complete": one.complete,
-        "allowances": [
-            {
-                "token": each.token.contract,
-                "symbol": each.token.symbol,
-                "spender": each.spender,
-                "venue": each.venue,
-                "units": str(each.units),
-                "unlimited": each.unlimited,
-                "permit2": each.permit2,
-                "ends": None if each.ends is None else iso(each.ends),
-            }
-            for each in one.allowances
-        ],
-    }
+def _allowed(one: ChainAllowances) -> ChainAllowed:
+    allowed = (
+        AllowanceFacts(
+            token=each.token.contract,
+            symbol=each.token.symbol,
+            spender=each.spender,
+            venue=each.venue,
+            units=str(each.units),
+            unlimited=each.unlimited,
+            permit2=each.permit2,
+            ends=None if each.ends is None else iso(each.ends),
+        )
+        for each in one.allowances
+    )
+    return ChainAllowed(one.account.address, one.chain, one.problem, one.complete, tuple(allowed))

@@ -15,9 +15,8 @@ import termios
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
@@ -25,11 +24,18 @@ from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, safe_line
 from swapdesk.cli.wallet_session import MAX_SECRET, account_named, new_passphrase, read_secret
-from swapdesk.flows.notation import grouped_address, iso
+from swapdesk.flows.notation import IsoTime, grouped_address, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import write_private
 from swapdesk.secret import Secret, SecretBytes
-from swapdesk.wallet.accounts import Account, ImportChoice, KeyOrigin, Kind, export_phrase
+from swapdesk.wallet.accounts import (
+    Account,
+    ImportChoice,
+    KeyOrigin,
+    Kind,
+    UnusableKey,
+    export_phrase,
+)
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
 HIDE_AFTER = 30
@@ -133,28 +139,63 @@ OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYG
 """What a form of key is for; a mnemonic is for both."""
 
 
-def account_json(account: Account) -> dict[str, Any]:
-    return {
-        "address": account.address,
-        "kind": str(account.kind),
-        "name": account.name,
-        "profile": account.profile,
-        "origin": str(account.origin),
-        "path": account.path,
-        "created": iso(account.created),
-    }
+class AccountFacts(Struct, frozen=True):
+    """One key; ``path`` is set for a mnemonic's."""
+
+    address: str
+    kind: Kind
+    name: str
+    profile: str
+    origin: KeyOrigin
+    path: str | None
+    created: IsoTime
+
+
+class AccountsDocument(Struct, frozen=True, rename="camel"):
+    """``readOnly``: another desk has the wallet."""
+
+    accounts: tuple[AccountFacts, ...]
+    unusable: tuple[UnusableKey, ...]
+    read_only: bool
+
+
+class AccountDocument(Struct, frozen=True):
+    """The account that was made or taken in."""
+
+    account: AccountFacts
+
+
+class ExportDocument(Struct, frozen=True):
+    """The key in plain, or the file that has it."""
+
+    account: AccountFacts
+    key: str | UnsetType = UNSET
+    file: str | UnsetType = UNSET
+
+
+class LockedDocument(Struct, frozen=True):
+    """No process has keys of this wallet open."""
+
+    locked: bool
+
+
+def account_facts(account: Account) -> AccountFacts:
+    return AccountFacts(
+        account.address,
+        account.kind,
+        account.name,
+        account.profile,
+        account.origin,
+        account.path,
+        iso(account.created),
+    )
 
 
 async def list_accounts(call: CliContext, wallet: LocalWallet) -> int:
     known, output = await wallet.accounts(), call.output
     if output.json:
-        output.document(
-            {
-                "accounts": [account_json(one) for one in known.accounts],
-                "unusable": [{"file": o.file, "reason": o.reason} for o in known.unusable],
-                "readOnly": known.read_only,
-            }
-        )
+        accounts = tuple(map(account_facts, known.accounts))
+        output.document(AccountsDocument(accounts, known.unusable, known.read_only))
         return Exit.DONE
     if output.form is Form.PLAIN:
         for one in known.accounts:
@@ -198,7 +239,7 @@ async def _phrase(call: CliContext, wallet: LocalWallet, descriptor: int | None)
 
 def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None:
     if call.output.json:
-        call.output.document({"account": account_json(account)})
+        call.output.document(AccountDocument(account_facts(account)))
         return
     call.output.say(f"{account.name}  {grouped_address(account.address)}")
     place = f"The key is in {account.profile}'s wallet"
@@ -359,7 +400,7 @@ def _give(
             message = f"{out} cannot be written: {error.strerror}."
             raise bad_input("BAD_FILE", message, field="out") from None
         if call.output.json:
-            call.output.document({"account": account_json(account), "file": str(out)})
+            call.output.document(ExportDocument(account_facts(account), file=str(out)))
         else:
             call.output.say(f"The key of {account.name} is in {out}, readable by you alone.")
         return
@@ -370,7 +411,7 @@ def _give(
         return
     text = bytes(key.reveal()).decode("ascii")
     if call.output.json:
-        call.output.document({"account": account_json(account), "key": text})
+        call.output.document(ExportDocument(account_facts(account), key=text))
     else:
         call.output.say(text)
 
@@ -387,7 +428,7 @@ async def lock_wallet(call: CliContext, wallet: LocalWallet) -> int:
         )
     await wallet.lock()
     if call.output.json:
-        call.output.document({"locked": True})
+        call.output.document(LockedDocument(True))
     else:
         call.output.say("Locked: no process has keys of this wallet open.")
     return Exit.DONE

@@ -4,20 +4,52 @@ transaction that waits.
 
 from __future__ import annotations
 
-from typing import Any
-
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from swapdesk.cli.consent import prepare, require_done
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.notation import iso
+from swapdesk.flows.notation import IsoTime, iso
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import UnderWay
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import REVERTED, WAITS, Replacement
-from swapdesk.wallet.transactions import FINAL, SignedTransaction
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+
+
+class SignedDocument(Struct, frozen=True, rename="camel"):
+    """A transaction that the wallet signed. ``replaces`` is the hash of the one whose nonce it
+    has, ``problem`` what the node last said against it."""
+
+    hash: str
+    intent_id: str
+    purpose: Purpose
+    chain: str
+    account: str
+    state: TransactionState
+    nonce: int | None
+    confirmations: int
+    replaces: str | None
+    created: IsoTime
+    problem: str | None
+
+
+class TransactionsDocument(Struct, frozen=True):
+    """Oldest first."""
+
+    transactions: tuple[SignedDocument, ...]
+
+
+class ReplacedDocument(Struct, frozen=True):
+    """``hash`` is the transaction that took the place of the one ``bumped`` or ``cancelled``; None
+    where none was needed."""
+
+    hash: str | None
+    bumped: str | UnsetType = UNSET
+    cancelled: str | UnsetType = UNSET
 
 
 async def list_transactions(session: CommandSession, wallet: LocalWallet, *, waiting: bool) -> int:
@@ -26,7 +58,7 @@ async def list_transactions(session: CommandSession, wallet: LocalWallet, *, wai
     shown = [one for one in signed if not (waiting and one.state in FINAL)]
     output = session.call.output
     if output.json:
-        output.document({"transactions": [_json(one) for one in shown]})
+        output.document(TransactionsDocument(tuple(map(_signed, shown))))
     elif output.form is Form.PLAIN:
         output.say(
             *(f"{one.hash} on {one.chain}, to {one.purpose}, is {one.state}." for one in shown)
@@ -43,20 +75,20 @@ async def list_transactions(session: CommandSession, wallet: LocalWallet, *, wai
     return Exit.DONE
 
 
-def _json(one: SignedTransaction) -> dict[str, Any]:
-    return {
-        "hash": one.hash,
-        "intentId": one.intent_id,
-        "purpose": str(one.purpose),
-        "chain": one.chain,
-        "account": one.account,
-        "state": str(one.state),
-        "nonce": one.nonce,
-        "confirmations": one.confirmations,
-        "replaces": one.replaces,
-        "created": iso(one.created),
-        "problem": one.problem,
-    }
+def _signed(one: SignedTransaction) -> SignedDocument:
+    return SignedDocument(
+        hash=one.hash,
+        intent_id=one.intent_id,
+        purpose=one.purpose,
+        chain=one.chain,
+        account=one.account,
+        state=one.state,
+        nonce=one.nonce,
+        confirmations=one.confirmations,
+        replaces=one.replaces,
+        created=iso(one.created),
+        problem=one.problem,
+    )
 
 
 async def replace_transaction(
@@ -85,7 +117,7 @@ async def replace_transaction(
     require_done(outcome, refused=Exit.ENDED_OTHERWISE if in_vain else Exit.OWN_REFUSAL)
     output = session.call.output
     if output.json:
-        output.document({words.done_code: hash_, "hash": outcome.hash})
+        output.document(ReplacedDocument(outcome.hash, **{words.done_code: hash_}))
     else:
         output.say(*words.done(hash_, outcome.hash))
     return Exit.DONE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -21,6 +21,26 @@ from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.promise import Purpose
+
+
+class WithdrawnFacts(Struct, frozen=True):
+    """``amount`` is in whole tokens; ``prepaid``: it was kept for gas."""
+
+    symbol: str
+    contract: str | None
+    amount: Decimal
+    prepaid: bool
+
+
+class WithdrawalDocument(Struct, frozen=True):
+    """What came back to ``account``; ``deployment`` is the transaction that made the smart account,
+    None where it stood before."""
+
+    account: str
+    chain: str
+    withdrawn: list[WithdrawnFacts]
+    hash: str | None
+    deployment: str | None
 
 
 class WithdrawalRequest(Struct, frozen=True):
@@ -136,13 +156,13 @@ def _told(
     output = session.call.output
     if output.json:
         output.document(
-            {
-                "account": account.address,
-                "chain": link.name,
-                "withdrawn": _json(taken),
-                "hash": outcome.hash,
-                "deployment": deployment,
-            }
+            WithdrawalDocument(
+                account.address,
+                link.name,
+                [WithdrawnFacts(o.symbol, o.contract, o.amount, o.prepaid) for o in taken],
+                outcome.hash,
+                deployment,
+            )
         )
     else:
         whole = ", ".join(map(_words, taken)) or "What the smart account held"
@@ -151,15 +171,3 @@ def _told(
             f"Transaction {outcome.hash}",
         )
     return Exit.DONE
-
-
-def _json(taken: Sequence[Taken]) -> list[dict[str, Any]]:
-    return [
-        {
-            "symbol": one.symbol,
-            "contract": one.contract,
-            "amount": one.amount,
-            "prepaid": one.prepaid,
-        }
-        for one in taken
-    ]

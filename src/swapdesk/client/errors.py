@@ -69,11 +69,21 @@ class Answered(Struct, frozen=True):
     request_id: str | None = None
 
 
+ANSWER_REASONS = (
+    "redirect",
+    "content_encoding",
+    "too_large",
+    "not_json",
+    "wrong_shape",
+    "other_id",
+)
+
+
 class AnswerRefused(ClientError):
     """A redirect, a content encoding, too many bytes, no JSON, JSON of another shape, or an
     answer about something else than was asked for.
 
-    ``reason`` is one of redirect, content_encoding, too_large, not_json, wrong_shape, other_id.
+    ``reason`` is one of ``ANSWER_REASONS``.
     """
 
     sent = True

@@ -72,53 +72,60 @@ class RefusalCode(StrEnum):
     """Why the agent did not do what it was asked; nothing was signed and nothing was sent."""
 
     BAD_REQUEST = "bad_request"
-    """What was asked cannot be read or done."""
     WRONG_PASSPHRASE = "wrong_passphrase"
-    """No key opens with this pass phrase."""
     LOCKED = "locked"
-    """The keys are not open."""
     READ_ONLY = "read_only"
-    """Another desk has the wallet."""
     UNSAFE_FILES = "unsafe_files"
-    """A file of the wallet is open to other users, or cannot be kept."""
     KEY_FILE = "key_file"
-    """A key file cannot be read or written."""
     NO_ACCOUNT = "no_account"
-    """The wallet has no such account."""
     ACCOUNT_EXISTS = "account_exists"
-    """The wallet has this account already."""
     BAD_KEY = "bad_key"
-    """What was given is no key."""
     PUBLISHED_KEY = "published_key"
-    """Everybody knows this key."""
     NOT_CONFIRMED = "not_confirmed"
-    """What has to be typed was not typed."""
     OTHER_PROFILE = "other_profile"
-    """The key belongs to another profile."""
     OTHER_CHAIN = "other_chain"
-    """The node is on another chain than it should be."""
     NO_SMART_ACCOUNTS = "no_smart_accounts"
-    """What makes the profile's smart accounts is not known, so none is its owner's for sure."""
     GATE = "gate"
-    """The gate refused; ``findings`` say which rules."""
     STALE_REVIEW = "stale_review"
-    """The review is too old, or what it showed has changed."""
     UNKNOWN_REVIEW = "unknown_review"
-    """There is no such review."""
     ALREADY_SIGNED = "already_signed"
-    """This review was signed before."""
     UNRESOLVED = "unresolved"
-    """A transaction before it is not decided yet."""
     NO_TRANSACTION = "no_transaction"
-    """The wallet signed no such transaction."""
     CHAIN_UNREACHABLE = "chain_unreachable"
-    """The node cannot be reached."""
     CHAIN_REFUSED = "chain_refused"
-    """The node refused the call or the transaction."""
     RECORDS = "records"
-    """``transactions.db`` cannot be written, so nothing is signed."""
     DEFECT = "defect"
-    """The wallet has a defect."""
+
+
+REFUSALS: dict[RefusalCode, str] = {
+    RefusalCode.BAD_REQUEST: "What was asked cannot be read or done.",
+    RefusalCode.WRONG_PASSPHRASE: "No key opens with this pass phrase.",
+    RefusalCode.LOCKED: "The keys are not open.",
+    RefusalCode.READ_ONLY: "Another desk has the wallet.",
+    RefusalCode.UNSAFE_FILES: "A file of the wallet is open to other users, or cannot be kept.",
+    RefusalCode.KEY_FILE: "A key file cannot be read or written.",
+    RefusalCode.NO_ACCOUNT: "The wallet has no such account.",
+    RefusalCode.ACCOUNT_EXISTS: "The wallet has this account already.",
+    RefusalCode.BAD_KEY: "What was given is no key.",
+    RefusalCode.PUBLISHED_KEY: "Everybody knows this key.",
+    RefusalCode.NOT_CONFIRMED: "What has to be typed was not typed.",
+    RefusalCode.OTHER_PROFILE: "The key belongs to another profile.",
+    RefusalCode.OTHER_CHAIN: "The node is on another chain than it should be.",
+    RefusalCode.NO_SMART_ACCOUNTS: (
+        "What makes the profile's smart accounts is not known, so none is its owner's for sure."
+    ),
+    RefusalCode.GATE: "The gate refused; findings say which rules.",
+    RefusalCode.STALE_REVIEW: "The review is too old, or what it showed has changed.",
+    RefusalCode.UNKNOWN_REVIEW: "There is no such review.",
+    RefusalCode.ALREADY_SIGNED: "This review was signed before.",
+    RefusalCode.UNRESOLVED: "A transaction before it is not decided yet.",
+    RefusalCode.NO_TRANSACTION: "The wallet signed no such transaction.",
+    RefusalCode.CHAIN_UNREACHABLE: "The node cannot be reached.",
+    RefusalCode.CHAIN_REFUSED: "The node refused the call or the transaction.",
+    RefusalCode.RECORDS: "transactions.db cannot be written, so nothing is signed.",
+    RefusalCode.DEFECT: "The wallet has a defect.",
+}
+"""What each means."""
 
 
 class FrameError(Exception):

@@ -26,7 +26,6 @@ from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planned import SheetColumn
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
-    ENDS,
     HEADS,
     NoFailedRows,
     failed_sheet,
@@ -240,7 +239,7 @@ async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> No
     # An older desk that runs beside this one reads them by these names.
     assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
     read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
-    assert read[0] == [*HEADS, *ENDS]
+    assert read[0] == [*HEADS]
     assert read[0][2:6] == ["to", "sell_amount", "sell", "buy"]
     assert read[1][3:6] == ["100", "USDC.ethereum", "ETH"]
     assert [row[:2] for row in read[1:]] == [["1", "2"], ["2", "3"]]

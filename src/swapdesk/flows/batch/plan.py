@@ -7,17 +7,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from swapdesk.client.budget import Allowance
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.planned import (
+    BatchRoute,
+    Level,
     Paid,
     PlannedOrder,
     PlannedRow,
-    RowFinding,
     Sheet,
     SheetColumn,
     look,
@@ -238,88 +239,184 @@ def _sum(first: Decimal | None, second: Decimal | None) -> Decimal | None:
     return None if first is None or second is None else ROUGH.add(first, second)
 
 
-def plan_document(plan: BatchPlan, left: Allowance | None) -> dict[str, Any]:
+class FindingDocument(Struct, frozen=True):
+    """``column`` is None for a row as a whole; ``reason`` and ``do`` are sentences."""
+
+    code: str
+    level: Level
+    column: SheetColumn | None
+    reason: str
+    do: str
+
+
+class PlannedOrderDocument(Struct, frozen=True, rename="camel"):
+    """``from`` and ``to`` are ids of tokens; what arrives is promised by nobody."""
+
+    address_to: str
+    name: str | None
+    amount: Decimal
+    sold: str = field(name="from")
+    sells: str
+    bought: str = field(name="to")
+    buys: str
+    arrives_about: Decimal | None
+    route: BatchRoute
+    memo: str | None
+    refund_address: str | None
+
+
+class PlannedRowDocument(Struct, frozen=True):
+    """``order`` is None as long as a cell that it needs cannot be read."""
+
+    row: int
+    line: int
+    state: Literal["ready", "look", "problem"]
+    findings: tuple[FindingDocument, ...]
+    order: PlannedOrderDocument | None
+
+
+class PlannedGroupDocument(Struct, frozen=True):
+    """Rows that are created by one call; ``paid`` says how their deposits are."""
+
+    group: int
+    chain: str
+    paid: Paid
+    signatures: int
+    rows: tuple[int, ...]
+
+
+class TotalDocument(Struct, frozen=True, rename="camel"):
+    """What all rows sell of a token."""
+
+    token_id: str
+    symbol: str
+    chain: str
+    amount: Decimal
+    rows: int
+
+
+class ArrivalDocument(Struct, frozen=True, rename="camel"):
+    """What the recipients of a token get together; None when that of a row is unknown."""
+
+    token_id: str
+    symbol: str
+    chain: str
+    about: Decimal | None
+    rows: int
+
+
+class PlannedCalls(Struct, frozen=True):
+    """Calls that the batch will take."""
+
+    create: int
+    build: int
+    submit: int
+
+
+class BudgetDocument(Struct, frozen=True, rename="camel"):
+    """What the exchanges of the account still allow; ``resetsIn`` is in seconds."""
+
+    left: int
+    limit: int
+    resets_in: int
+
+
+class PlanDocument(Struct, frozen=True, rename="camel"):
+    """A file judged. ``budget`` is None when it is not known."""
+
+    file: str
+    separator: str
+    header: bool
+    unused_columns: tuple[str, ...]
+    heads_note: str | None
+    decimal_comma: bool
+    rows: tuple[PlannedRowDocument, ...]
+    ready: int
+    look: int
+    problems: int
+    creatable: bool
+    groups: tuple[PlannedGroupDocument, ...]
+    totals: tuple[TotalDocument, ...]
+    arrivals: tuple[ArrivalDocument, ...]
+    calls: PlannedCalls
+    budget: BudgetDocument | None
+
+
+def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
     """``left`` is what the exchanges of the account still allow, None when not known."""
-    return {
-        "file": plan.sheet.name,
-        "separator": plan.sheet.separator.word,
-        "header": plan.sheet.headed,
-        "unusedColumns": list(plan.sheet.unused),
-        "headsNote": plan.heads_note or None,
-        "decimalComma": plan.sheet.decimal_comma,
-        "rows": [_row(row) for row in plan.rows],
-        "ready": plan.count("ready"),
-        "look": plan.count("look"),
-        "problems": plan.count("problem"),
-        "creatable": plan.creatable,
-        "groups": [_group(group) for group in plan.groups],
-        "totals": [
-            {
-                "tokenId": total.token.id,
-                "symbol": total.token.symbol,
-                "chain": total.token.chain_data.short_name,
-                "amount": total.amount,
-                "rows": total.rows,
-            }
+    return PlanDocument(
+        file=plan.sheet.name,
+        separator=plan.sheet.separator.word,
+        header=plan.sheet.headed,
+        unused_columns=plan.sheet.unused,
+        heads_note=plan.heads_note or None,
+        decimal_comma=plan.sheet.decimal_comma,
+        rows=tuple(map(_row, plan.rows)),
+        ready=plan.count("ready"),
+        look=plan.count("look"),
+        problems=plan.count("problem"),
+        creatable=plan.creatable,
+        groups=tuple(map(_group, plan.groups)),
+        totals=tuple(
+            TotalDocument(
+                total.token.id,
+                total.token.symbol,
+                total.token.chain_data.short_name,
+                total.amount,
+                total.rows,
+            )
             for total in plan.totals
-        ],
-        "arrivals": [
-            {
-                "tokenId": arrival.token.id,
-                "symbol": arrival.token.symbol,
-                "chain": arrival.token.chain_data.short_name,
-                "about": arrival.about,
-                "rows": arrival.rows,
-            }
+        ),
+        arrivals=tuple(
+            ArrivalDocument(
+                arrival.token.id,
+                arrival.token.symbol,
+                arrival.token.chain_data.short_name,
+                arrival.about,
+                arrival.rows,
+            )
             for arrival in plan.arrivals
-        ],
-        "calls": {"create": plan.creates, "build": plan.builds, "submit": plan.submits},
-        "budget": None
+        ),
+        calls=PlannedCalls(plan.creates, plan.builds, plan.submits),
+        budget=None
         if left is None
-        else {"left": left.left, "limit": left.limit, "resetsIn": round(left.resets_in)},
-    }
+        else BudgetDocument(left.left, left.limit, round(left.resets_in)),
+    )
 
 
-def finding_document(one: RowFinding) -> dict[str, Any]:
-    return {
-        "code": one.code,
-        "level": one.level.value,
-        "column": one.column.value if one.column is not None else None,
-        "reason": one.reason,
-        "do": one.do,
-    }
-
-
-def _row(row: PlannedRow) -> dict[str, Any]:
+def _row(row: PlannedRow) -> PlannedRowDocument:
     order = row.order
-    return {
-        "row": row.number,
-        "line": row.row.line,
-        "state": row.state,
-        "findings": [finding_document(one) for one in row.findings],
-        "order": None
+    return PlannedRowDocument(
+        row=row.number,
+        line=row.row.line,
+        state=row.state,
+        findings=tuple(
+            FindingDocument(one.code, one.level, one.column, one.reason, one.do)
+            for one in row.findings
+        ),
+        order=None
         if order is None
-        else {
-            "addressTo": order.recipient,
-            "name": order.label,
-            "amount": order.amount,
-            "from": order.token_in.id,
-            "sells": order.token_in.symbol,
-            "to": order.token_out.id,
-            "buys": order.token_out.symbol,
-            "arrivesAbout": order.about,
-            "route": order.route,
-            "memo": order.memo,
-            "refundAddress": order.refund,
-        },
-    }
+        else PlannedOrderDocument(
+            address_to=order.recipient,
+            name=order.label,
+            amount=order.amount,
+            sold=order.token_in.id,
+            sells=order.token_in.symbol,
+            bought=order.token_out.id,
+            buys=order.token_out.symbol,
+            arrives_about=order.about,
+            route=order.route,
+            memo=order.memo,
+            refund_address=order.refund,
+        ),
+    )
 
 
-def _group(group: PlannedGroup) -> dict[str, Any]:
-    return {
-        "group": group.number,
-        "chain": group.chain,
-        "paid": group.paid,
-        "signatures": group.signatures,
-        "rows": [row.number for row in group.rows],
-    }
+def _group(group: PlannedGroup) -> PlannedGroupDocument:
+    return PlannedGroupDocument(
+        group.number,
+        group.chain,
+        group.paid,
+        group.signatures,
+        tuple(row.number for row in group.rows),
+    )

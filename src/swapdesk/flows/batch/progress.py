@@ -10,9 +10,9 @@ import csv
 import io
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.planned import (
@@ -257,40 +257,62 @@ def _word(one: GroupStanding) -> str:
 _TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN})
 
 
-HEADS = ("row", "line", *(column.value for column in SheetColumn))
-ENDS = ("state", "multiId", "serviceId", "orderState", "code", "reason")
+class ResultRow(Struct, frozen=True, rename="camel"):
+    """A line of the file with its cells, and what became of it. ``orderState`` is the displayed
+    state of its order."""
+
+    row: int
+    line: int
+    to: str
+    sell_amount: str = field(name="sell_amount")
+    sell: str
+    buy: str
+    chain: str
+    memo: str
+    route: str
+    refund: str
+    state: RowState
+    multi_id: str | None
+    service_id: str | None
+    order_state: str | None
+    code: str | None
+    reason: str | None
 
 
-def result_rows(batch: JournaledBatch, orders: Mapping[str, Order]) -> list[dict[str, Any]]:
+HEADS = ResultRow.__struct_encode_fields__
+"""Of the file of results."""
+
+
+def result_rows(batch: JournaledBatch, orders: Mapping[str, Order]) -> list[ResultRow]:
     """One flat row a line of the file, in its order; ``orders`` by id, as far as known."""
     multi_ids = {group.number: group.multi_id for group in batch.groups}
     return [_row(row, multi_ids[row.group], orders) for row in batch.rows]
 
 
-def results_csv(rows: list[dict[str, Any]]) -> bytes:
+def results_csv(rows: list[ResultRow]) -> bytes:
     """UTF-8 with heads; no cell is a formula to a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*HEADS, *ENDS))
-    writer.writerows([_cell(row[name]) for name in (*HEADS, *ENDS)] for row in rows)
+    writer.writerow(HEADS)
+    writer.writerows(map(_cell, astuple(row)) for row in rows)
     return out.getvalue().encode("utf-8")
 
 
-def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -> dict[str, Any]:
+def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -> ResultRow:
     order = orders.get(row.service_id or "")
     cells = sheet_cells(row.cells)
     display = display_of(order) if order is not None else None
-    return {
-        "row": row.number,
-        "line": row.line,
+    return ResultRow(
+        row=row.number,
+        line=row.line,
         **{column.value: cells.get(column, "") for column in SheetColumn},
-        "state": row.state.value,
-        "multiId": multi_id,
-        "serviceId": row.service_id,
-        "orderState": str(display) if display is not None else None,
-        "code": row.code,
-        "reason": row.reason,
-    }
+        state=row.state,
+        multi_id=multi_id,
+        service_id=row.service_id,
+        order_state=str(display) if display is not None else None,
+        code=row.code,
+        reason=row.reason,
+    )
 
 
 def _cell(value: object) -> str:

@@ -31,6 +31,8 @@ from swapdesk.flows.notation.amounts import (
 from swapdesk.flows.notation.times import (
     EXPIRED,
     Elapsed,
+    IsoTime,
+    Moment,
     age,
     clock_time,
     countdown,
@@ -50,6 +52,8 @@ __all__ = [
     "MINUS",
     "NOTHING",
     "Elapsed",
+    "IsoTime",
+    "Moment",
     "about_amount",
     "address_groups",
     "age",

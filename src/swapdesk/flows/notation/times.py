@@ -6,8 +6,9 @@ import math
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 EXPIRED = "expired"
 _WRITTEN = re.compile(r"(\d{1,4})([smhd])", re.ASCII)
@@ -113,7 +114,14 @@ def day(moment: datetime, now: datetime) -> str:
     return "yesterday" if days == 1 else date(moment, now)
 
 
-def iso(moment: datetime) -> str:
+Moment = Annotated[datetime, Meta(tz=True)]
+"""An aware time, as documents hold it."""
+
+IsoTime = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""What :func:`iso` writes."""
+
+
+def iso(moment: datetime) -> IsoTime:
     """ISO 8601 with a ``Z``, as in data and exports."""
     return _utc(moment).isoformat().replace("+00:00", "Z")
 

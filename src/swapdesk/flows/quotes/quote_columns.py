@@ -1,4 +1,5 @@
-"""What a quote is shown by: the columns of the quotes screen, of ``quote`` and of its JSON.
+"""What a quote is shown by: the columns of the quotes screen and of ``quote``; its JSON is
+``QuoteDocument`` of ``cli.quote_report``.
 
 A column is added here alone. The screen colours some cells; it takes heads, widths, sequence and
 the text of all others from this table, and so does the command.
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -28,7 +29,7 @@ from swapdesk.flows.notation import (
     usd,
 )
 from swapdesk.flows.quotes.quote_request import QuoteRequest
-from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference
+from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote, note_of
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import RouteType
@@ -55,13 +56,12 @@ class ScreenColumn(Struct, frozen=True):
 
 class QuoteColumn(Struct, frozen=True):
     """``text`` is its cell. ``screen`` and ``head`` are its place on the quotes screen and in the
-    table of ``quote``; None leaves it out there. ``json`` are its members of a quote."""
+    table of ``quote``; None leaves it out there."""
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]
     screen: ScreenColumn | None = None
     head: str | Callable[[QuoteRequest], str] | None = None
-    json: dict[str, Callable[[QuoteResult, RankedQuote], Any]] | None = None
 
     def head_of(self, wish: QuoteRequest) -> str:
         """Its head in the table of ``quote``."""
@@ -72,11 +72,6 @@ class QuoteColumn(Struct, frozen=True):
 def share(percent: Decimal | None) -> Decimal | None:
     """A derived percentage with six decimals; amounts alone are exact."""
     return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
-
-
-def difference_json(difference: ValueDifference) -> dict[str, Any]:
-    """Percent of value lost or gained, fees included; null when a price is missing."""
-    return {"percent": share(difference.percent), "level": difference.level}
 
 
 def value_text(board: QuoteResult, row: RankedQuote) -> str:
@@ -107,7 +102,6 @@ QUOTE_COLUMNS = (
         lambda _, row: str(row.place),
         ScreenColumn("#", 2),
         "",
-        {"place": lambda _, row: row.place},
     ),
     QuoteColumn("route", lambda _, row: row.quote.type, ScreenColumn("Route", 8), "route"),
     QuoteColumn(
@@ -121,32 +115,27 @@ QUOTE_COLUMNS = (
         lambda _, row: table_amount(row.figure, "pay" if row.reverse else "receive"),
         ScreenColumn("Net {token}", 11, "point"),
         _net_head,
-        {"net": lambda _, row: row.key, "sends": lambda board, row: board.amount_in(row)},
     ),
     QuoteColumn(
         "best",
         lambda _, row: "best" if row.place == 1 else percent(row.vs_best_percent),
         ScreenColumn("vs best", 8, "right", role="muted", gap=1),
         "to best",
-        {"vsBestPercent": lambda _, row: share(row.vs_best_percent)},
     ),
     QuoteColumn(
         "difference",
         lambda _, row: difference(row.vs_best_amount) if row.vs_best_amount else "",
         ScreenColumn("in {token}", 9, "point", priority=1, role="muted"),
-        json={"vsBestAmount": lambda _, row: row.vs_best_amount},
     ),
     QuoteColumn(
         "value",
         value_text,
         head="value",
-        json={"valueDifference": lambda board, row: difference_json(board.value_difference(row))},
     ),
     QuoteColumn(
         "fees",
         lambda _, row: _fees(row),
         ScreenColumn("Fees", 8, "right", priority=3, role="muted"),
-        json={"fees": lambda _, row: row.fees_text_kind},
     ),
     QuoteColumn(
         "gas",
@@ -164,29 +153,16 @@ QUOTE_COLUMNS = (
         lambda _, row: clock_time(row.expires_at),
         ScreenColumn("Valid", 7, "right", gap=1),
         "ends",
-        {"expiresAt": lambda _, row: row.expires_at},
     ),
     QuoteColumn(
         "note",
         lambda _, row: note_of(row.badges) or NOTHING,
         ScreenColumn("Note", NOTE_WIDTH, priority=4, role="muted", grow=1),
         "note",
-        {"badges": lambda _, row: list(row.badges)},
     ),
     QuoteColumn("quote", lambda _, row: row.quote_id, head="quote"),
 )
 """From left to right."""
-
-
-def quote_json(board: QuoteResult, row: RankedQuote) -> dict[str, Any]:
-    """What the desk derived of a quote, and the quote as the service told it, which wins where
-    both have a name."""
-    derived = {
-        name: value(board, row)
-        for column in QUOTE_COLUMNS
-        for name, value in (column.json or {}).items()
-    }
-    return {**derived, **row.quote.model_dump(by_alias=True)}
 
 
 ROUTE_TYPES = (RouteType.STANDARD, RouteType.PRIVATE, RouteType.DEX)

@@ -1,0 +1,259 @@
+"""What every command prints with ``--json``: the types that print it, and their JSON Schemas.
+
+A document is a ``msgspec.Struct`` that ``Output.document`` writes, so its schema is made from the
+type and cannot say anything else. Models of the API in it bring their own. Types are named as
+``module:Name`` and imported when a schema is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from swapdesk.cli.output import SCHEMA_VERSION
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/{name}"
+
+_ORDER = "order_document:OrderDocument"
+_BATCH = "batch_result:BatchDocument"
+_CASES = "support_report:CaseListDocument"
+_REPLACED = "wallet_transactions:ReplacedDocument"
+_ACCOUNT = "wallet_keys:AccountDocument"
+_CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
+_SIGNED = "dex_creation:SwapDryRunDocument"
+
+DOCUMENTS: dict[str, tuple[str, ...]] = {
+    "quote": ("quote_report:QuotesDocument",),
+    "swap": (*_CREATED, "dex_creation:SwappedDocument", _SIGNED),
+    "send": _CREATED,
+    "sign": (_SIGNED,),
+    "fund": ("funding:FundingDocument",),
+    "batch template": ("batch_plan:TemplateDocument",),
+    "batch plan": ("swapdesk.flows.batch.plan:PlanDocument",),
+    "batch create": (_BATCH,),
+    "batch build": (_BATCH,),
+    "batch sign": (_BATCH,),
+    "batch submit": (_BATCH,),
+    "batch run": (_BATCH,),
+    "batch resume": (_BATCH,),
+    "batch status": (_BATCH,),
+    "batch export": ("batch_result:ResultsDocument", "batch_result:ResultsFileDocument"),
+    "tokens": ("catalog_report:TokensDocument",),
+    "chains": ("catalog_report:ChainsDocument",),
+    "orders list": ("order_reports:OrdersDocument",),
+    "orders show": (_ORDER,),
+    "orders put-away": (_ORDER,),
+    "orders watch": ("order_watch:WatchedDocument",),
+    "why": (_CASES,),
+    "inspect": (_CASES,),
+    "support bundle": ("support_files:BundleWritten",),
+    "support open": ("swapdesk.flows.support.case_file:CaseFile",),
+    "support diff": ("support_files:DifferencesDocument",),
+    "trigger list": ("trigger_report:FaultsDocument",),
+    "trigger clear": ("trigger_report:ActiveDocument",),
+    "trigger clock": ("trigger_report:ClockDocument",),
+    "trigger run": ("trigger_report:CasesDocument", "trigger_report:AnswersDocument"),
+    "trigger NAME": ("trigger_report:FaultDocument",),
+    "listen": ("listen_command:AttemptDocument",),
+    "account limits": ("account_report:LimitsDocument",),
+    "account commissions": ("account_report:CommissionsDocument",),
+    "account volume": ("account_report:VolumeDocument",),
+    "account weekly": ("account_report:WeeksDocument",),
+    "account chart": ("account_report:ChartDocument",),
+    "partner sums": ("partner_commands:SumsDocument",),
+    "partner payout": ("partner_commands:BookedDocument",),
+    "partner reverse": ("partner_commands:BookedDocument",),
+    "wallet list": ("wallet_keys:AccountsDocument",),
+    "wallet new": (_ACCOUNT,),
+    "wallet import": (_ACCOUNT,),
+    "wallet export": ("wallet_keys:ExportDocument",),
+    "wallet lock": ("wallet_keys:LockedDocument",),
+    "wallet balance": ("wallet_chains:BalancesDocument",),
+    "wallet allowances": ("wallet_chains:AllowancesDocument",),
+    "wallet revoke": ("wallet_chains:RevokedDocument",),
+    "wallet transactions": ("wallet_transactions:TransactionsDocument",),
+    "wallet cancel": (_REPLACED,),
+    "wallet bump": (_REPLACED,),
+    "wallet withdraw": ("wallet_withdrawing:WithdrawalDocument",),
+    "demo": ("demo_transcript:StageDocument", "demo_transcript:LinkSearchDocument"),
+    "config show": ("config_command:ConfigDocument",),
+    "tape run": ("tape_commands:TapeDocument",),
+    "doctor": ("doctor_command:DoctorDocument",),
+    "completion": ("completion_command:CompletionDocument",),
+    "schema": ("schemas:SchemaDocument",),
+    "errors": ("error_codes:ErrorsDocument",),
+    "commands": ("command_list:CommandsDocument",),
+}
+"""The command and what it prints, one of these each time; of this room where no other is named."""
+
+OTHER_OUTPUT: dict[str, str] = {
+    "api": "prints the answer of the service as it came: swapdesk api GET /openapi.json says its"
+    " form",
+    "orders export": "writes a file of orders, in the form that --format names",
+    "serve": "prints one line with addresses and keys when it is ready",
+    "node": "prints one line with addresses when it is ready",
+    "tour": "is played on the screen",
+}
+"""Commands that print no document of this program, and what they print."""
+
+
+class SchemaDocument(Struct, frozen=True):
+    """A JSON Schema (2020-12), or all of them by the names of their commands."""
+
+    MERGED: ClassVar = "schema"
+
+    schema: Mapping[str, Any]
+
+
+ERROR = "command_error:ErrorDocument"
+"""What every command prints on standard error when it fails."""
+
+
+def document_type(place: str) -> type[Struct]:
+    module, _, name = place.partition(":")
+    whole = module if "." in module else f"swapdesk.cli.{module}"
+    found: type[Struct] = getattr(importlib.import_module(whole), name)
+    return found
+
+
+def schema_of(command: str) -> dict[str, Any]:
+    """The schema of each document of a command. KeyError for one that is not in the table."""
+    return _schema(f"swapdesk {command} --json", DOCUMENTS[command])
+
+
+def error_schema() -> dict[str, Any]:
+    return _schema("swapdesk: an error with --json", (ERROR,))
+
+
+def all_schemas() -> dict[str, Any]:
+    """``commands`` by name, and ``error``."""
+    return {"commands": {name: schema_of(name) for name in DOCUMENTS}, "error": error_schema()}
+
+
+def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
+    types = tuple(document_type(place) for place in places)
+    roots, defs = _Definitions().of(types)
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        "type": "object",
+        "properties": {"schemaVersion": {"const": SCHEMA_VERSION}},
+        "required": ["schemaVersion"],
+        **(roots[0] if len(roots) == 1 else {"anyOf": list(roots)}),
+        "$defs": dict(sorted(defs.items())),
+    }
+
+
+class _Definitions:
+    """Schemas of types and of everything in them, by the names of the types."""
+
+    def __init__(self) -> None:
+        self._models: dict[str, Any] = {}
+
+    def of(self, types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
+        roots, defs = msgspec.json.schema_components(
+            types, schema_hook=self._model, ref_template=_REF
+        )
+        known = {kind.__name__: kind for kind in _structs(types)}
+        for name, schema in defs.items():
+            merged = getattr(known.get(name), "MERGED", "")
+            if merged:
+                _merge(schema, known[name], merged)
+        found = {name: _exact(schema) for name, schema in defs.items()}
+        for name, schema in self._models_schemas().items():
+            assert name not in found, f"{name} is a document and a model of the API"
+            found[name] = _exact(schema, known="examples")
+        return roots, found
+
+    def _model(self, kind: type) -> dict[str, Any]:
+        if not hasattr(kind, "model_json_schema"):
+            raise NotImplementedError
+        self._models[kind.__name__] = kind
+        return {"$ref": _REF.format(name=kind.__name__)}
+
+    def _models_schemas(self) -> dict[str, Any]:
+        if not self._models:
+            return {}
+        from pydantic.json_schema import models_json_schema
+
+        from swapdesk.wire.encoding.json_schema import WireJsonSchema
+
+        _, top = models_json_schema(
+            [(model, "validation") for _, model in sorted(self._models.items())],
+            by_alias=True,
+            ref_template=_REF.format(name="{model}"),
+            schema_generator=WireJsonSchema,
+        )
+        found: dict[str, Any] = top["$defs"]
+        return found
+
+
+def _structs(types: tuple[Any, ...]) -> set[type[Struct]]:
+    """The types and every struct in them."""
+    found: set[type[Struct]] = set()
+
+    def walk(info: Any) -> None:
+        if isinstance(info, msgspec.inspect.StructType):
+            if info.cls in found:
+                return
+            found.add(info.cls)
+            for one in info.fields:
+                walk(one.type)
+        elif isinstance(info, msgspec.inspect.UnionType):
+            for inner in info.types:
+                walk(inner)
+        elif isinstance(info, msgspec.inspect.Metadata):
+            walk(info.type)
+        elif isinstance(info, msgspec.inspect.DictType):
+            walk(info.value_type)
+        elif isinstance(info, msgspec.inspect.TupleType):
+            for inner in info.item_types:
+                walk(inner)
+        elif isinstance(info, msgspec.inspect.CollectionType):
+            walk(info.item_type)
+
+    for info in msgspec.inspect.multi_type_info(types):
+        walk(info)
+    return found
+
+
+def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
+    """The members of one field stand beside the others."""
+    written = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))[merged]
+    inner = schema["properties"].pop(written)
+    schema["required"].remove(written)
+    if "$ref" in inner:
+        schema["allOf"] = [inner]
+
+
+_NOT_SAID = ("title", "default")
+"""A name once more, and what a reader of ours would take for a member that is missing."""
+
+
+def _exact(schema: Any, known: str = "enum") -> Any:
+    """As it is printed: an amount is a number with all its digits, objects may grow. ``known`` is
+    the keyword for a set of words; those of the service are open, and examples."""
+    if isinstance(schema, list):
+        return [_exact(one, known) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if schema.get("format") == "decimal":
+        return {"type": "number"}
+    found: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name in _NOT_SAID or value is False:
+            continue
+        if name == "properties":
+            found[name] = {member: _exact(inner, known) for member, inner in value.items()}
+        elif name == "enum":
+            found[known] = value
+        elif name == "description":
+            found[name] = " ".join(value.split("\n\n")[0].split())
+        else:
+            found[name] = _exact(value, known)
+    return found
