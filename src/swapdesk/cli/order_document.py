@@ -32,6 +32,7 @@ from swapdesk.flows.orders.order_fields import (
     route_of,
     send_label,
     shown,
+    shown_order,
     unsaid,
 )
 from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
@@ -49,8 +50,6 @@ __all__ = [
     "order_sentence",
     "shown_order",
 ]
-
-_NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
 class Deposit(Struct, frozen=True):
@@ -107,11 +106,6 @@ class OrderDocument(Struct, frozen=True, rename="camel"):
     transactions: tuple[TransactionFacts, ...]
     withheld: str | None
     order: Order
-
-
-def shown_order(order: Order, *, withheld: str | None) -> Order:
-    """The order; a withheld one without where to pay."""
-    return order if withheld is None else order.model_copy(update=_NOWHERE)
 
 
 def order_document(

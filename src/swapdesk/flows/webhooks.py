@@ -33,7 +33,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_log import OrderEvent
 from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.orders.order_fields import written_order
+from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.paths import write_private
 from swapdesk.wire.encoding.codec import encode_json
 
@@ -108,7 +108,7 @@ def document(event: OrderEvent, *, withheld: str | None) -> bytes:
                 "ended": ended(display),
                 "seenBy": event.source,
                 "withheld": withheld,
-                "order": written_order(order, withheld=withheld),
+                "order": shown_order(order, withheld=withheld),
             },
         }
     )

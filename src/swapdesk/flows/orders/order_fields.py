@@ -12,7 +12,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
 
 from msgspec import Struct
 
@@ -244,12 +243,9 @@ def _symbol(
     return (token.symbol if token is not None else said) or UNNAMED
 
 
-_DEPOSIT_FIELDS = ("depositAddress", "depositTag")
+_NOWHERE = {"deposit_address": None, "deposit_tag": None}
 
 
-def written_order(order: Order, *, withheld: str | None) -> dict[str, Any]:
-    """The order under its wire names; a withheld one without where to pay."""
-    written: dict[str, Any] = order.model_dump(by_alias=True)
-    if withheld is None:
-        return written
-    return {name: value for name, value in written.items() if name not in _DEPOSIT_FIELDS}
+def shown_order(order: Order, *, withheld: str | None) -> Order:
+    """The order; a withheld one without where to pay."""
+    return order if withheld is None else order.model_copy(update=_NOWHERE)
