@@ -98,7 +98,7 @@ def test_a_failure_as_json_has_exactly_its_names() -> None:
             "fields": {"a": {}},
             "money": "here",
             "next": "you",
-        }
+        },
     }
 
 
