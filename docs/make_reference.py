@@ -6,6 +6,7 @@ Run it with ``.venv/bin/python docs/make_reference.py``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from generator.commands import commands_page
 from generator.configuration import configuration_page
 from generator.conformance import conformance_page
 from generator.errors import errors_page
-from generator.json_documents import json_page
+from generator.json_documents import json_page, require_version, schemas_file
 from generator.keys import keys_page
 from generator.manual import manual_page
 from generator.sandbox import sandbox_page
@@ -29,12 +30,17 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "json.md": json_page,
     "keys.md": keys_page,
     "sandbox.md": sandbox_page,
+    "schemas.json": schemas_file,
     "swapdesk.1": manual_page,
 }
 
 
 def main() -> None:
     TARGET.mkdir(exist_ok=True)
+    kept = TARGET / "schemas.json"
+    if kept.exists():
+        # What other programs read is not taken away by running this.
+        require_version(json.loads(kept.read_text("utf-8")), json.loads(schemas_file()))
     for name, make in PAGES.items():
         (TARGET / name).write_text(make(), encoding="utf-8")
     (TARGET.parent / "conformance.md").write_text(conformance_page(), encoding="utf-8")

@@ -8,18 +8,21 @@ from collections.abc import Iterable, Iterator
 import click
 
 from generator.markdown import code, codes, page, section, sentence, table
+from swapdesk.cli.command_list import OF_ALL, every_command, option_value
+from swapdesk.cli.effects import EFFECTS
 from swapdesk.cli.listed_help import WithExchanges, WithOperations, WithVenues
 from swapdesk.cli.main import swapdesk
-
-OF_ALL = ("profile", "as_json", "plain")
-"""Options that every command has, told once."""
 
 
 def commands_page() -> str:
     found = list(every_command())
     whole = dict(found)["swapdesk"]
     listed = [
-        (f"[`{name}`](#{name.replace(' ', '-').lower()})", sentence(paragraphs(one)[0]))
+        (
+            f"[`{name}`](#{name.replace(' ', '-').lower()})",
+            sentence(paragraphs(one)[0]),
+            _effect(name),
+        )
         for name, one in found
         if not isinstance(one, click.Group)
     ]
@@ -27,7 +30,10 @@ def commands_page() -> str:
         "Commands",
         "Every command with its arguments and options, as `swapdesk COMMAND --help` states them."
         " [errors.md](errors.md) has the exit codes, [json.md](json.md) what `--json` prints.",
-        table(("Command", "Does"), listed),
+        "What a command does at most: `moves money`, `spends a limit` of quotes or creates,"
+        " `changes the desk` (its files, keys or the sandbox), or `only reads`. One with a `*` is"
+        " refused on a desk that only reads. `swapdesk commands --json` has this list for programs.",
+        table(("Command", "Does", "Effect"), listed),
         section(
             "Options of every command",
             "They stand before or after the name of the command; what is said later wins.",
@@ -37,19 +43,9 @@ def commands_page() -> str:
     )
 
 
-def every_command() -> Iterator[tuple[str, click.Command]]:
-    """The desk itself, every command and every command of a group, by the whole name."""
-    return _below("swapdesk", swapdesk)
-
-
-def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    yield name, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            assert found is not None
-            yield from _below(f"{name} {inner}", found)
+def _effect(name: str) -> str:
+    found = EFFECTS.get(name.partition(" ")[2])
+    return "" if found is None else f"{found.effect}{'' if found.read_only else ' *'}"
 
 
 def _command(name: str, command: click.Command) -> str:
@@ -103,18 +99,8 @@ def _options(found: Iterable[click.Parameter]) -> str:
 
 def spellings(option: click.Option) -> list[str]:
     """Every name of the option, with its value."""
-    value = "" if option.is_flag else f" {_value(option)}"
+    value = "" if option.is_flag else f" {option_value(option)}"
     return [f"{one}{value}" for one in (*option.opts, *option.secondary_opts)]
-
-
-def _value(option: click.Option) -> str:
-    if option.metavar is not None:
-        return option.metavar
-    if isinstance(option.type, click.Choice):
-        return "|".join(map(str, option.type.choices))
-    if isinstance(option.type, click.types.IntParamType):
-        return "N"
-    return option.type.name.upper()
 
 
 def _default(option: click.Option) -> str:

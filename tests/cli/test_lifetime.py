@@ -41,7 +41,7 @@ def watching(home: Path, service_id: str) -> subprocess.Popen[bytes]:
         "orders", "watch", service_id, "--json", home=home, stdout=subprocess.PIPE
     )
     assert command.stdout is not None
-    assert command.stdout.readline().startswith(b'{"id":')
+    assert command.stdout.readline().startswith(b'{"schemaVersion":1,"id":')
     return command
 
 

@@ -71,7 +71,7 @@ def test_yes_creates_what_was_shown(desk: Desk) -> None:
     before = order_count(desk)
     code, data, shown = at_a_terminal(desk, "yes", *ORDER)
     assert code == 0, shown
-    assert data.startswith('{"serviceId":')
+    assert data.startswith('{"schemaVersion":1,"serviceId":')
     book = (desk.home / "profiles" / "sandbox" / "address_book.toml").read_text()
     bob = next(line.split('"')[1] for line in book.splitlines() if line.startswith("address"))
     groups = " ".join(["0x", *(bob[i : i + 4] for i in range(2, len(bob), 4))])

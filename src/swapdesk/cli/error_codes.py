@@ -82,6 +82,7 @@ SHOW = "you: swapdesk orders show tells how the order stands"
 STATUS = "you: swapdesk batch status shows how the batch stands"
 QUOTES = "you: ask for new quotes"
 YES = "you: add --yes once you have read what is done"
+REVIEW = "you: look at what was refused; ask for new quotes"
 WAIT = "you: give the same command again; nothing is signed twice"
 
 _BAD = (Exit.BAD_INPUT,)
@@ -292,8 +293,6 @@ _OF_SIGNING: tuple[Row, ...] = (
     ("VALUE_UNREADABLE", _OWN, "What is to be signed cannot be read.", UNPAID, QUOTES),
     ("UNKNOWN_SIGNATURE", _OWN, "The service asks for a signature that is not known.", UNPAID,
      QUOTES),
-    ("DIGEST_DIFFERS", _OWN, "Desk and wallet disagree on what would be signed.", UNPAID,
-     "you: report it"),
     ("WALLET", _OPEN, "The wallet could not go on.", JOURNAL, WAIT),
     ("NOT_REVOKED", _OWN, "The allowance was not ended.", UNTOUCHED, "you: give the command again"),
     ("REVERTED", _ENDED, "The transaction that was to take the place was executed in vain.",
@@ -419,7 +418,7 @@ def error_codes() -> tuple[ErrorCodeFacts, ...]:
     """Every code once, in the sequence of the alphabet. What the desk and the service both call
     by one name has the desk's words and the exits of both."""
     found: dict[str, ErrorCodeFacts] = {}
-    for one in (*_own(), *_of_calls(), *_of_service(), *_of_wallet()):
+    for one in (*_own(), *_of_calls(), *_of_service(), *_of_wallet(), *_of_rules()):
         known = found.get(one.code)
         if known is None:
             found[one.code] = one
@@ -493,6 +492,15 @@ def _of_wallet() -> Iterator[ErrorCodeFacts]:
     for error, means in words:
         told = of_wallet_error(error)
         yield _facts(told.code, (told.exit,), means, told.money, told.next)
+
+
+def _of_rules() -> Iterator[ErrorCodeFacts]:
+    from swapdesk.wallet.rule_codes import PAYLOADS, RULES
+
+    for code, holds in RULES.items():
+        yield _facts(code, _OWN, f"The wallet refuses, unless {holds}.", UNPAID, REVIEW)
+    for code, why in PAYLOADS.items():
+        yield _facts(code, _OWN, f"The wallet refuses: {why}.", UNPAID, REVIEW)
 
 
 def report_errors(output: Output) -> None:

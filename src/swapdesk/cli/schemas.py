@@ -21,6 +21,7 @@ _REF = "#/$defs/{name}"
 
 _ORDER = "order_document:OrderDocument"
 _BATCH = "batch_result:BatchDocument"
+_PLAN = "swapdesk.flows.batch.plan:PlanDocument"
 _CASES = "support_report:CaseListDocument"
 _REPLACED = "wallet_transactions:ReplacedDocument"
 _ACCOUNT = "wallet_keys:AccountDocument"
@@ -34,12 +35,12 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "sign": (_SIGNED,),
     "fund": ("funding:FundingDocument",),
     "batch template": ("batch_plan:TemplateDocument",),
-    "batch plan": ("swapdesk.flows.batch.plan:PlanDocument",),
-    "batch create": (_BATCH,),
+    "batch plan": (_PLAN,),
+    "batch create": (_BATCH, _PLAN),
     "batch build": (_BATCH,),
     "batch sign": (_BATCH,),
     "batch submit": (_BATCH,),
-    "batch run": (_BATCH,),
+    "batch run": (_BATCH, _PLAN),
     "batch resume": (_BATCH,),
     "batch status": (_BATCH,),
     "batch export": ("batch_result:ResultsDocument", "batch_result:ResultsFileDocument"),
@@ -131,8 +132,20 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """``commands`` by name, and ``error``."""
-    return {"commands": {name: schema_of(name) for name in DOCUMENTS}, "error": error_schema()}
+    """``commands`` by name, and ``error``; what they share is in ``$defs``."""
+    commands = {name: schema_of(name) for name in DOCUMENTS}
+    error = error_schema()
+    defs: dict[str, Any] = {}
+    for schema in (*commands.values(), error):
+        del schema["$schema"]
+        for name, inner in schema.pop("$defs").items():
+            assert defs.setdefault(name, inner) == inner, f"there are two of {name}"
+    return {
+        "$schema": DIALECT,
+        "commands": commands,
+        "error": error,
+        "$defs": dict(sorted(defs.items())),
+    }
 
 
 def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
@@ -159,7 +172,7 @@ class _Definitions:
         roots, defs = msgspec.json.schema_components(
             types, schema_hook=self._model, ref_template=_REF
         )
-        known = {kind.__name__: kind for kind in _structs(types)}
+        known = {kind.__name__: kind for kind in structs_in(types)}
         for name, schema in defs.items():
             merged = getattr(known.get(name), "MERGED", "")
             if merged:
@@ -193,7 +206,7 @@ class _Definitions:
         return found
 
 
-def _structs(types: tuple[Any, ...]) -> set[type[Struct]]:
+def structs_in(types: tuple[Any, ...]) -> set[type[Struct]]:
     """The types and every struct in them."""
     found: set[type[Struct]] = set()
 
@@ -253,7 +266,8 @@ def _exact(schema: Any, known: str = "enum") -> Any:
         elif name == "enum":
             found[known] = value
         elif name == "description":
-            found[name] = " ".join(value.split("\n\n")[0].split())
+            said = " ".join(value.split("\n\n")[0].split())
+            found[name] = said.replace("``", "`").replace("None", "null")
         else:
             found[name] = _exact(value, known)
     return found

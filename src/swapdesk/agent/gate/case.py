@@ -26,6 +26,7 @@ from swapdesk.chain.smart_account import GET_NONCE, account_address
 from swapdesk.wallet.payload import ChainStep
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.review import Severity, Simulation
+from swapdesk.wallet.rule_codes import RULES
 from swapdesk.wallet.transactions import TransactionState
 
 NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
@@ -421,9 +422,11 @@ class Rule(Struct, frozen=True):
 
 def refuses(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
     """Makes a rule that refuses out of a function that yields objections."""
+    assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.REFUSE, frozenset(binds), check)
 
 
 def warns(code: str, *binds: Meaning) -> Callable[[Callable[[Case], Objections]], Rule]:
     """Makes a rule that warns."""
+    assert code in RULES, f"{code} is not in wallet.rule_codes"
     return lambda check: Rule(code, Severity.WARN, frozenset(binds), check)
