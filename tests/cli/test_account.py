@@ -183,7 +183,8 @@ def test_commissions_and_their_payout(desk: Desk, clean: Sandbox) -> None:
         refused = desk("partner", "payout", name, month, "--json")
         assert refused.code == (2 if name == "nobody" else 9), refused.stderr
     paid = document(desk("partner", "payout", "alice", old, "--json"))
-    assert paid == {"partner": "alice", "month": old, "amount": Decimal("5.25")}
+    entry = {"partner": "alice", "month": old, "amount": Decimal("5.25")}
+    assert paid == {"schemaVersion": 1, **entry}
     assert desk("partner", "payout", "alice", old).code == 9
     assert told("--month", old)["processedCommissions"] == Decimal("5.25")
     assert told()["pendingCommissions"] == 200

@@ -23,6 +23,7 @@ NO_ENDS = {
     "LC_ALL": "a variable of the environment",
     "LC_CTYPE": "a variable of the environment",
     "NO_COLOR": "a variable of the environment",
+    "O_NOFOLLOW": "a flag of the system",
     "PYDANTIC_DISABLE_PLUGINS": "a variable of the environment",
 }
 """Texts that look like codes."""
