@@ -39,8 +39,8 @@ def json_page() -> str:
     return page(
         "JSON documents",
         "The fields of what commands print with `--json`, from the types that print them. Most"
-        " commands print one document; `orders watch`, `listen` and `demo --auto` print one for each"
-        " line."
+        " commands print one document; `orders watch`, `listen` and `demo --auto` print one for"
+        " each line."
         " `[...]` is a list, `{NAME: ...}` an object with names of its own, and an object may be"
         " null.",
         f"Every document and every error has a `schemaVersion`, which is {SCHEMA_VERSION}; it is"
