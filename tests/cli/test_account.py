@@ -124,10 +124,10 @@ def test_a_chart_is_drawn_and_told(desk: Desk, clean: Sandbox) -> None:
     assert drawn[0].split() == ["40k", "█"]
     assert drawn[5].endswith("·" * 29 + "█")
     assert drawn[6].split() == [points[0]["date"], points[-1]["date"]]
-    assert drawn[7] == "1 orders, $40,000.00."
+    assert drawn[7] == "Orders 1, volume $40,000.00."
     since = f"{now - timedelta(days=40):%Y-%m-%d}"
     plain = lines(desk("account", "chart", "--plain", "--from", since, "--to", since))
-    assert plain == [f"{since}: 2 orders, $1,250.50."]
+    assert plain == [f"{since}: orders 2, volume $1,250.50."]
     months = document(desk("account", "chart", "--granularity", "month", "--from", since, "--json"))
     assert months["granularity"] == "month"
     assert months["points"][0]["date"] == since[:7]
@@ -208,7 +208,7 @@ def test_a_commission_is_reversed_once(desk: Desk, other_desk: Desk) -> None:
 def test_sums_agree_with_the_orders_while_the_service_runs(desk: Desk) -> None:
     found = document(desk("partner", "sums", "--json"))
     assert (found["sums"], found["differing"], found["rebuilt"]) == (3, [], False)
-    assert lines(desk("partner", "sums")) == ["3 sums of days: all are right."]
+    assert lines(desk("partner", "sums")) == ["Sums of days 3: all right."]
 
 
 def test_sums_of_a_stopped_service_are_rebuilt(desk: Desk, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_sums_of_a_stopped_service_are_rebuilt(desk: Desk, tmp_path: Path) -> No
     wrong = desk(*at)
     assert wrong.code == 9
     assert wrong.stdout.splitlines()[1].startswith("alice")
-    assert "1 differ" in wrong.stdout
+    assert "1 wrong" in wrong.stdout
     assert document(desk(*at, "--rebuild", "--json"))["rebuilt"] is True
     assert desk(*at).code == 0
     missing = desk("partner", "sums", "--data", str(tmp_path / "nothing"))

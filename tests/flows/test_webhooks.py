@@ -23,7 +23,7 @@ from flows.orders import order
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import (
-    Attempt,
+    DeliveryAttempt,
     OrderWebhooks,
     TakenLog,
     WebhookRefused,
@@ -165,7 +165,7 @@ def test_no_state_is_missed_and_ids_stay(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_new_receiver_begins_now_and_only_has_the_orders_it_was_given(tmp_path: Path) -> None:
-    told: list[Attempt] = []
+    told: list[DeliveryAttempt] = []
 
     async def whole() -> list[str]:
         clock = repeatable_clock()

@@ -103,7 +103,7 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
         )
         if (said := forecast(gauges)) is not None:
             output.say(said)
-        output.say(f"{told.monthly_request_count:,} requests of every kind in this month.")
+        output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
     for gauge in exceeded:
         window = gauge.window.name.lower()
         output.talk(
@@ -204,7 +204,9 @@ async def report_chart(
         output.document(ChartDocument(asked.granularity, tuple(found)))
         return Exit.DONE
     if output.form is Form.PLAIN:
-        output.say(*(f"{one.date}: {one.count:,} orders, {usd(one.volume_usd)}." for one in found))
+        output.say(
+            *(f"{one.date}: orders {one.count:,}, volume {usd(one.volume_usd)}." for one in found)
+        )
         return Exit.DONE
     values = [one.volume_usd for one in found]
     output.say(
@@ -213,5 +215,5 @@ async def report_chart(
         )
     )
     orders = sum(one.count for one in found)
-    output.say(f"{orders:,} orders, {usd(sum(values, Decimal(0)))}.")
+    output.say(f"Orders {orders:,}, volume {usd(sum(values, Decimal(0)))}.")
     return Exit.DONE

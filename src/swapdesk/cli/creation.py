@@ -20,7 +20,7 @@ from swapdesk.cli.consent import says_yes
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
-    Deposit,
+    DepositFacts,
     deposit_facts,
     deposit_of,
     order_document,
@@ -77,7 +77,7 @@ class CreatedDocument(Struct, frozen=True, rename="camel"):
     intent_id: str
     found_again: bool
     display_status: str | None
-    deposit: Deposit | None
+    deposit: DepositFacts | None
     funded: FundedFacts | None
     check: CreatedCheck
     money: str

@@ -16,7 +16,7 @@ from swapdesk.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from swapdesk.cli.session import CommandSession
-    from swapdesk.flows.webhooks import Attempt, OrderWebhooks
+    from swapdesk.flows.webhooks import DeliveryAttempt, OrderWebhooks
 
 
 class AttemptDocument(Struct, frozen=True, rename="camel"):
@@ -135,7 +135,7 @@ async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -
         await asyncio.gather(posting, return_exceptions=True)
 
 
-def _tell(call: CliContext, attempt: Attempt) -> None:
+def _tell(call: CliContext, attempt: DeliveryAttempt) -> None:
     if call.output.json:
         call.output.document(
             AttemptDocument(

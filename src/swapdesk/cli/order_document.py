@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-class Deposit(Struct, frozen=True):
+class DepositFacts(Struct, frozen=True):
     """What is to be paid, where, until when. ``note`` is a sentence where the service says another
     amount."""
 
@@ -65,7 +65,7 @@ class Deposit(Struct, frozen=True):
     expires: Moment | None
 
 
-class PaidTo(Struct, frozen=True):
+class PaidToFacts(Struct, frozen=True):
     """Where the deposit went. ``arrived``: the service has seen it."""
 
     address: str
@@ -100,8 +100,8 @@ class OrderDocument(Struct, frozen=True, rename="camel"):
     by: str
     cause: str
     intent_id: str | None
-    deposit: Deposit | None
-    paid_to: PaidTo | None
+    deposit: DepositFacts | None
+    paid_to: PaidToFacts | None
     deposit_hash: str | None
     transactions: tuple[TransactionFacts, ...]
     withheld: str | None
@@ -136,22 +136,22 @@ def order_document(
     )
 
 
-def _paid_to(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> PaidTo | None:
+def _paid_to(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> PaidToFacts | None:
     """Where the deposit went; None while nothing is known to have been paid."""
     place = deposit_destination(tracked, made)
     if place is None:
         return None
-    return PaidTo(place.address, place.memo, _chain(tracked), place.arrived, place.warning)
+    return PaidToFacts(place.address, place.memo, _chain(tracked), place.arrived, place.warning)
 
 
 def deposit_of(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
-) -> Deposit | None:
+) -> DepositFacts | None:
     """What to pay, where, until when; None when nothing is to be paid or it must not be."""
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
-    return Deposit(
+    return DepositFacts(
         amount=pay.exact,
         note=pay.note,
         symbol=symbol_to_pay(tracked),

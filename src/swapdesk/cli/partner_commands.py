@@ -81,10 +81,10 @@ def sums(call: CliContext, rebuild: bool, data: Path | None) -> int:
         call.output.document(SumsDocument(found.sums, days, found.unentered, rebuilt))
     else:
         call.output.table(("partner", "day"), [(each.partner, each.day) for each in days])
-        wrong = f"{len(days)} differ, {found.unentered} orders had no entry"
+        wrong = f"{len(days)} wrong, orders without an entry {found.unentered}"
         end = "Rebuilt." if rebuild else "Add --rebuild to write them anew."
-        said = "all are right." if found.agrees else f"{wrong}. {end}"
-        call.output.say(f"{found.sums} sums of days: {said}")
+        said = "all right." if found.agrees else f"{wrong}. {end}"
+        call.output.say(f"Sums of days {found.sums}: {said}")
     return Exit.DONE if found.agrees or rebuild else Exit.OWN_REFUSAL
 
 

@@ -63,7 +63,7 @@ class ClockDocument(Struct, frozen=True):
     now: str
 
 
-class CaseFacts(Struct, frozen=True, rename="camel"):
+class PracticeCase(Struct, frozen=True, rename="camel"):
     """A case that stands, with what its customer writes and sends."""
 
     case: str
@@ -75,7 +75,7 @@ class CaseFacts(Struct, frozen=True, rename="camel"):
 class CasesDocument(Struct, frozen=True):
     """In the order of the file."""
 
-    cases: tuple[CaseFacts, ...]
+    cases: tuple[PracticeCase, ...]
 
 
 class AnswersDocument(Struct, frozen=True):
@@ -178,7 +178,7 @@ async def report_run(session: CommandSession, file: str) -> int:
             next="you: correct the file; orders list shows what was made",
         ) from None
     if output.json:
-        stand = (CaseFacts(one.name, one.customer, one.pasted, one.service_id) for one in played)
+        stand = (PracticeCase(one.name, one.customer, one.pasted, one.service_id) for one in played)
         output.document(CasesDocument(tuple(stand)))
     else:
         rows = [(case.name, case.pasted, case.customer) for case in played]

@@ -114,7 +114,7 @@ def document(event: OrderEvent, *, withheld: str | None) -> bytes:
     )
 
 
-class Attempt(Struct, frozen=True):
+class DeliveryAttempt(Struct, frozen=True):
     """One try. ``status`` is what the receiver answered, ``problem`` why it did not."""
 
     id: str
@@ -184,7 +184,7 @@ class OrderWebhooks:
         secret: str,
         taken: TakenLog,
         only: Collection[str] | None,
-        told: Callable[[Attempt], None],
+        told: Callable[[DeliveryAttempt], None],
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._journal = journal
@@ -219,7 +219,7 @@ class OrderWebhooks:
                 task.cancel()
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
-    async def replay(self, wanted: str) -> Attempt:
+    async def replay(self, wanted: str) -> DeliveryAttempt:
         """Send one delivery again, under its id. Raises WebhookRefused."""
         number = 0
         while events := self._journal.orders.history.beyond(number, _AT_ONCE):
@@ -265,7 +265,7 @@ class OrderWebhooks:
             waiting.pop(0)
         del self._waiting[name], self._sending[name]
 
-    async def _send(self, event: OrderEvent, number: int) -> Attempt:
+    async def _send(self, event: OrderEvent, number: int) -> DeliveryAttempt:
         verdict = self._journal.orders.verdict(event.order.service_id)
         body = document(event, withheld=None if verdict is None else verdict.withheld)
         name, now = webhook_id(event), int(self._clock.now().timestamp())
@@ -285,7 +285,7 @@ class OrderWebhooks:
                 status = answer.status_code
         except httpx.HTTPError as error:
             problem = str(error) or type(error).__name__
-        made = Attempt(
+        made = DeliveryAttempt(
             name,
             event.order.service_id,
             display_of(event.order),
