@@ -35,7 +35,7 @@ def test_its_schema_is_one_and_asks_for_the_version(command: str) -> None:
 
 def test_amounts_are_numbers_and_times_are_times() -> None:
     defs = schema_of("orders show")["$defs"]
-    deposit = defs["Deposit"]["properties"]
+    deposit = defs["DepositFacts"]["properties"]
     assert deposit["amount"] == {"type": "number"}
     assert deposit["expires"]["anyOf"][0] == {"type": "string", "format": "date-time"}
     assert "format" not in json_text(defs["Order"]["properties"]["inAmount"])
@@ -131,7 +131,7 @@ def test_what_breaks_readers_is_found_and_what_is_added_is_not(
 
     def broken(change: Change) -> list[str]:
         now = copy.deepcopy(kept)
-        change(now["$defs"]["Deposit"])
+        change(now["$defs"]["DepositFacts"])
         found: list[str] = documents.breaking(kept, now)
         return found
 
@@ -150,7 +150,7 @@ def test_what_breaks_readers_is_found_and_what_is_added_is_not(
 
 def test_a_new_version_allows_it(kept: dict[str, Any], documents: Any) -> None:
     now = copy.deepcopy(kept)
-    del now["$defs"]["Deposit"]["properties"]["memo"]
+    del now["$defs"]["DepositFacts"]["properties"]["memo"]
     with pytest.raises(ValueError, match="raise SCHEMA_VERSION"):
         documents.require_version(kept, now)
     now["error"]["properties"]["schemaVersion"]["const"] = SCHEMA_VERSION + 1
