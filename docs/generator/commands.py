@@ -32,8 +32,7 @@ def commands_page() -> str:
         " [errors.md](errors.md) has the exit codes, [json.md](json.md) what `--json` prints.",
         "What a command does at most: `moves money`, `spends a limit` of quotes or creates,"
         " `changes the desk` (its files, keys or the sandbox), or `only reads`. One with a `*` is"
-        " refused on a desk that only reads. `swapdesk commands --json` has"
-        " this list for programs.",
+        " refused on a desk that only reads. `swapdesk commands --json` has this for programs.",
         table(("Command", "Does", "Effect"), listed),
         section(
             "Options of every command",
