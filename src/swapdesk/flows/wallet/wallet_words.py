@@ -6,6 +6,7 @@ from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity
+from swapdesk.wallet.spending import RULE
 
 _NEXT = {
     RefusalCode.WRONG_PASSPHRASE: "you: type it again; once forgotten, only a copy of a key helps",
@@ -19,10 +20,12 @@ _NEXT = {
     RefusalCode.CHAIN_UNREACHABLE: "you: try again, or configure another node under rpc",
     RefusalCode.OTHER_CHAIN: "you: correct the node under rpc",
     RefusalCode.NO_SMART_ACCOUNTS: "you: use the wallet that made the smart account",
+    RefusalCode.PASSPHRASE_NEEDED: "you: give the pass phrase",
     RefusalCode.GATE: "you: look at what was refused",
     RefusalCode.UNRESOLVED: "you: wait for the transaction before it",
     RefusalCode.DEFECT: "you: report it",
 }
+POLICY_NEXT = "you: pay less, wait, or raise it with swapdesk wallet policy set"
 _CORRECT = "you: correct the command"
 MISSING, GONE = "WALLET_MISSING", "AGENT_GONE"
 
@@ -53,6 +56,8 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
         f"{one.words} Rule {one.code}." for one in error.findings if one.severity is Severity.REFUSE
     ]
     next_ = _NEXT.get(error.code, _CORRECT)
+    if any(one.code.startswith(RULE) for one in error.findings):
+        next_ = POLICY_NEXT
     there = error.code is RefusalCode.NO_SMART_ACCOUNTS
     money = "where it was; nothing was signed" if there else NOTHING_SENT
     return WalletFailure(" ".join(said), money, next_, error.code.upper())
