@@ -304,6 +304,7 @@ WRITTEN = (
     Scene("wallet export", lambda _: ("nobody", "--json")),
     Scene("wallet import", lambda _: ("--json",)),
     Scene("wallet new", lambda _: ("--kind", "tron", "--json")),
+    Scene("wallet policy set", lambda _: ("--per-day", "usdc.base=1000000000", "--json")),
     Scene("wallet lock", lambda _: ("--json",)),
 )
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from swapdesk.agent.gate.verdict import spelled
 from swapdesk.agent.process.request import MAX_DECIMALS, MAX_NUMBER, AgentRefusal, Answer, secret
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.spending.limits import uses
@@ -186,8 +185,8 @@ def _name(name: str) -> str:
 def _address(address: str) -> str:
     """An EVM address with its checksum, a Solana one as it is."""
     if _EVM.fullmatch(address):
-        one = spelled(address)
-        if one != checksummed(one):
+        one, digits = checksummed(address), address[2:]
+        if address != one and digits not in (digits.lower(), digits.upper()):
             raise _bad(f"the checksum of {address} is wrong")
         return one
     if _SOLANA.fullmatch(address) is None:

@@ -78,7 +78,9 @@ class OpenedWallet:
         self._lock = WalletLock(keys.path)
         self._writable = self._lock.take()
         self.clock = SystemClock(0.0 if place.live else max(0.0, place.clock_offset))
-        self._records = Records(RecordsFile(keys.path, writable=self._writable))
+        self._records = Records(
+            RecordsFile(keys.path, writable=self._writable), self.clock.monotonic
+        )
         self.policy = PolicyKeeper(keys.path, place.profile, lambda: self._records.spent, cost=cost)
         self.keys = Wallet(keys, place.profile, self.policy, loaded=self.loaded, cost=cost)
         self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
@@ -125,7 +127,8 @@ class OpenedWallet:
         if not self._lock.take():
             raise AgentRefusal(Code.READ_ONLY, "another desk has this wallet; this one only looks")
         self._records.close()
-        self._records = Records(RecordsFile(Path(self.place.directory), writable=True))
+        file = RecordsFile(Path(self.place.directory), writable=True)
+        self._records = Records(file, self.clock.monotonic)
         self._writable = True
         self._reviewing = None
 

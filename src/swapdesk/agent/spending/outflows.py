@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct
 
 from swapdesk.agent.gate.case import GasPlan, once_of, taker
-from swapdesk.agent.gate.rules.amounts import moved_by
 from swapdesk.agent.shapes.claim import Act, Claim, Meaning, Outflow, Target
 from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.chain.deployments import PERMIT2
@@ -183,7 +182,11 @@ def _gas(
         offered += RENT * sum(1 for _ in claim.of(Meaning.RENT_PAYEE))
         if simulation is not None:
             # What it costs by the chain's own word, if that is more.
-            left = -moved_by(simulation, account).get(None, 0)
+            left = -sum(
+                one.units
+                for one in simulation.changes
+                if one.holder == account and one.contract is None
+            )
             paid = sum(
                 one.units
                 for one in claim.outflows

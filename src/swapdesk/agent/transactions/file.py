@@ -123,6 +123,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
     if not writable and not exists:
         connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.executescript(_SCHEMA)
+        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         connection.row_factory = sqlite3.Row
         return connection
     if not exists:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -277,10 +277,10 @@ class OtherChain(Exception):
 class Records:
     """Raises RecordsUnavailable wherever the file fails."""
 
-    def __init__(self, file: RecordsFile) -> None:
+    def __init__(self, file: RecordsFile, monotonic: Callable[[], float] = lambda: 0.0) -> None:
         self._file = file
         self._admission = Admission(file)
-        self.spent = SpentRecord(file)
+        self.spent = SpentRecord(file, monotonic)
 
     def close(self) -> None:
         self._file.close()
@@ -332,8 +332,9 @@ class Records:
         )
         if known and (spending is None or self.spent.has(spending)):
             return
+        when = self.spent.now(at)
         with self._file.transaction() as connection:
-            count(connection, spending, at)
+            count(connection, spending, when)
             if not known:
                 _insert_given(connection, intent_id, given, at)
 
@@ -354,9 +355,10 @@ class Records:
         """Write a signed transaction down, and what it lets leave, in one. Raises AlreadySigned,
         Unresolved, NonceTaken and BadReplacement; after each of them nothing is written and the
         bytes must be dropped."""
+        when = self.spent.now(at)
         with self._file.transaction() as connection:
             self._admission.require(draft, of_node)
-            count(connection, spending, at)
+            count(connection, spending, when)
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
                 " priority, last_valid, state, replaces, created, asked)"

@@ -2,13 +2,15 @@
 
 It is written in one with the signature it belongs to, and before that leaves: after a crash a
 signature that nobody got is counted, and none that somebody got is missing. Time never runs back
-here: with a clock that was set back nothing becomes free again.
+here: with a clock that was set back nothing becomes free again. One that was set forward is not
+noticed.
 """
 
 from __future__ import annotations
 
 import math
 import sqlite3
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from swapdesk.agent.spending.limits import Past
@@ -27,7 +29,8 @@ def _microseconds(at: datetime) -> int:
 
 
 def count(connection: sqlite3.Connection, spending: Spending | None, at: datetime) -> None:
-    """Inside the transaction that writes the signature down. The same payload counts once."""
+    """Inside the transaction that writes the signature down, ``at`` the time that ``SpentRecord``
+    tells. The same payload counts once."""
     if spending is None or not spending.all:
         return
     known = connection.execute(
@@ -35,8 +38,7 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
     ).fetchone()
     if known is not None:
         return
-    [latest] = connection.execute("SELECT COALESCE(MAX(at), 0) FROM spent").fetchone()
-    when = max(_microseconds(at), latest)
+    when = _microseconds(at)
     connection.executemany(
         "INSERT INTO spent(at, chain_id, token, units, account, taker, grants, once, content)"
         " VALUES(?,?,?,?,?,?,?,?,?)",
@@ -60,8 +62,10 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
 class SpentRecord:
     """Raises RecordsUnavailable wherever the file fails."""
 
-    def __init__(self, file: RecordsFile) -> None:
+    def __init__(self, file: RecordsFile, monotonic: Callable[[], float]) -> None:
         self._file = file
+        self._monotonic = monotonic
+        self._seen: tuple[datetime, float] | None = None
 
     @property
     def _empty(self) -> bool:
@@ -69,11 +73,17 @@ class SpentRecord:
         return self._file.version < _SINCE
 
     def now(self, now: datetime) -> datetime:
-        """The time, and never before the last signature that was counted."""
-        if self._empty:
-            return now
-        [row] = self._file.read("SELECT COALESCE(MAX(at), 0) FROM spent")
-        return max(now, _EPOCH + timedelta(microseconds=row[0]))
+        """The time: never before the last signature that was counted, and in one process never
+        slower than it passes."""
+        ticked = self._monotonic()
+        if self._seen is not None:
+            seen, at = self._seen
+            now = max(now, seen + timedelta(seconds=ticked - at))
+        if not self._empty:
+            [row] = self._file.read("SELECT COALESCE(MAX(at), 0) FROM spent")
+            now = max(now, _EPOCH + timedelta(microseconds=row[0]))
+        self._seen = (now, ticked)
+        return now
 
     def has(self, spending: Spending) -> bool:
         """Whether this very payload was counted before."""
