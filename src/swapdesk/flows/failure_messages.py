@@ -136,6 +136,8 @@ NO_JOURNAL = Failure(
     NOTHING_SENT,
     "you: make room or mend the file",
 )
+POLICY_NEXT = "you: pay less, wait, or raise it with swapdesk wallet policy set"
+"""Who acts where the spending policy of the wallet refuses."""
 
 ALREADY_ASKED = Failure(
     "This confirmation was already used.", "where the journal says", "you: look at orders"

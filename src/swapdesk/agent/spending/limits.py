@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
 from msgspec import Struct
 
-from swapdesk.agent.spending.outflows import Counted, Spending, Units, counted, totals
+from swapdesk.agent.spending.outflows import Ledger, Spending, Units, counted
 from swapdesk.wallet.review import Finding, Severity
 from swapdesk.wallet.spending import (
     RULE,
@@ -30,7 +30,7 @@ _USD_DECIMALS = 2
 class Past(Struct, frozen=True):
     """What was counted before, in each sliding window; ``again`` that this very payload was."""
 
-    windows: Mapping[Window, Sequence[Counted]]
+    windows: Mapping[Window, Ledger]
     again: bool = False
 
 
@@ -74,7 +74,8 @@ def _over(policy: SpendingPolicy, spending: Spending, past: Past) -> Iterator[tu
     """A limit is asked only about what the payload itself moves: what was signed before the limit
     was lowered stays signed, and stops nothing else."""
     own = counted(spending)
-    alone = totals(own)
+    alone = Ledger(own).totals
+    ledgers: dict[Window, tuple[Totals, Totals]] = {Window.PAYMENT: ({}, alone)}
     prices = {one.token.key: one.exact for one in policy.prices}
     for limit in sorted(policy.limits, key=lambda one: list(Window).index(one.window)):
         keys = alone if limit.token is None else {limit.token.key} & alone.keys()
@@ -82,17 +83,20 @@ def _over(policy: SpendingPolicy, spending: Spending, past: Past) -> Iterator[tu
             continue
         if limit.window is not Window.PAYMENT and past.again:
             continue
-        before = () if limit.window is Window.PAYMENT else past.windows[limit.window]
+        if limit.window not in ledgers:
+            ledger = past.windows[limit.window]
+            ledgers[limit.window] = (ledger.totals, ledger.after(own))
+        before, after = ledgers[limit.window]
         code = limit.window.name
-        had = _measure(limit, totals(before), prices)
+        had = _measure(limit, before, prices)
         more = _measure(limit, alone, prices)
         if more is None or had is None:
-            of = alone if more is None else totals(before)
+            of = alone if more is None else before
             names = ", ".join(_name(policy, key) for key in of if of[key] and key not in prices)
             what = "this moves" if more is None else "what was signed moved"
             yield "PRICE", f"{what} {names} without a price, which a limit in USD needs"
             continue
-        whole = _measure(limit, totals([*before, *own]), prices)
+        whole = _measure(limit, after, prices)
         if whole is None or whole <= limit.exact or (whole == had and whole != math.inf):
             continue
         cost = "without bound" if more == math.inf else _amount(limit, more)
@@ -146,8 +150,8 @@ def uses(policy: SpendingPolicy, past: Past) -> tuple[LimitUse, ...]:
     prices = {one.token.key: one.exact for one in policy.prices}
     found = []
     for limit in policy.limits:
-        rows = () if limit.window is Window.PAYMENT else past.windows[limit.window]
-        used = _measure(limit, totals(rows), prices)
+        ledger = past.windows.get(limit.window)
+        used = _measure(limit, {} if ledger is None else ledger.totals, prices)
         if used is None or used == math.inf:
             found.append(LimitUse(limit, None, Decimal(0)))
             continue

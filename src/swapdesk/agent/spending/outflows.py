@@ -1,7 +1,7 @@
 """What leaves by a payload once it is signed, out of the claim that the gate judges.
 
 What a contract is allowed and what it takes out of it are the same money, and so are payloads of
-which the chain executes one: both count once (``totals``). A payment to the account itself, or to
+which the chain executes one: both count once (``Ledger``). A payment to the account itself, or to
 its own smart account, stays with its owner: only its gas counts.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -40,6 +40,11 @@ class Spend(Struct, frozen=True):
     account: str
     taker: str = ""
     grants: bool = True
+
+    @property
+    def way(self) -> tuple[TokenKey, str, str]:
+        """Whose money it is and who takes it."""
+        return self.token, self.account, self.taker
 
 
 class Spending(Struct, frozen=True):
@@ -74,18 +79,50 @@ def counted(one: Spending) -> tuple[Counted, ...]:
     return tuple(Counted(spend, one.once) for spend in one.all)
 
 
-def totals(rows: Iterable[Counted]) -> Mapping[TokenKey, Units]:
-    """The most that can leave of each token by all of them."""
-    ways: dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]] = {}
+_Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
+"""What each taker of each account's token was granted and takes, by ``once``."""
+
+
+class Ledger:
+    """The most that can leave of each token by all that was counted."""
+
+    def __init__(self, rows: Iterable[Counted] = ()) -> None:
+        self._ways: _Ways = {}
+        self.totals: dict[TokenKey, Units] = {}
+        self.add(rows)
+
+    def add(self, rows: Iterable[Counted]) -> None:
+        _add(self._ways, rows)
+        totals: dict[TokenKey, Units] = defaultdict(int)
+        for (token, _, _), both in self._ways.items():
+            totals[token] += _most(both)
+        self.totals = dict(totals)
+
+    def after(self, rows: Sequence[Counted]) -> dict[TokenKey, Units]:
+        """The same once these are counted too."""
+        keys = {row.spend.way for row in rows}
+        before = {key: self._ways.get(key, ({}, {})) for key in keys}
+        ways: _Ways = {key: (dict(one[0]), dict(one[1])) for key, one in before.items()}
+        _add(ways, rows)
+        totals = self.totals.copy()
+        for key, both in ways.items():
+            # Without a bound before is without one after, and nothing is subtracted from it.
+            had = _most(before[key])
+            more = 0 if had == math.inf else _most(both) - had
+            totals[key[0]] = totals.get(key[0], 0) + more
+        return totals
+
+
+def _add(ways: _Ways, rows: Iterable[Counted]) -> None:
     for row in rows:
-        spend = row.spend
-        both = ways.setdefault((spend.token, spend.account, spend.taker), ({}, {}))
+        spend, once = row.spend, row.once
+        both = ways.setdefault(spend.way, ({}, {}))
         way = both[0] if spend.grants else both[1]
-        way[row.once] = max(way.get(row.once, 0), spend.units)
-    found: dict[TokenKey, Units] = defaultdict(int)
-    for (token, _, _), (granted, used) in ways.items():
-        found[token] += max(sum(granted.values()), sum(used.values()))
-    return found
+        way[once] = max(way.get(once, 0), spend.units)
+
+
+def _most(both: tuple[dict[str, Units], dict[str, Units]]) -> Units:
+    return max(sum(both[0].values()), sum(both[1].values()))
 
 
 def spending_of(

@@ -3,8 +3,8 @@ lowered since without one.
 
 What is sealed is bound to a key out of the pass phrase: changed by anybody else it does not open
 any more. What was lowered can only ever be tighter than that. The records know the digest of the
-file, so that an older one, or none, is noticed too. Whoever can write the records as well can put
-both back to what they were, and never beyond what the pass phrase sealed.
+file, so that an older one, or none, is noticed too. Whoever can replace the records as well can
+put back what the pass phrase sealed before, or remove the policy with all that was counted.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class PolicyKeeper:
         self._profile = profile
         self._spent = spent
         self._cost = cost
+        self._held: tuple[bytes, HeldPolicy] | None = None
         self._opened: str | None = None
         """What is sealed, once the pass phrase has opened it."""
 
@@ -70,9 +71,12 @@ class PolicyKeeper:
             if expected:
                 raise PolicyUnknown(CHANGED)
             return None
-        if hashlib.sha256(content).digest() not in expected:
+        digest = hashlib.sha256(content).digest()
+        if digest not in expected:
             raise PolicyUnknown(CHANGED)
-        return _held(content)
+        if self._held is None or self._held[0] != digest:
+            self._held = (digest, _held(content))
+        return self._held[1]
 
     def _content(self) -> bytes | None:
         if not os.path.lexists(self._path):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from swapdesk.agent.spending.limits import Past
-from swapdesk.agent.spending.outflows import Counted, Spend, Spending
+from swapdesk.agent.spending.outflows import Counted, Ledger, Spend, Spending
 from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.wallet.spending import SECONDS
+from swapdesk.wallet.spending import SECONDS, Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
@@ -66,6 +67,13 @@ class SpentRecord:
         self._file = file
         self._monotonic = monotonic
         self._seen: tuple[datetime, float] | None = None
+        self._times: list[int] = []
+        """When each of ``_rows`` was counted; it never falls."""
+        self._rows: list[Counted] = []
+        self._last = 0
+        self._dropped = 0
+        self._ledgers: dict[Window, tuple[int, int, Ledger]] = {}
+        """Each with the places of its first row and behind its last one, of all ever read."""
 
     @property
     def _empty(self) -> bool:
@@ -100,20 +108,43 @@ class SpentRecord:
     def past(self, now: datetime, spending: Spending | None = None) -> Past:
         """What was counted in the windows that end ``now``."""
         if self._empty:
-            return Past(dict.fromkeys(SECONDS, ()))
+            return Past({window: Ledger() for window in SECONDS})
         end = _microseconds(self.now(now))
-        longest = end - max(SECONDS.values()) * _SECOND
-        rows = self._file.read(
-            "SELECT at, chain_id, token, units, account, taker, grants, once FROM spent"
-            " WHERE at>? ORDER BY at",
-            longest,
-        )
-        found = [(row["at"], _counted(row)) for row in rows]
+        self._read(end - max(SECONDS.values()) * _SECOND)
         windows = {
-            window: tuple(one for at, one in found if at > end - seconds * _SECOND)
+            window: self._ledger(window, bisect_right(self._times, end - seconds * _SECOND))
             for window, seconds in SECONDS.items()
         }
         return Past(windows, spending is not None and self.has(spending))
+
+    def _read(self, longest: int) -> None:
+        """What was counted since the last time; what no window holds any more is dropped."""
+        rows = self._file.read(
+            "SELECT seq, at, chain_id, token, units, account, taker, grants, once FROM spent"
+            " WHERE seq>? AND at>? ORDER BY seq",
+            self._last,
+            longest,
+        )
+        for row in rows:
+            self._times.append(row["at"])
+            self._rows.append(_counted(row))
+            self._last = row["seq"]
+        over = bisect_right(self._times, longest)
+        del self._times[:over], self._rows[:over]
+        self._dropped += over
+
+    def _ledger(self, window: Window, start: int) -> Ledger:
+        """Of the rows from ``start`` on; made anew only when one has left the window."""
+        first, end = self._dropped + start, self._dropped + len(self._rows)
+        known = self._ledgers.get(window)
+        if known is not None and known[0] == first:
+            if known[1] < end:
+                known[2].add(self._rows[known[1] - self._dropped :])
+            ledger = known[2]
+        else:
+            ledger = Ledger(self._rows[start:])
+        self._ledgers[window] = (first, end, ledger)
+        return ledger
 
     # The policy's file
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
+from swapdesk.flows.failure_messages import NOTHING_SENT, POLICY_NEXT, Failure
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity
@@ -25,7 +25,6 @@ _NEXT = {
     RefusalCode.UNRESOLVED: "you: wait for the transaction before it",
     RefusalCode.DEFECT: "you: report it",
 }
-POLICY_NEXT = "you: pay less, wait, or raise it with swapdesk wallet policy set"
 _CORRECT = "you: correct the command"
 MISSING, GONE = "WALLET_MISSING", "AGENT_GONE"
 
