@@ -114,7 +114,7 @@ class Signing:
             total=step.total,
             complete=step.complete,
         )
-        # Written down before it leaves: what may be in the world is remembered and counted.
+        # Written down before it leaves: what may be in the world is counted.
         self._records.write_given(
             subject.promise.intent_id, given, self._clock.now(), looked.spending
         )
