@@ -153,7 +153,8 @@ async def test_only_the_pass_phrase_raises(someone: Trader) -> None:
             "POLICY_DAY",
             "POLICY_PAYEE",
         }
-        for raised in (TEN, SpendingPolicy(), replace(lower, payees=(DEPOSIT,))):
+        dearer, wider = replace(lower, limits=TEN.limits), replace(lower, payees=(DEPOSIT,))
+        for raised in (TEN, SpendingPolicy(), dearer, wider):
             with pytest.raises(Refused) as refused:
                 await agent.set_policy(raised)
             assert refused.value.code is Code.PASSPHRASE_NEEDED
