@@ -297,6 +297,7 @@ WRITTEN = (
     Scene("wallet balance", lambda _: ("--json",)),
     Scene("wallet allowances", lambda _: ("--json",)),
     Scene("wallet transactions", lambda _: ("--json",)),
+    Scene("wallet policy show", lambda _: ("--json",)),
     Scene("wallet revoke", lambda _: ("usdc", "fa", "--chain", "base", "--yes", "--json")),
     Scene("wallet bump", lambda f: (_transaction(f), "--yes", "--json")),
     Scene("wallet cancel", lambda f: (_transaction(f), "--yes", "--json")),

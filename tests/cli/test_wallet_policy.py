@@ -64,7 +64,7 @@ def test_a_swap_is_refused_by_what_was_set(free: Desk) -> None:
         (("--per-hour", "usd=1e9"), "BAD_LIMIT"),
         (("--token", "usdc"), "BAD_TOKEN"),
         (("--token", "usdc.nowhere"), "NO_SUCH_CHAIN"),
-        (("--token", "nothing.base"), "NO_SUCH_TOKEN"),
+        (("--token", "nothing.base"), "TOKEN_NOT_FOUND"),
         (("--until", "tomorrow"), "BAD_TIME"),
         (("--payee", "0x12"), "BAD_REQUEST"),
     ],

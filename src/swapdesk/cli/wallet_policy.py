@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +20,8 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import read_secret
-from swapdesk.flows.notation import iso
+from swapdesk.flows.failure_messages import POLICY_ANEW
+from swapdesk.flows.notation import IsoTime, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import ChainLink
@@ -45,6 +45,50 @@ _AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,36})?", re.ASCII)
 
 Amounts = tuple[str, ...]
 """Each ``TOKEN.CHAIN=AMOUNT`` or ``usd=AMOUNT``; ``none`` as amount takes it away."""
+
+
+class PolicyTokenFacts(Struct, frozen=True):
+    """``contract`` None: the coin of the chain."""
+
+    symbol: str
+    chain: str
+    contract: str | None
+
+
+class PolicyLimit(Struct, frozen=True):
+    """``token`` None: in USD. ``used`` None: a token that was signed for has no price."""
+
+    per: Window
+    token: PolicyTokenFacts | None
+    most: Decimal
+    used: Decimal | None
+    left: Decimal
+
+
+class PolicyPrice(Struct, frozen=True):
+    """USD for one whole token."""
+
+    token: PolicyTokenFacts
+    usd: Decimal
+
+
+class PolicyFacts(Struct, frozen=True):
+    """A list that is None allows all; ``until`` None has no end."""
+
+    limits: tuple[PolicyLimit, ...]
+    prices: tuple[PolicyPrice, ...]
+    chains: tuple[str, ...] | None
+    tokens: tuple[PolicyTokenFacts, ...] | None
+    payees: tuple[str, ...] | None
+    until: IsoTime | None
+
+
+class PolicyDocument(Struct, frozen=True):
+    """``policy`` None: everything that is confirmed is signed. ``problem``: the file of the policy
+    is not what was set, and nothing is signed."""
+
+    policy: PolicyFacts | None
+    problem: str | None
 
 
 class PolicyChange(Struct, frozen=True):
@@ -76,7 +120,7 @@ async def set_policy(
         raise own_refusal(
             "POLICY_CHANGED",
             "The file of the spending policy is not what was set. Nothing is signed.",
-            next="you: swapdesk wallet policy set --anew, with every rule that you want",
+            next=POLICY_ANEW,
         )
     old = None if change.anew else status.policy
     policy = await _changed(wallet, old or SpendingPolicy(), change)
@@ -174,7 +218,7 @@ async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     if not fits:
         raise CommandError(
             Exit.NOT_FOUND,
-            "NO_SUCH_TOKEN",
+            "TOKEN_NOT_FOUND",
             f"{name} is no verified token of {link.name}.",
             next="you: swapdesk tokens finds it",
         )
@@ -191,12 +235,8 @@ async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
 def _told(output: Output, status: PolicyStatus) -> int:
     policy = status.policy
     if output.json:
-        output.document(
-            {
-                "policy": None if policy is None else _json(policy, status.uses),
-                "problem": status.problem,
-            }
-        )
+        shown = None if policy is None else _shown(policy, status.uses)
+        output.document(PolicyDocument(shown, status.problem))
     elif policy is not None and policy != SpendingPolicy():
         rows = [
             (f"per {one.limit.window.value}", plain_amount(one.limit.most), _unit(one.limit),
@@ -212,7 +252,7 @@ def _told(output: Output, status: PolicyStatus) -> int:
         return Exit.DONE
     output.talk(
         f"{status.problem[:1].upper()}{status.problem[1:]}.",
-        "Money stays where it is. Next: you: swapdesk wallet policy set --anew.",
+        f"Money stays where it is. Next: {POLICY_ANEW}.",
     )
     return Exit.OWN_REFUSAL
 
@@ -240,25 +280,25 @@ def _facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
     return facts
 
 
-def _json(policy: SpendingPolicy, uses: Sequence[LimitUse]) -> dict[str, Any]:
-    return {
-        "limits": [
-            {
-                "per": one.limit.window.value,
-                "token": None if one.limit.token is None else _token_json(one.limit.token),
-                "most": one.limit.most,
-                "used": one.used,
-                "left": one.left,
-            }
+def _shown(policy: SpendingPolicy, uses: Sequence[LimitUse]) -> PolicyFacts:
+    return PolicyFacts(
+        limits=tuple(
+            PolicyLimit(
+                one.limit.window,
+                None if one.limit.token is None else _named_token(one.limit.token),
+                one.limit.most,
+                one.used,
+                one.left,
+            )
             for one in uses
-        ],
-        "prices": [{"token": _token_json(one.token), "usd": one.usd} for one in policy.prices],
-        "chains": None if policy.chains is None else [one.name for one in policy.chains],
-        "tokens": None if policy.tokens is None else [_token_json(one) for one in policy.tokens],
-        "payees": None if policy.payees is None else list(policy.payees),
-        "until": None if policy.until is None else iso(policy.until),
-    }
+        ),
+        prices=tuple(PolicyPrice(_named_token(one.token), one.usd) for one in policy.prices),
+        chains=None if policy.chains is None else tuple(one.name for one in policy.chains),
+        tokens=None if policy.tokens is None else tuple(map(_named_token, policy.tokens)),
+        payees=policy.payees,
+        until=None if policy.until is None else iso(policy.until),
+    )
 
 
-def _token_json(token: PolicyToken) -> dict[str, Any]:
-    return {"symbol": token.symbol, "chain": token.chain, "contract": token.contract}
+def _named_token(token: PolicyToken) -> PolicyTokenFacts:
+    return PolicyTokenFacts(token.symbol, token.chain, token.contract)

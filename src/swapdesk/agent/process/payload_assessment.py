@@ -35,6 +35,7 @@ from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
 from swapdesk.agent.spending.limits import judge as judge_spending
+from swapdesk.agent.spending.limits import refused
 from swapdesk.agent.spending.outflows import Spending, spending_of
 from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
 from swapdesk.agent.transactions.records import Records
@@ -68,7 +69,6 @@ from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, 
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
-from swapdesk.wallet.spending import RULE
 
 NATIVE = checksummed("0x" + "ee" * 20)
 """Stands for the chain's own coin in the transfers that a simulation tells."""
@@ -370,7 +370,7 @@ class Looking:
                 held = keeper.read()
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
-            return (Finding(f"{RULE}CHANGED", Severity.REFUSE, f"{_upper(str(unknown))}."),)
+            return (refused("CHANGED", f"{_upper(str(unknown))}."),)
         if policy is None:
             return ()
         return judge_spending(policy, spending, spent.past(now, spending), spent.now(now))

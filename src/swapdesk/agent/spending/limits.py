@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from swapdesk.agent.spending.outflows import Ledger, Spending, Units, counted
 from swapdesk.wallet.review import Finding, Severity
+from swapdesk.wallet.rule_codes import SPENDING
 from swapdesk.wallet.spending import (
     RULE,
     Limit,
@@ -39,9 +40,16 @@ def judge(
 ) -> tuple[Finding, ...]:
     """Every rule that refuses, also after one has."""
     return tuple(
-        Finding(f"{RULE}{code}", Severity.REFUSE, f"Your spending policy: {words}.")
+        refused(code, f"Your spending policy: {words}.")
         for code, words in _objections(policy, spending, past, now)
     )
+
+
+def refused(code: str, words: str) -> Finding:
+    """A refusal by the rule ``code``, one of ``wallet.rule_codes`` without what it begins with."""
+    code = f"{RULE}{code}"
+    assert code in SPENDING, f"{code} is not in wallet.rule_codes"
+    return Finding(code, Severity.REFUSE, words)
 
 
 def _objections(

@@ -25,7 +25,7 @@ from swapdesk.flows.deposits.wallet_funding import (
 )
 from swapdesk.flows.dex.dex_ending import on_its_way, signed_away
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
-from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, POLICY_NEXT, Failure
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
@@ -66,7 +66,7 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
         case "GATE":
             # What the wallet refuses to pay nobody else is asked to pay.
             reason = f"Your wallet refuses to sign this: {reason}"
-            next_ = POLICY_NEXT if outcome.failure.next == POLICY_NEXT else LOOK
+            next_ = outcome.failure.next
         case "NOT_ENOUGH" | "WALLET_MISSING":
             money, next_ = UNPAID, FAUCET if faucet else ELSEWHERE
         case "NO_JOURNAL":

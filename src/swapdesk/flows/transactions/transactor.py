@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from swapdesk.clock import Clock
-from swapdesk.flows.failure_messages import POLICY_NEXT
+from swapdesk.flows.failure_messages import policy_next
 from swapdesk.flows.transactions.delivery import Delivered, Pace, decisive, deliver
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -84,7 +84,7 @@ class NotSignable(Exception):
 
     def next(self, otherwise: str) -> str:
         """Who acts: the person, where it is their own spending policy; else as usual."""
-        return POLICY_NEXT if self.code.startswith(RULE) else otherwise
+        return policy_next(self.code) if self.code.startswith(RULE) else otherwise
 
 
 class StillOpen(Exception):

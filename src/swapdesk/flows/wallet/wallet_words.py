@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.failure_messages import NOTHING_SENT, POLICY_NEXT, Failure
+from swapdesk.flows.failure_messages import NOTHING_SENT, Failure, policy_next
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity
@@ -55,8 +55,9 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
         f"{one.words} Rule {one.code}." for one in error.findings if one.severity is Severity.REFUSE
     ]
     next_ = _NEXT.get(error.code, _CORRECT)
-    if any(one.code.startswith(RULE) for one in error.findings):
-        next_ = POLICY_NEXT
+    for one in error.findings:
+        if one.code.startswith(RULE):
+            next_ = policy_next(one.code)
     there = error.code is RefusalCode.NO_SMART_ACCOUNTS
     money = "where it was; nothing was signed" if there else NOTHING_SENT
     return WalletFailure(" ".join(said), money, next_, error.code.upper())
