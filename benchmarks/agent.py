@@ -12,12 +12,13 @@ import tempfile
 import time
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from benchmarks.report import Case, Figures
-from swapdesk.secret import Secret
+from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
@@ -27,6 +28,9 @@ from swapdesk.wallet.promise import Asset, Promise, Purpose
 OVERHEAD_SECONDS = 0.8
 BARE_SECONDS = 0.005
 READ_SECONDS = 0.040
+POLICY_SECONDS = 0.001
+SIGNED_TODAY = 200
+"""Payments of the last day that are counted for each check."""
 REQUESTS = 60
 _USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
 _ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
@@ -78,10 +82,12 @@ def run(rounds: int) -> list[Case]:
         totals = [asyncio.run(_first_signature(place, address)) for _ in range(rounds)]
         asyncio.run(_signatures(place, address, figures, REMEMBERING, "gated signature"))
         asyncio.run(_signatures(place, address, figures, AGENT, "with the node"))
+    _policy_checks(figures)
     return [
         _overhead(totals, derivations),
         figures.limit("agent: review and sign", "gated signature", BARE_SECONDS, "ms", 1e3),
         figures.limit("agent: the same, node asked", "with the node", READ_SECONDS, "ms", 1e3),
+        figures.limit("agent: spending policy", "policy check", POLICY_SECONDS, "ms", 1e3),
     ]
 
 
@@ -131,6 +137,49 @@ async def _signatures(
         if i >= 5:
             figures.add(name, time.perf_counter() - begin)
     await client.close()
+
+
+def _policy_checks(figures: Figures) -> None:
+    """A day's payments on disk, a sealed policy, and one more payment held to it."""
+    from swapdesk.agent.keys.keystore import Scrypt
+    from swapdesk.agent.spending.limits import judge
+    from swapdesk.agent.spending.outflows import Spend, Spending
+    from swapdesk.agent.spending.policy_file import PolicyKeeper
+    from swapdesk.agent.transactions.file import RecordsFile
+    from swapdesk.agent.transactions.spent import SpentRecord, count
+    from swapdesk.wallet.spending import Limit, PolicyToken, Price, SpendingPolicy, Window
+
+    dollar = PolicyToken(_CHAIN_ID, _USDC.contract, 6, "USDC", "base")
+    coin = PolicyToken(_CHAIN_ID, None, 18, "ETH", "base")
+
+    def payment(number: int) -> Spending:
+        paid = Spend(dollar.key, 10**6, "0xaccount")
+        gas = Spend(coin.key, 10**12, "0xaccount", "gas")
+        content = number.to_bytes(32, "big")
+        return Spending(_CHAIN_ID, (paid,), ("0xpayee",), content, f"nonce {number}", gas)
+
+    limits = [Limit(window, Decimal(10**6), token) for window in Window for token in (None, dollar)]
+    prices = (Price(dollar, Decimal(1)), Price(coin, Decimal(3_000)))
+    policy = SpendingPolicy(tuple(limits), prices, payees=("0xpayee",))
+    with tempfile.TemporaryDirectory() as name:
+        file = RecordsFile(Path(name), writable=True)
+        record = SpentRecord(file, time.monotonic)
+        keeper = PolicyKeeper(Path(name), "sandbox", lambda: record, cost=1024)
+        scrypt = Scrypt.fresh(1024)
+        keeper.write_sealed(policy, scrypt.derive(SecretBytes.of(_PASSPHRASE)), scrypt)
+        now = datetime.now(UTC)
+        with file.transaction() as connection:
+            for number in range(SIGNED_TODAY):
+                count(connection, payment(number), record.now(now))
+        one = payment(SIGNED_TODAY)
+        for _ in range(REQUESTS):
+            begin = time.perf_counter()
+            held = keeper.for_signing()
+            assert held is not None
+            found = judge(held, one, record.past(now, one), record.now(now))
+            figures.add("policy check", time.perf_counter() - begin)
+            assert not found
+        file.close()
 
 
 def _promise(address: str, intent: str) -> Promise:

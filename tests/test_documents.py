@@ -233,16 +233,23 @@ def options_of(command: click.Command) -> set[str]:
     return {one for param in command.params for one in (*param.opts, *param.secondary_opts)}
 
 
+def every_command(
+    command: click.Command = swapdesk, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """All commands and groups by their words, the program itself by none."""
+    yield " ".join(words), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from every_command(inner, (*words, name))
+
+
 @cache
 def every_option() -> frozenset[str]:
     """Of all commands."""
-    found = set(options_of(swapdesk))
-    for name in COMMANDS:
-        command, _ = command_of([name])
-        found |= options_of(command)
-        if isinstance(command, click.Group):
-            for inner in command.list_commands(click.Context(command)):
-                found |= options_of(command_of([name, inner])[0])
+    found = {one for _, command in every_command() for one in options_of(command)}
     return frozenset(found | {"--help"})
 
 
@@ -320,11 +327,7 @@ def test_the_reference_says_what_the_source_says(reference: dict[str, str]) -> N
 
 def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:
     told = re.findall(r"^## swapdesk (.+)$", reference["docs/reference/commands.md"], re.MULTILINE)
-    wanted = set(COMMANDS)
-    for name in COMMANDS:
-        command, _ = command_of([name])
-        if isinstance(command, click.Group):
-            wanted |= {f"{name} {one}" for one in command.list_commands(click.Context(command))}
+    wanted = [words for words, _ in every_command() if words]
     assert sorted(told) == sorted(wanted)
 
 

@@ -297,6 +297,7 @@ WRITTEN = (
     Scene("wallet balance", lambda _: ("--json",)),
     Scene("wallet allowances", lambda _: ("--json",)),
     Scene("wallet transactions", lambda _: ("--json",)),
+    Scene("wallet policy show", lambda _: ("--json",)),
     Scene("wallet revoke", lambda _: ("usdc", "fa", "--chain", "base", "--yes", "--json")),
     Scene("wallet bump", lambda f: (_transaction(f), "--yes", "--json")),
     Scene("wallet cancel", lambda f: (_transaction(f), "--yes", "--json")),
@@ -304,6 +305,7 @@ WRITTEN = (
     Scene("wallet export", lambda _: ("nobody", "--json")),
     Scene("wallet import", lambda _: ("--json",)),
     Scene("wallet new", lambda _: ("--kind", "tron", "--json")),
+    Scene("wallet policy set", lambda _: ("--per-day", "usdc.base=1000000000", "--json")),
     Scene("wallet lock", lambda _: ("--json",)),
 )
 

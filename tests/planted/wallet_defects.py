@@ -87,8 +87,10 @@ SIGNING = (
         "signature-not-remembered",
         "A permit leaves that no record counts, and more is signed beside it.",
         "swapdesk/agent/process/signing.py",
-        "        # Written down before it leaves: what may be in the world is remembered.\n"
-        "        self._records.write_given(subject.promise.intent_id, given, self._clock.now())\n",
+        "        # Written down before it leaves: what may be in the world is counted.\n"
+        "        self._records.write_given(\n"
+        "            subject.promise.intent_id, given, self._clock.now(), looked.spending\n"
+        "        )\n",
         "",
         ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill",),
     ),
@@ -107,5 +109,37 @@ SIGNING = (
         "        if payee != case.policy.account:",
         "        if payee == case.claim.contract:",
         ("tests/agent/test_gate_withdrawal.py::test_what_a_rule_objects_to",),
+    ),
+    Defect(
+        "policy-counts-nothing",
+        "A spending policy stops no sum of payments.",
+        "swapdesk/agent/transactions/records.py",
+        "            count(connection, spending, when)\n            if not known:",
+        "            if not known:",
+        ("tests/wallet/test_spending_policy.py::test_the_eleventh_of_ten_payments_is_stopped",),
+    ),
+    Defect(
+        "policy-clock-set-back",
+        "A clock that is set back frees room of the spending policy.",
+        "swapdesk/agent/transactions/spent.py",
+        "            now = max(now, seen + timedelta(seconds=ticked - at))",
+        "            now = max(now, now + timedelta(seconds=at - ticked))",
+        ("tests/agent/test_spending_limits.py::test_no_total_exceeds_its_limit",),
+    ),
+    Defect(
+        "policy-raised-without-pass-phrase",
+        "Whoever has the desk raises a limit.",
+        "swapdesk/wallet/spending.py",
+        "limits[one.key] > one.exact",
+        "limits[one.key] < 0",
+        ("tests/wallet/test_spending_policy.py::test_only_the_pass_phrase_raises",),
+    ),
+    Defect(
+        "policy-seal-unchecked",
+        "A policy that somebody else sealed is taken for the person's own.",
+        "swapdesk/agent/spending/policy_file.py",
+        "        if held.sealed != self._opened:",
+        "        if not held.sealed:",
+        ("tests/wallet/test_spending_policy.py::test_a_seal_of_somebody_else_stops_everything",),
     ),
 )

@@ -142,6 +142,11 @@ _OF_INPUT: tuple[Row, ...] = (
      UNTOUCHED, CORRECT),
     ("BAD_REFUND_MEMO", _BAD, "The refund memo does not fit.", UNTOUCHED, CORRECT),
     ("BAD_SCENARIO", _BAD, "The file of cases cannot be used.", UNMOVED, CORRECT),
+    ("BAD_LIMIT", _BAD, "A limit or a price is not written as TOKEN.CHAIN=AMOUNT.", UNTOUCHED,
+     CORRECT),
+    ("NOTHING_GIVEN", _BAD, "Nothing was given that could be set.", UNTOUCHED, CORRECT),
+    ("BAD_TIME", _BAD, "The text is no date and no time.", UNTOUCHED, CORRECT),
+    ("BAD_TOKEN", _BAD, "A token is not written as TOKEN.CHAIN.", UNTOUCHED, CORRECT),
     ("BAD_TIMEOUT", _BAD, "The timeout is no time.", UNMOVED, CORRECT),
     ("BAD_WAIVER", _BAD, "A memo is waived by its sentence alone.", UNTOUCHED, CORRECT),
     ("AMBIGUOUS", _BAD, "Several things fit; the message names them.", UNTOUCHED, CORRECT),
@@ -495,12 +500,16 @@ def _of_wallet() -> Iterator[ErrorCodeFacts]:
 
 
 def _of_rules() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.wallet.rule_codes import PAYLOADS, RULES
+    from swapdesk.flows.failure_messages import policy_next
+    from swapdesk.wallet.rule_codes import PAYLOADS, RULES, SPENDING
 
     for code, holds in RULES.items():
         yield _facts(code, _OWN, f"The wallet refuses, unless {holds}.", UNPAID, REVIEW)
     for code, why in PAYLOADS.items():
         yield _facts(code, _OWN, f"The wallet refuses: {why}.", UNPAID, REVIEW)
+    for code, why in SPENDING.items():
+        said = f"Your spending policy refuses: {why}."
+        yield _facts(code, _OWN, said, UNPAID, policy_next(code))
 
 
 def report_errors(output: Output) -> None:

@@ -24,6 +24,7 @@ _BATCH = "batch_result:BatchDocument"
 _PLAN = "swapdesk.flows.batch.plan:PlanDocument"
 _CASES = "support_report:CaseListDocument"
 _REPLACED = "wallet_transactions:ReplacedDocument"
+_POLICY = "wallet_policy:PolicyDocument"
 _ACCOUNT = "wallet_keys:AccountDocument"
 _CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
 _SIGNED = "dex_creation:SwapDryRunDocument"
@@ -80,6 +81,8 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet transactions": ("wallet_transactions:TransactionsDocument",),
     "wallet cancel": (_REPLACED,),
     "wallet bump": (_REPLACED,),
+    "wallet policy show": (_POLICY,),
+    "wallet policy set": (_POLICY,),
     "wallet withdraw": ("wallet_withdrawing:WithdrawalDocument",),
     "demo": ("demo_transcript:StageDocument", "demo_transcript:LinkSearchDocument"),
     "config show": ("config_command:ConfigDocument",),

@@ -352,3 +352,91 @@ def lock(call: CliContext) -> int:
     from swapdesk.cli.wallet_session import run_wallet
 
     return run_wallet(call, lambda wallet: lock_wallet(call, wallet))
+
+
+@wallet.group()
+def policy() -> None:
+    """What the wallet may sign at most: per payment, hour and day, where, for whom, until when.
+
+    The process with the keys holds everything that it signs to it, and counts by its own records.
+    """
+
+
+@policy.command()
+@desk_command
+def show(call: CliContext) -> int:
+    """The policy, and what is left of each limit. Exit 9 when its file was changed."""
+    from swapdesk.cli.wallet_policy import show_policy
+    from swapdesk.cli.wallet_session import run_wallet
+
+    return run_wallet(call, lambda wallet: show_policy(call, wallet))
+
+
+def limit_option(window: str, help_: str) -> Callable[[F], F]:
+    return click.option(
+        f"--per-{window}",
+        multiple=True,
+        metavar="TOKEN.CHAIN=AMOUNT",
+        help=f"{help_} Or usd=AMOUNT.",
+    )
+
+
+@policy.command("set")
+@limit_option("payment", "Most that one signature lets leave.")
+@limit_option("hour", "Most in any 60 minutes.")
+@limit_option("day", "Most in any 24 hours.")
+@click.option(
+    "--price", "prices", multiple=True, metavar="TOKEN.CHAIN=USD", help="What a token is worth."
+)
+@click.option(
+    "--chain",
+    "chains",
+    multiple=True,
+    metavar="CHAIN",
+    help="The chains allowed, or any.",
+    shell_complete=completion.chains,
+)
+@click.option(
+    "--token", "tokens", multiple=True, metavar="TOKEN.CHAIN", help="The tokens allowed, or any."
+)
+@click.option(
+    "--payee",
+    "payees",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Who may get or take something, contracts included, or any.",
+)
+@click.option("--until", metavar="TIME", help="Nothing is signed from then on (UTC), or none.")
+@click.option("--anew", is_flag=True, help="Begin with no rule at all.")
+@passphrase_option
+@desk_command
+def set_(
+    call: CliContext,
+    per_payment: tuple[str, ...],
+    per_hour: tuple[str, ...],
+    per_day: tuple[str, ...],
+    prices: tuple[str, ...],
+    chains: tuple[str, ...],
+    tokens: tuple[str, ...],
+    payees: tuple[str, ...],
+    until: str | None,
+    anew: bool,
+    descriptor: int | None,
+) -> int:
+    """Change the parts that are given; all options but --until may be repeated.
+
+    What only lowers needs no pass phrase; the first policy and anything else do. AMOUNT none
+    takes a limit or a price away. A limit in USD needs the price of all that moves, coins for gas
+    among it.
+    """
+    from swapdesk.cli.wallet_policy import PolicyChange, set_policy
+    from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.wallet.spending import Window
+
+    limits = {Window.PAYMENT: per_payment, Window.HOUR: per_hour, Window.DAY: per_day}
+    change = PolicyChange(limits, prices, chains, tokens, payees, until, anew)
+    if change.says_nothing:
+        raise bad_input("NOTHING_GIVEN", "Give at least one rule to set, or --anew.")
+    return run_on_chains(
+        call, lambda session, wallet: set_policy(session, wallet, change, descriptor)
+    )

@@ -136,6 +136,16 @@ NO_JOURNAL = Failure(
     NOTHING_SENT,
     "you: make room or mend the file",
 )
+POLICY_NEXT = "you: pay less, wait, or raise it with swapdesk wallet policy set"
+"""Who acts where the spending policy of the wallet refuses."""
+POLICY_ANEW = "you: swapdesk wallet policy set --anew, with every rule that you want"
+"""The same where its file is not what was set."""
+
+
+def policy_next(rule: str) -> str:
+    """Who acts where ``rule`` of the spending policy refuses."""
+    return POLICY_ANEW if rule == "POLICY_CHANGED" else POLICY_NEXT
+
 
 ALREADY_ASKED = Failure(
     "This confirmation was already used.", "where the journal says", "you: look at orders"

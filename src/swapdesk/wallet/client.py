@@ -24,6 +24,7 @@ from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import AgentOperation
 from swapdesk.wallet.review import Review
+from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 
 
@@ -180,6 +181,22 @@ class WalletClient:
     async def set_clock(self, offset: float) -> None:
         """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
         await self._agent.ask(AgentOperation.CLOCK, {"offset": offset})
+
+    # What may be signed at most
+
+    async def policy(self) -> PolicyStatus:
+        """The spending policy, and how much of each limit is used."""
+        return from_json(PolicyStatus, await self._agent.ask(AgentOperation.POLICY))
+
+    async def set_policy(
+        self, policy: SpendingPolicy, passphrase: Secret | None = None
+    ) -> PolicyStatus:
+        """Put a policy in the place of the one there is. Refused (PASSPHRASE_NEEDED) without the
+        pass phrase for one that is not tighter in every respect."""
+        answer = await self._agent.ask(
+            AgentOperation.SET_POLICY, {"policy": to_json(policy)}, passphrase=passphrase
+        )
+        return from_json(PolicyStatus, answer)
 
     # Looking at chains, for which nothing has to be open
 

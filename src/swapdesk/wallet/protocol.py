@@ -58,6 +58,8 @@ class AgentOperation(StrEnum):
     SOLANA_DEPOSIT = "solana_deposit"
     SMART_ACCOUNT = "smart_account"
     WITHDRAWAL = "withdrawal"
+    POLICY = "policy"
+    SET_POLICY = "set_policy"
 
 
 class Event(StrEnum):
@@ -85,6 +87,7 @@ class RefusalCode(StrEnum):
     OTHER_PROFILE = "other_profile"
     OTHER_CHAIN = "other_chain"
     NO_SMART_ACCOUNTS = "no_smart_accounts"
+    PASSPHRASE_NEEDED = "passphrase_needed"
     GATE = "gate"
     STALE_REVIEW = "stale_review"
     UNKNOWN_REVIEW = "unknown_review"
@@ -113,6 +116,9 @@ REFUSALS: dict[RefusalCode, str] = {
     RefusalCode.OTHER_CHAIN: "The node is on another chain than it should be.",
     RefusalCode.NO_SMART_ACCOUNTS: (
         "What makes the profile's smart accounts is not known, so none is its owner's for sure."
+    ),
+    RefusalCode.PASSPHRASE_NEEDED: (
+        "The spending policy would allow more than now, which takes the pass phrase."
     ),
     RefusalCode.GATE: "The gate refused; findings say which rules.",
     RefusalCode.STALE_REVIEW: "The review is too old, or what it showed has changed.",

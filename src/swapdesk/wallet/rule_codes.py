@@ -166,3 +166,18 @@ PAYLOADS: dict[str, str] = {
     "VALUE_UNREADABLE": "a value cannot be read",
 }
 """Why a payload is not judged at all."""
+
+SPENDING: dict[str, str] = {
+    "POLICY_CHAIN": "the chain is not allowed",
+    "POLICY_CHANGED": "the file of the policy is not what was set",
+    "POLICY_DAY": "more would leave within a day than is allowed",
+    "POLICY_HOUR": "more would leave within an hour than is allowed",
+    "POLICY_PAYEE": "a payee is not allowed",
+    "POLICY_PAYMENT": "more would leave at once than is allowed",
+    "POLICY_PRICE": "a limit in USD needs a price that is not set",
+    "POLICY_TOKEN": "a token is not allowed",
+    "POLICY_UNBOUND": "there is no bound to what would leave",
+    "POLICY_UNREADABLE": "nobody can tell what would leave",
+    "POLICY_UNTIL": "it has ended",
+}
+"""Why the person's own spending policy refuses."""

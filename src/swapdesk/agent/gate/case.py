@@ -59,7 +59,7 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
     """What a claim lets be taken; of 0 units for one that takes nothing of the token sold."""
     if claim.act not in MOVING:
         return Taking(0)
-    by, grants = _taker(claim)
+    by, grants = taker(claim)
     if claim.target is Target.TOKEN and by == PERMIT2:
         # The way of what is signed for Permit2, which takes nothing without it.
         return Taking(0, by)
@@ -81,14 +81,14 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
         units,
         by,
         grants,
-        _once(claim, value, by),
+        once_of(claim, value, by),
         claim.nonce_kind,
         value,
         max(ends, default=None),
     )
 
 
-def _taker(claim: Claim) -> tuple[str, bool]:
+def taker(claim: Claim) -> tuple[str, bool]:
     """Who takes, nobody by name where the signature is all it needs, and whether the signature
     itself lets it."""
     if claim.act is Act.ALLOW:
@@ -100,7 +100,8 @@ def _taker(claim: Claim) -> tuple[str, bool]:
     return "", True
 
 
-def _once(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
+def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
+    """What documents have in common of which the chain executes one; None for none."""
     if nonce is None or claim.nonce_kind is NonceKind.NONE:
         return None
     told = nonce.hex() if isinstance(nonce, bytes) else str(nonce)

@@ -34,6 +34,10 @@ from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
+from swapdesk.agent.spending.limits import judge as judge_spending
+from swapdesk.agent.spending.limits import refused
+from swapdesk.agent.spending.outflows import Spending, spending_of
+from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import SANDBOX_VENUES
@@ -269,13 +273,23 @@ class Looked(Struct, frozen=True):
     base_fee: int | None = None
     last_valid: int | None = None
     taken: int = 0
+    spending: Spending | None = None
+    """What leaves by it, to be counted with its signature."""
 
 
 class Looking:
     """Raises AgentRefusal for what is no matter of the gate, and RecordsUnavailable."""
 
-    def __init__(self, place: WalletPlace, chains: Chains, records: Records, clock: Clock) -> None:
+    def __init__(
+        self,
+        place: WalletPlace,
+        chains: Chains,
+        records: Records,
+        policy: PolicyKeeper,
+        clock: Clock,
+    ) -> None:
         self._place = place
+        self._spending_policy = policy
         self._chains = chains
         self._records = records
         self._clock = clock
@@ -319,6 +333,16 @@ class Looking:
         extra = [] if read.problem is None else [_unread(read.problem)]
         if isinstance(payload, TypedDataPayload) and before is None:
             extra += _second_opinion(payload, claim)
+        spending = spending_of(
+            claim,
+            chain_id=link.chain_id,
+            account=subject.account.address,
+            smart_account=policy.smart_account,
+            nonce=case.nonce,
+            gas=facts.gas,
+            simulation=facts.simulation,
+        )
+        extra += self._within_policy(spending, now, signing=before is not None)
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
         return Looked(
@@ -330,7 +354,26 @@ class Looking:
             read.base_fee,
             last_valid,
             taken_in_all(case),
+            spending,
         )
+
+    def _within_policy(
+        self, spending: Spending, now: datetime, *, signing: bool
+    ) -> tuple[Finding, ...]:
+        """What the person's spending policy says. For a signature the pass phrase must have
+        opened it."""
+        keeper, spent = self._spending_policy, self._records.spent
+        try:
+            if signing:
+                policy = keeper.for_signing()
+            else:
+                held = keeper.read()
+                policy = None if held is None else held.policy
+        except PolicyUnknown as unknown:
+            return (refused("CHANGED", f"{_upper(str(unknown))}."),)
+        if policy is None:
+            return ()
+        return judge_spending(policy, spending, spent.past(now, spending), spent.now(now))
 
     async def _read(
         self,
@@ -409,6 +452,10 @@ class Looking:
             max_priority=priority,
         )
         return plan, replace(facts, gas=planned)
+
+
+def _upper(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _unread(problem: str) -> Finding:

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from swapdesk.agent.keys.keystore import MAX_N
-from swapdesk.agent.process import handlers
+from swapdesk.agent.process import handlers, policy_handlers
 from swapdesk.agent.process.request import AgentRefusal, Answer
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.transactions.file import RecordsUnavailable
@@ -156,6 +156,8 @@ OPERATIONS: dict[AgentOperation, Handler] = {
     AgentOperation.SOLANA_DEPOSIT: handlers.solana_deposit,
     AgentOperation.SMART_ACCOUNT: handlers.smart_account,
     AgentOperation.WITHDRAWAL: handlers.withdrawal,
+    AgentOperation.POLICY: policy_handlers.show,
+    AgentOperation.SET_POLICY: policy_handlers.change,
 }
 """What may be asked once a wallet is open; OPEN itself is the service's."""
 

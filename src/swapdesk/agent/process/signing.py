@@ -26,6 +26,7 @@ from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.agent.signers.evm import signing_hash
+from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.records import (
     AlreadySigned,
     BadReplacement,
@@ -113,8 +114,10 @@ class Signing:
             total=step.total,
             complete=step.complete,
         )
-        # Written down before it leaves: what may be in the world is remembered.
-        self._records.write_given(subject.promise.intent_id, given, self._clock.now())
+        # Written down before it leaves: what may be in the world is counted.
+        self._records.write_given(
+            subject.promise.intent_id, given, self._clock.now(), looked.spending
+        )
         return Signature(digest, signature, looked.taken)
 
     def _operation(
@@ -128,7 +131,9 @@ class Signing:
         signer = self._wallet.evm(subject.account.address)
         signature = signer.sign_digest(signed_digest(claim.content, version))
         given = replace(_given(claim, subject), key=nonce_of(claim), step=0, total=1)
-        self._records.write_given(subject.promise.intent_id, given, self._clock.now())
+        self._records.write_given(
+            subject.promise.intent_id, given, self._clock.now(), looked.spending
+        )
         return Signature(digest, signature, looked.taken)
 
     def _transaction(
@@ -154,7 +159,7 @@ class Signing:
             replaces=subject.replaces,
             asked=asked_text(payload, subject.promise),
         )
-        return self._written(draft, _given(claim, subject), looked.of_node)
+        return self._written(draft, _given(claim, subject), looked)
 
     def _solana(
         self, subject: SigningRequest, payload: SolanaPayload, looked: Looked
@@ -177,15 +182,16 @@ class Signing:
             raw=signed.raw,
             last_valid=looked.last_valid,
         )
-        return self._written(draft, _given(claim, subject), None)
+        return self._written(draft, _given(claim, subject), looked)
 
     def _written(
-        self, draft: TransactionDraft, given: PastSignature, of_node: int | None
+        self, draft: TransactionDraft, given: PastSignature, looked: Looked
     ) -> SignedTransaction:
         """The transaction as it stands in the records now."""
         given = replace(given, hash=draft.hash)
         try:
-            self._records.write(draft, given, of_node, self._clock.now())
+            now = self._clock.now()
+            self._records.write(draft, given, looked.of_node, now, looked.spending)
         except AlreadySigned as already:
             raise AgentRefusal(Code.ALREADY_SIGNED, str(already)) from None
         except Unresolved as unresolved:
@@ -227,13 +233,19 @@ class Reviewing:
     """Raises AgentRefusal for what is no matter of the gate, and RecordsUnavailable."""
 
     def __init__(
-        self, place: WalletPlace, wallet: Wallet, chains: Chains, records: Records, clock: Clock
+        self,
+        place: WalletPlace,
+        wallet: Wallet,
+        chains: Chains,
+        records: Records,
+        policy: PolicyKeeper,
+        clock: Clock,
     ) -> None:
         self._wallet = wallet
         self._chains = chains
         self._records = records
         self._clock = clock
-        self._looking = Looking(place, chains, records, clock)
+        self._looking = Looking(place, chains, records, policy, clock)
         self._signing = Signing(wallet, records, clock)
         self._pending: dict[str, Pending] = {}
 

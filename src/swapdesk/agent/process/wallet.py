@@ -15,10 +15,12 @@ from swapdesk.agent.keys.key_file import KeyDirectory, KeyFile, is_name, short_n
 from swapdesk.agent.keys.keystore import MAX_N, KeyFileRefused, Scrypt, WrongPassword
 from swapdesk.agent.keys.material import PUBLISHED_WORDS, KeyMaterial, address_of, is_published
 from swapdesk.agent.process.request import AgentRefusal
+from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import SANDBOX_PROFILE, Account, Kind, UnusableKey
 from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.spending import SpendingPolicy
 
 if TYPE_CHECKING:
     from swapdesk.agent.signers.evm import EvmSigner
@@ -42,6 +44,7 @@ class Wallet:
         self,
         directory: KeyDirectory,
         profile: str,
+        policy: PolicyKeeper,
         *,
         loaded: Callable[[], Awaitable[None]],
         cost: int = MAX_N,
@@ -49,6 +52,7 @@ class Wallet:
         self._loaded = loaded
         self._directory = directory
         self._profile = profile
+        self._policy = policy
         self._cost = cost
         self._open: dict[str, EvmSigner | SolanaSigner] = {}
         self._held: dict[str, Account] = {}
@@ -95,7 +99,10 @@ class Wallet:
                 words = unusable[0].reason if unusable else "there is no account to unlock"
                 raise AgentRefusal(Code.UNSAFE_FILES if unusable else Code.NO_ACCOUNT, words)
             _check_passphrase(passphrase)
-            outcomes = await asyncio.gather(*(self._try(file, passphrase) for file in files))
+            outcomes, _ = await asyncio.gather(
+                asyncio.gather(*(self._try(file, passphrase) for file in files)),
+                self._open_policy(passphrase),
+            )
         finally:
             passphrase.wipe()
         closed: list[UnusableKey] = []
@@ -120,6 +127,36 @@ class Wallet:
         key = await loop.run_in_executor(self._threads, derive, passphrase)
         await self._loaded()
         return _open(file, key)
+
+    async def _open_policy(self, passphrase: SecretBytes) -> None:
+        """Beside the keys: what the pass phrase does not open is no policy of this wallet."""
+        found = self._policy.derivation()
+        if found is not None:
+            held, sealed = found
+            loop = asyncio.get_running_loop()
+            key = await loop.run_in_executor(self._threads, sealed.derivation.derive, passphrase)
+            self._policy.open(held, sealed, key)
+
+    async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
+        """Set the spending policy by the pass phrase that opens the keys. Wipes it."""
+        try:
+            files, _ = self._read()
+            if not files:
+                raise AgentRefusal(Code.NO_ACCOUNT, "a wallet without accounts has no pass phrase")
+            _check_passphrase(passphrase)
+            loop, scrypt = asyncio.get_running_loop(), self._policy.scrypt()
+            derive = loop.run_in_executor(self._threads, scrypt.derive, passphrase)
+            key, outcome = await asyncio.gather(derive, self._try(files[0], passphrase))
+        finally:
+            passphrase.wipe()
+        if isinstance(outcome, str):
+            key.wipe()
+            raise _why_none([UnusableKey(files[0].account.address, outcome)])
+        outcome.wipe()
+        try:
+            self._policy.write_sealed(policy, key, scrypt)
+        except OSError as error:
+            raise AgentRefusal(Code.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
 
     def _hold(self, account: Account, secret: SecretBytes) -> None:
         old = self._open.pop(account.address, None)
@@ -175,7 +212,9 @@ class Wallet:
             derive = loop.run_in_executor(self._threads, scrypt.derive, passphrase)
             if files:
                 # The cheapest to ask is one; it goes beside the derivation of the new key.
-                key, outcome = await asyncio.gather(derive, self._try(files[0], passphrase))
+                key, outcome, _ = await asyncio.gather(
+                    derive, self._try(files[0], passphrase), self._open_policy(passphrase)
+                )
                 if isinstance(outcome, str):
                     key.wipe()
                     raise AgentRefusal(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.agent.keys.key_file import KeyDirectory, WalletLock
 from swapdesk.agent.process.request import AgentRefusal, refuse_far_clock
 from swapdesk.agent.process.wallet import Wallet
+from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock, SystemClock
@@ -77,8 +78,11 @@ class OpenedWallet:
         self._lock = WalletLock(keys.path)
         self._writable = self._lock.take()
         self.clock = SystemClock(0.0 if place.live else max(0.0, place.clock_offset))
-        self.keys = Wallet(keys, place.profile, loaded=self.loaded, cost=cost)
-        self._records = Records(RecordsFile(keys.path, writable=self._writable))
+        self._records = Records(
+            RecordsFile(keys.path, writable=self._writable), self.clock.monotonic
+        )
+        self.policy = PolicyKeeper(keys.path, place.profile, lambda: self._records.spent, cost=cost)
+        self.keys = Wallet(keys, place.profile, self.policy, loaded=self.loaded, cost=cost)
         self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
         self.one_at_a_time = asyncio.Lock()
         """Held while something is signed, sent or found out about."""
@@ -123,7 +127,8 @@ class OpenedWallet:
         if not self._lock.take():
             raise AgentRefusal(Code.READ_ONLY, "another desk has this wallet; this one only looks")
         self._records.close()
-        self._records = Records(RecordsFile(Path(self.place.directory), writable=True))
+        file = RecordsFile(Path(self.place.directory), writable=True)
+        self._records = Records(file, self.clock.monotonic)
         self._writable = True
         self._reviewing = None
 
@@ -145,7 +150,7 @@ class OpenedWallet:
             from swapdesk.agent.process.signing import Reviewing
 
             self._reviewing = Reviewing(
-                self.place, self.keys, self.chains, self._records, self.clock
+                self.place, self.keys, self.chains, self._records, self.policy, self.clock
             )
         return self._reviewing
 

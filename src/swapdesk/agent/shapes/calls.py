@@ -86,7 +86,7 @@ def _paid(number: int, call: InnerCall) -> Payment:
         Meaning.CONTRACT,
         checksummed(call.to),
     )
-    return (*fields, keeper), Outflow(None, prepaid["amount"], fields[-1])
+    return (*fields, keeper), Outflow(None, prepaid["amount"], fields[-1], prepaid["payee"])
 
 
 MAX_DATA = 32_768

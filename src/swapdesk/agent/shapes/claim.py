@@ -159,12 +159,14 @@ class ClaimField(Struct, frozen=True):
 class Outflow(Struct, frozen=True):
     """``units`` of ``token`` that leave or may be taken; ``field`` is where it stands.
 
-    ``token`` is None for the native coin.
+    ``token`` is None for the native coin. ``payee`` gets them, where the payload names one for
+    each of several payments.
     """
 
     token: str | None
     units: int
     field: ClaimField
+    payee: str | None = None
 
 
 class Claim(Struct, frozen=True):

@@ -56,8 +56,8 @@ def read_payment(number: int, call: InnerCall, code: str) -> Payment:
     if token is not None:
         label = f"Token {number + 1}"
         held = ClaimField(f"callData[{number}].token", label, Meaning.SOLD_TOKEN, token)
-        return (*fields, held), Outflow(token, units, fields[-1])
-    return fields, Outflow(None, units, fields[-1])
+        return (*fields, held), Outflow(token, units, fields[-1], payee)
+    return fields, Outflow(None, units, fields[-1], payee)
 
 
 def payment_fields(number: int, payee: str, units: int) -> tuple[ClaimField, ...]:

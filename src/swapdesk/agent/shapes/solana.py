@@ -243,7 +243,7 @@ class _Reader:
         meaning = Meaning.PAYEE if self._paying else Meaning.COUNTERPARTY
         field = self._add("units", "You pay", Meaning.SOLD_UNITS, units)
         self._add("destination", "Paid to", meaning, to)
-        self.outflows.append(Outflow(token, units, field))
+        self.outflows.append(Outflow(token, units, field, to))
 
     def _arrives(self, token: str | None, units: int, to: str) -> None:
         self._add("units", "You get", Meaning.LEAST_UNITS, units)

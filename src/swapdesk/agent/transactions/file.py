@@ -11,7 +11,7 @@ from pathlib import Path
 from swapdesk.paths import UnsafePlace, read_private
 
 FILE = "transactions.db"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS chain(
   name TEXT PRIMARY KEY,
@@ -58,6 +58,21 @@ CREATE TABLE IF NOT EXISTS given(
   taking TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS given_intent ON given(intent);
+CREATE TABLE IF NOT EXISTS spent(
+  seq INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  chain_id INTEGER,
+  token TEXT,
+  units TEXT,
+  account TEXT NOT NULL,
+  taker TEXT NOT NULL,
+  grants INTEGER NOT NULL,
+  once TEXT NOT NULL,
+  content BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS spent_at ON spent(at);
+CREATE INDEX IF NOT EXISTS spent_content ON spent(content);
+CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 """
 
 
@@ -73,6 +88,7 @@ class RecordsFile:
         path = directory / FILE
         try:
             self._connection = _opened(path, writable)
+            self.version = _version(self._connection)
         except (OSError, sqlite3.Error) as error:
             raise RecordsUnavailable(f"{FILE} cannot be used: {error}") from None
 
@@ -107,6 +123,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
     if not writable and not exists:
         connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.executescript(_SCHEMA)
+        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         connection.row_factory = sqlite3.Row
         return connection
     if not exists:
@@ -120,7 +137,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
     )
     try:
         connection.row_factory = sqlite3.Row
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        version = _version(connection)
         if version > SCHEMA_VERSION:
             raise UnsafePlace("it was written by a newer swapdesk")
         if writable:
@@ -135,6 +152,10 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _take_on(connection: sqlite3.Connection, version: int) -> None:

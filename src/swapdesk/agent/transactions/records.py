@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,9 @@ from msgspec.structs import asdict
 
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PastSignature, PastSignatures, Taking
 from swapdesk.agent.shapes.claim import Act, NonceKind
+from swapdesk.agent.spending.outflows import Spending
 from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.spent import SpentRecord, count
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
@@ -275,9 +277,10 @@ class OtherChain(Exception):
 class Records:
     """Raises RecordsUnavailable wherever the file fails."""
 
-    def __init__(self, file: RecordsFile) -> None:
+    def __init__(self, file: RecordsFile, monotonic: Callable[[], float] = lambda: 0.0) -> None:
         self._file = file
         self._admission = Admission(file)
+        self.spent = SpentRecord(file, monotonic)
 
     def close(self) -> None:
         self._file.close()
@@ -318,15 +321,22 @@ class Records:
         )
         return tuple(given_of(row) for row in rows)
 
-    def write_given(self, intent_id: str, given: PastSignature, at: datetime) -> None:
-        """A signature of typed data, before it leaves; the same one again changes nothing."""
-        if any(
+    def write_given(
+        self, intent_id: str, given: PastSignature, at: datetime, spending: Spending | None = None
+    ) -> None:
+        """A signature of typed data and what it lets leave, in one, before it leaves; the same
+        one again changes nothing."""
+        known = any(
             (one.content, one.key, one.step) == (given.content, given.key, given.step)
             for one in self.given(intent_id)
-        ):
+        )
+        if known and (spending is None or self.spent.has(spending)):
             return
+        when = self.spent.now(at)
         with self._file.transaction() as connection:
-            _insert_given(connection, intent_id, given, at)
+            count(connection, spending, when)
+            if not known:
+                _insert_given(connection, intent_id, given, at)
 
     # Transactions
 
@@ -335,12 +345,20 @@ class Records:
         return self._admission.next_nonce(chain, account, of_node)
 
     def write(
-        self, draft: TransactionDraft, given: PastSignature, of_node: int | None, at: datetime
+        self,
+        draft: TransactionDraft,
+        given: PastSignature,
+        of_node: int | None,
+        at: datetime,
+        spending: Spending | None = None,
     ) -> None:
-        """Write a signed transaction down. Raises AlreadySigned, Unresolved, NonceTaken and
-        BadReplacement; after each of them nothing is written and the bytes must be dropped."""
+        """Write a signed transaction down, and what it lets leave, in one. Raises AlreadySigned,
+        Unresolved, NonceTaken and BadReplacement; after each of them nothing is written and the
+        bytes must be dropped."""
+        when = self.spent.now(at)
         with self._file.transaction() as connection:
             self._admission.require(draft, of_node)
+            count(connection, spending, when)
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
                 " priority, last_valid, state, replaces, created, asked)"

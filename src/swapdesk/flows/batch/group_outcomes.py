@@ -56,7 +56,7 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
         case NotSignable():
             rules = " ".join(f"{one.words} Rule {one.code}." for one in stop.findings)
             cause = f"Your wallet refuses to sign this: {rules}"
-            next_ = or_take_back(BUILD_AGAIN, standing)
+            next_ = or_take_back(stop.next(BUILD_AGAIN), standing)
             return still_open(stop.code, Failure(cause, money, next_))
         case WalletError():
             said = failure_of_wallet(stop)

@@ -65,7 +65,8 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
             money, next_ = UNPAID, ASK_AGAIN
         case "GATE":
             # What the wallet refuses to pay nobody else is asked to pay.
-            reason, next_ = f"Your wallet refuses to sign this: {reason}", LOOK
+            reason = f"Your wallet refuses to sign this: {reason}"
+            next_ = outcome.failure.next
         case "NOT_ENOUGH" | "WALLET_MISSING":
             money, next_ = UNPAID, FAUCET if faucet else ELSEWHERE
         case "NO_JOURNAL":

@@ -378,7 +378,7 @@ class WalletFunding:
             return not_paid(said_no.code, str(said_no))
         except NotSignable as gate:
             words = " ".join(f"{finding.words} Rule {finding.code}." for finding in gate.findings)
-            return not_paid("GATE", words)
+            return refused("GATE", Failure(words, UNPAID, gate.next(LOOK)))
         except AgentGone as gone:
             return payment_open("AGENT_GONE", gone.words)
         return await self._followed(tracked, signed, entry)

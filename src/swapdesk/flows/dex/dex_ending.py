@@ -95,7 +95,10 @@ class DexEnding:
                 return self.end(stop.code, str(stop))
             case NotSignable():
                 outcome = self.end(stop.code, f"Your wallet refuses to sign this: {stop}")
-                return replace(outcome, findings=stop.findings)
+                failure = outcome.failure
+                if failure is not None:
+                    failure = replace(failure, next=stop.next(failure.next))
+                return replace(outcome, failure=failure, findings=stop.findings)
             case ChainBroken():
                 return self.end("SIGNATURE_CHAIN", f"The service contradicts itself: {stop}.")
             case ApprovalFailed():

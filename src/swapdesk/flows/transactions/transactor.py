@@ -11,6 +11,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from swapdesk.clock import Clock
+from swapdesk.flows.failure_messages import policy_next
 from swapdesk.flows.transactions.delivery import Delivered, Pace, decisive, deliver
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -18,6 +19,7 @@ from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Review, Severity
+from swapdesk.wallet.spending import RULE
 from swapdesk.wallet.transactions import (
     HARMLESS,
     Signature,
@@ -79,6 +81,10 @@ class NotSignable(Exception):
         refusing = [finding.code for finding in findings if finding.severity is Severity.REFUSE]
         self.code = next(iter(refusing), "GATE")
         """The first rule that refuses."""
+
+    def next(self, otherwise: str) -> str:
+        """Who acts: the person, where it is their own spending policy; else as usual."""
+        return policy_next(self.code) if self.code.startswith(RULE) else otherwise
 
 
 class StillOpen(Exception):

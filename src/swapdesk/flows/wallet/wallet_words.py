@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
+from swapdesk.flows.failure_messages import NOTHING_SENT, Failure, policy_next
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity
+from swapdesk.wallet.spending import RULE
 
 _NEXT = {
     RefusalCode.WRONG_PASSPHRASE: "you: type it again; once forgotten, only a copy of a key helps",
@@ -19,6 +20,7 @@ _NEXT = {
     RefusalCode.CHAIN_UNREACHABLE: "you: try again, or configure another node under rpc",
     RefusalCode.OTHER_CHAIN: "you: correct the node under rpc",
     RefusalCode.NO_SMART_ACCOUNTS: "you: use the wallet that made the smart account",
+    RefusalCode.PASSPHRASE_NEEDED: "you: give the pass phrase",
     RefusalCode.GATE: "you: look at what was refused",
     RefusalCode.UNRESOLVED: "you: wait for the transaction before it",
     RefusalCode.DEFECT: "you: report it",
@@ -53,6 +55,9 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
         f"{one.words} Rule {one.code}." for one in error.findings if one.severity is Severity.REFUSE
     ]
     next_ = _NEXT.get(error.code, _CORRECT)
+    for one in error.findings:
+        if one.code.startswith(RULE):
+            next_ = policy_next(one.code)
     there = error.code is RefusalCode.NO_SMART_ACCOUNTS
     money = "where it was; nothing was signed" if there else NOTHING_SENT
     return WalletFailure(" ".join(said), money, next_, error.code.upper())

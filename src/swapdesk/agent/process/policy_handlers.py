@@ -1,0 +1,194 @@
+"""The spending policy, as a desk shows and sets it. Everything that is set is read strictly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from swapdesk.agent.process.request import MAX_DECIMALS, MAX_NUMBER, AgentRefusal, Answer, secret
+from swapdesk.agent.process.wallet_session import OpenedWallet
+from swapdesk.agent.spending.limits import uses
+from swapdesk.agent.spending.policy_file import PolicyUnknown
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.wallet.encoding import from_json, to_json
+from swapdesk.wallet.protocol import Frame
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.spending import (
+    Limit,
+    PolicyChain,
+    PolicyStatus,
+    PolicyToken,
+    Price,
+    SpendingPolicy,
+    only_lowers,
+)
+from swapdesk.wire.encoding.time_range import within_range
+
+MAX_ENTRIES = 200
+"""Of each kind in one policy."""
+MAX_NAME = 32
+MOST = Decimal(10) ** 60
+FINEST = 36
+"""Decimals of an amount and of a price."""
+_DIGITS = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+_EVM = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_SOLANA = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
+
+
+async def show(opened: OpenedWallet, frame: Frame) -> Answer:
+    return to_json(_status(opened)), {}
+
+
+def _status(opened: OpenedWallet) -> PolicyStatus:
+    try:
+        held = opened.policy.read()
+    except PolicyUnknown as unknown:
+        return PolicyStatus(None, problem=str(unknown))
+    if held is None:
+        return PolicyStatus(None)
+    past = opened.records.spent.past(opened.clock.now())
+    return PolicyStatus(held.policy, uses(held.policy, past))
+
+
+async def change(opened: OpenedWallet, frame: Frame) -> Answer:
+    """Lower without the pass phrase, anything else with it. The first policy needs it too: it is
+    what seals it."""
+    told = frame.head.get("policy")
+    policy = _checked(from_json(SpendingPolicy, told))
+    _refuse_odd_digits(told)
+    opened.require_writing()
+    async with opened.one_at_a_time:
+        if frame.secrets.get("passphrase") is not None:
+            await opened.loaded()
+            await opened.keys.seal_policy(policy, secret(frame, "passphrase"))
+        else:
+            _lower(opened, policy)
+    return to_json(_status(opened)), {}
+
+
+def _lower(opened: OpenedWallet, policy: SpendingPolicy) -> None:
+    try:
+        held = opened.policy.read()
+    except PolicyUnknown as unknown:
+        raise AgentRefusal(Code.PASSPHRASE_NEEDED, str(unknown)) from None
+    if held is None:
+        raise AgentRefusal(
+            Code.PASSPHRASE_NEEDED, "the first spending policy is sealed with the pass phrase"
+        )
+    if not only_lowers(policy, held.policy):
+        raise AgentRefusal(
+            Code.PASSPHRASE_NEEDED,
+            "it would let more be signed than now, which needs the pass phrase",
+        )
+    try:
+        opened.policy.lower(held, policy)
+    except OSError as error:
+        raise AgentRefusal(Code.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
+
+
+def _bad(words: str) -> AgentRefusal:
+    return AgentRefusal(Code.BAD_REQUEST, words)
+
+
+def _checked(policy: SpendingPolicy) -> SpendingPolicy:
+    """The same policy with addresses in their one spelling. Raises AgentRefusal for one that
+    cannot be counted with, or says something twice."""
+    until = policy.until
+    if until is not None and (until.tzinfo is None or within_range(until) != until):
+        raise _bad("until is no time that can be counted with")
+    for many in (policy.limits, policy.prices, policy.chains, policy.tokens, policy.payees):
+        if many is not None and len(many) > MAX_ENTRIES:
+            raise _bad(f"a policy has up to {MAX_ENTRIES} entries of a kind")
+    limits = tuple(_limit(one) for one in policy.limits)
+    prices = tuple(Price(_token(o.token), _amount(o.usd)) for o in policy.prices)
+    chains = None if policy.chains is None else tuple(_chain(one) for one in policy.chains)
+    tokens = None if policy.tokens is None else tuple(_token(one) for one in policy.tokens)
+    payees = None if policy.payees is None else tuple(_address(one) for one in policy.payees)
+    _once([one.key for one in limits], "a limit")
+    _once([one.token.key for one in prices], "a price")
+    checked = replace(
+        policy,
+        limits=limits,
+        prices=prices,
+        chains=chains,
+        tokens=tokens,
+        payees=payees,
+        until=None if until is None else until.astimezone(UTC),
+    )
+    decimals: dict[object, int] = {}
+    for one in checked.known_tokens:
+        if decimals.setdefault(one.key, one.decimals) != one.decimals:
+            raise _bad(f"{one.symbol} has one number of decimals")
+    return checked
+
+
+def _refuse_odd_digits(told: Any) -> None:
+    """Amounts of a policy that could be read: digits as everybody writes them, in a text."""
+    amounts = [one["most"] for one in told.get("limits", ())]
+    for text in (*amounts, *(one["usd"] for one in told.get("prices", ()))):
+        if type(text) is not str or _DIGITS.fullmatch(text) is None:
+            raise _bad("an amount is digits with at most one point")
+
+
+def _once(keys: Iterable[object], what: str) -> None:
+    listed = list(keys)
+    if len(set(listed)) != len(listed):
+        raise _bad(f"{what} is set twice")
+
+
+def _limit(limit: Limit) -> Limit:
+    token = None if limit.token is None else _token(limit.token)
+    return Limit(limit.window, _amount(limit.most), token)
+
+
+def _amount(value: Decimal) -> Decimal:
+    if not value.is_finite() or value.is_signed() or value >= MOST:
+        raise _bad("an amount is a number from 0 to less than 10^60")
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or not -FINEST <= exponent <= FINEST:
+        raise _bad(f"an amount has up to {FINEST} decimals")
+    return value
+
+
+def _chain(chain: PolicyChain) -> PolicyChain:
+    return PolicyChain(_id(chain.chain_id), _name(chain.name))
+
+
+def _token(token: PolicyToken) -> PolicyToken:
+    if not 0 <= token.decimals <= MAX_DECIMALS:
+        raise _bad("a token has 0 to 255 decimals")
+    contract = None if token.contract is None else _address(token.contract)
+    if contract is not None and contract.startswith("0x") is (token.chain_id is None):
+        raise _bad(f"{_name(token.symbol)} is no token of its chain")
+    return PolicyToken(
+        _id(token.chain_id), contract, token.decimals, _name(token.symbol), _name(token.chain)
+    )
+
+
+def _id(chain_id: int | None) -> int | None:
+    if chain_id is not None and not 0 < chain_id < MAX_NUMBER:
+        raise _bad("a chain id is a number above 0")
+    return chain_id
+
+
+def _name(name: str) -> str:
+    if not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise _bad(f"a name has 1 to {MAX_NAME} printable characters")
+    return name
+
+
+def _address(address: str) -> str:
+    """An EVM address with its checksum, a Solana one as it is."""
+    if _EVM.fullmatch(address):
+        one, digits = checksummed(address), address[2:]
+        if address != one and digits not in (digits.lower(), digits.upper()):
+            raise _bad(f"the checksum of {address} is wrong")
+        return one
+    if _SOLANA.fullmatch(address) is None:
+        raise _bad("a payee or contract is no address of an EVM chain or of Solana")
+    return address

@@ -1,0 +1,182 @@
+"""What the policy says to a payload: its rules, each by its code, and what is left of a limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from msgspec import Struct
+
+from swapdesk.agent.spending.outflows import Ledger, Spending, Units, counted
+from swapdesk.wallet.review import Finding, Severity
+from swapdesk.wallet.rule_codes import SPENDING
+from swapdesk.wallet.spending import (
+    RULE,
+    Limit,
+    LimitUse,
+    PolicyToken,
+    SpendingPolicy,
+    TokenKey,
+    Window,
+    plain_amount,
+)
+
+Totals = Mapping[TokenKey, Units]
+_USD_DECIMALS = 2
+
+
+class Past(Struct, frozen=True):
+    """What was counted before, in each sliding window; ``again`` that this very payload was."""
+
+    windows: Mapping[Window, Ledger]
+    again: bool = False
+
+
+def judge(
+    policy: SpendingPolicy, spending: Spending, past: Past, now: datetime
+) -> tuple[Finding, ...]:
+    """Every rule that refuses, also after one has."""
+    return tuple(
+        refused(code, f"Your spending policy: {words}.")
+        for code, words in _objections(policy, spending, past, now)
+    )
+
+
+def refused(code: str, words: str) -> Finding:
+    """A refusal by the rule ``code``, one of ``wallet.rule_codes`` without what it begins with."""
+    code = f"{RULE}{code}"
+    assert code in SPENDING, f"{code} is not in wallet.rule_codes"
+    return Finding(code, Severity.REFUSE, words)
+
+
+def _objections(
+    policy: SpendingPolicy, spending: Spending, past: Past, now: datetime
+) -> Iterator[tuple[str, str]]:
+    if policy == SpendingPolicy():
+        return
+    if policy.until is not None and now >= policy.until:
+        yield "UNTIL", f"it ended on {policy.until:%Y-%m-%d at %H:%M:%S} UTC"
+    if policy.chains is not None and spending.chain_id not in {o.chain_id for o in policy.chains}:
+        allowed = ", ".join(one.name for one in policy.chains) or "none"
+        yield "CHAIN", f"the chain is not allowed ({allowed})"
+    if spending.unreadable:
+        yield "UNREADABLE", "nobody can tell what this lets leave, so it counts as without bound"
+        return
+    if policy.tokens is not None:
+        keys = {one.key for one in policy.tokens}
+        for one in spending.spends:
+            if one.token not in keys:
+                allowed = ", ".join(f"{o.symbol} on {o.chain}" for o in policy.tokens) or "none"
+                yield "TOKEN", f"{_name(policy, one.token)} is not allowed ({allowed})"
+    if policy.payees is not None:
+        for payee in spending.payees:
+            if payee not in policy.payees:
+                yield "PAYEE", f"{payee} is none of its {len(policy.payees)} payees"
+    yield from _over(policy, spending, past)
+
+
+def _over(policy: SpendingPolicy, spending: Spending, past: Past) -> Iterator[tuple[str, str]]:
+    """A limit is asked only about what the payload itself moves: what was signed before the limit
+    was lowered stays signed, and stops nothing else."""
+    own = counted(spending)
+    alone = Ledger(own).totals
+    ledgers: dict[Window, tuple[Totals, Totals]] = {Window.PAYMENT: ({}, alone)}
+    prices = {one.token.key: one.exact for one in policy.prices}
+    for limit in sorted(policy.limits, key=lambda one: list(Window).index(one.window)):
+        keys = alone if limit.token is None else {limit.token.key} & alone.keys()
+        if not any(alone[key] for key in keys):
+            continue
+        if limit.window is not Window.PAYMENT and past.again:
+            continue
+        if limit.window not in ledgers:
+            ledger = past.windows[limit.window]
+            ledgers[limit.window] = (ledger.totals, ledger.after(own))
+        before, after = ledgers[limit.window]
+        code = limit.window.name
+        had = _measure(limit, before, prices)
+        more = _measure(limit, alone, prices)
+        if more is None or had is None:
+            of = alone if more is None else before
+            names = ", ".join(_name(policy, key) for key in of if of[key] and key not in prices)
+            what = "this moves" if more is None else "what was signed moved"
+            yield "PRICE", f"{what} {names} without a price, which a limit in USD needs"
+            continue
+        whole = _measure(limit, after, prices)
+        if whole is None or whole <= limit.exact or (whole == had and whole != math.inf):
+            continue
+        cost = "without bound" if more == math.inf else _amount(limit, more)
+        yield (
+            "UNBOUND" if more == math.inf else code,
+            f"per {limit.window.value} {plain_amount(limit.most)} {limit.unit},"
+            f" {_amount(limit, _left(limit, had))} left, this is {cost}",
+        )
+
+
+def _measure(
+    limit: Limit, found: Totals, prices: Mapping[TokenKey, Fraction]
+) -> Fraction | float | None:
+    """In base units of the limit's token, or in USD; None for a token without a price."""
+    if limit.token is not None:
+        units = found.get(limit.token.key, 0)
+        return math.inf if units == math.inf else Fraction(units)
+    usd = Fraction(0)
+    unbound = False
+    for key, units in found.items():
+        if not units:
+            continue
+        if key not in prices:
+            return None
+        if units == math.inf:
+            unbound = True
+        else:
+            usd += Fraction(units) * prices[key]
+    return math.inf if unbound else usd
+
+
+def _amount(limit: Limit, measured: Fraction | float) -> str:
+    """In words, up to the next cent where it is USD; what is left is told down to the last one."""
+    if limit.token is None:
+        return plain_amount(Fraction(measured), _USD_DECIMALS)
+    decimals = limit.token.decimals
+    return plain_amount(Fraction(measured) / 10**decimals, decimals)
+
+
+def _left(limit: Limit, measured: Fraction | float) -> Fraction:
+    """What is left of a limit, in whole cents or base units."""
+    if measured == math.inf:
+        return Fraction(0)
+    left = max(Fraction(0), limit.exact - Fraction(measured))
+    unit = 10**_USD_DECIMALS if limit.token is None else 1
+    return Fraction(left * unit // 1) / unit
+
+
+def uses(policy: SpendingPolicy, past: Past) -> tuple[LimitUse, ...]:
+    """How much of each limit is used now."""
+    prices = {one.token.key: one.exact for one in policy.prices}
+    found = []
+    for limit in policy.limits:
+        ledger = past.windows.get(limit.window)
+        used = _measure(limit, {} if ledger is None else ledger.totals, prices)
+        if used is None or used == math.inf:
+            found.append(LimitUse(limit, None, Decimal(0)))
+            continue
+        left = _decimal(limit, _left(limit, used))
+        found.append(LimitUse(limit, _decimal(limit, used), left))
+    return tuple(found)
+
+
+def _decimal(limit: Limit, measured: Fraction | float) -> Decimal:
+    return Decimal(_amount(limit, measured).replace(",", ""))
+
+
+def _name(policy: SpendingPolicy, key: TokenKey) -> str:
+    known: PolicyToken | None = next((one for one in policy.known_tokens if one.key == key), None)
+    if known is not None:
+        return f"{known.symbol} on {known.chain}"
+    chain, contract = key
+    if contract is None:
+        return "SOL" if chain is None else f"the coin of chain {chain}"
+    return contract

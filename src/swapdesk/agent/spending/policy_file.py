@@ -1,0 +1,169 @@
+"""``spending_policy.json`` beside the keys: the policy as the pass phrase sealed it, and what was
+lowered since without one.
+
+What is sealed is bound to a key out of the pass phrase: changed by anybody else it does not open
+any more. What was lowered can only ever be tighter than that. The records know the digest of the
+file, so that an older one, or none, is noticed too. Whoever can replace the records as well can
+put back what the pass phrase sealed before, or remove the policy with all that was counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from swapdesk.agent.keys.key_file import Sealed, seal
+from swapdesk.agent.keys.keystore import KeyFileRefused, Scrypt, WrongPassword
+from swapdesk.agent.transactions.spent import SpentRecord
+from swapdesk.paths import UnsafePlace, read_private, write_private
+from swapdesk.secret import SecretBytes
+from swapdesk.wallet.encoding import MessageError, from_json, to_json
+from swapdesk.wallet.spending import SpendingPolicy, only_lowers
+from swapdesk.wire.encoding.codec import refuse_deep
+
+FILE = "spending_policy.json"
+_FORMAT = "swapdesk-spending-policy"
+_NAMES = {"format", "version", "sealed", "crypto", "lowered"}
+
+CHANGED = (
+    "the file of the spending policy is not what was set, so nothing is signed:"
+    " set it anew with the pass phrase"
+)
+
+
+class PolicyUnknown(Exception):
+    """The file is not what was written, so nobody knows what the policy is."""
+
+
+class HeldPolicy(Struct, frozen=True):
+    """A file that was read: ``policy`` is what counts, ``sealed`` the text that is bound."""
+
+    policy: SpendingPolicy
+    sealed: str
+    crypto: dict[str, Any]
+
+
+class PolicyKeeper:
+    """``spent`` gives the records that are open. Raises RecordsUnavailable where they fail."""
+
+    def __init__(
+        self, directory: Path, profile: str, spent: Callable[[], SpentRecord], *, cost: int
+    ) -> None:
+        self._path = directory / FILE
+        self._profile = profile
+        self._spent = spent
+        self._cost = cost
+        self._held: tuple[bytes, HeldPolicy] | None = None
+        self._opened: str | None = None
+        """What is sealed, once the pass phrase has opened it."""
+
+    def read(self) -> HeldPolicy | None:
+        """The policy; None where none was ever set. Raises PolicyUnknown."""
+        expected = self._spent().policies()
+        content = self._content()
+        if content is None:
+            if expected:
+                raise PolicyUnknown(CHANGED)
+            return None
+        digest = hashlib.sha256(content).digest()
+        if digest not in expected:
+            raise PolicyUnknown(CHANGED)
+        if self._held is None or self._held[0] != digest:
+            self._held = (digest, _held(content))
+        return self._held[1]
+
+    def _content(self) -> bytes | None:
+        if not os.path.lexists(self._path):
+            return None
+        try:
+            return read_private(self._path)
+        except UnsafePlace as unsafe:
+            raise PolicyUnknown(f"{FILE} is not used: {unsafe}") from None
+        except OSError as error:
+            raise PolicyUnknown(f"{FILE} cannot be read: {error.strerror}") from None
+
+    def for_signing(self) -> SpendingPolicy | None:
+        """The policy once the pass phrase has opened it. Raises PolicyUnknown."""
+        held = self.read()
+        if held is None:
+            return None
+        if held.sealed != self._opened:
+            raise PolicyUnknown(CHANGED)
+        return held.policy
+
+    def derivation(self) -> tuple[HeldPolicy, Sealed] | None:
+        """What the pass phrase has to open; None where there is nothing that it could."""
+        try:
+            held = self.read()
+            return None if held is None else (held, Sealed(held.crypto))
+        except (PolicyUnknown, KeyFileRefused):
+            return None
+
+    def open(self, held: HeldPolicy, sealed: Sealed, key: SecretBytes) -> None:
+        """``key`` is derived from the pass phrase that has just opened the keys; wiped here."""
+        try:
+            sealed.open(key, self._bound(held.sealed)).wipe()
+        except WrongPassword:
+            return
+        finally:
+            key.wipe()
+        self._opened = held.sealed
+
+    def _bound(self, sealed: str) -> bytes:
+        return json.dumps([_FORMAT, self._profile, sealed]).encode()
+
+    def scrypt(self) -> Scrypt:
+        return Scrypt.fresh(self._cost)
+
+    def write_sealed(self, policy: SpendingPolicy, key: SecretBytes, scrypt: Scrypt) -> None:
+        """A policy that the person set with the pass phrase; ``key`` is derived from it."""
+        text = json.dumps(to_json(policy))
+        secret = SecretBytes(os.urandom(32))
+        crypto = seal(secret, key, scrypt, self._bound(text))
+        secret.wipe()
+        key.wipe()
+        self._write(text, crypto, None)
+        self._opened = text
+
+    def lower(self, held: HeldPolicy, policy: SpendingPolicy) -> None:
+        """A policy that is tighter than the one that is held."""
+        self._write(held.sealed, held.crypto, policy)
+
+    def _write(self, sealed: str, crypto: dict[str, Any], lowered: SpendingPolicy | None) -> None:
+        whole = {
+            "format": _FORMAT,
+            "version": 1,
+            "sealed": sealed,
+            "crypto": crypto,
+            "lowered": None if lowered is None else to_json(lowered),
+        }
+        content = json.dumps(whole, indent=1).encode()
+        digest, spent = hashlib.sha256(content).digest(), self._spent()
+        spent.expect_policy(digest)
+        write_private(self._path, content, replace=True)
+        spent.keep_policy(digest)
+
+
+def _held(content: bytes) -> HeldPolicy:
+    try:
+        refuse_deep(content)
+        whole = json.loads(content)
+        if set(whole) != _NAMES or whole["format"] != _FORMAT or whole["version"] != 1:
+            raise PolicyUnknown(CHANGED)
+        text, crypto, lowered = whole["sealed"], whole["crypto"], whole["lowered"]
+        if type(text) is not str or type(crypto) is not dict:
+            raise PolicyUnknown(CHANGED)
+        policy = sealed = from_json(SpendingPolicy, json.loads(text))
+        if lowered is not None:
+            policy = from_json(SpendingPolicy, lowered)
+            if not only_lowers(policy, sealed):
+                raise PolicyUnknown(CHANGED)
+    except (ValueError, TypeError, AttributeError, MessageError):
+        raise PolicyUnknown(CHANGED) from None
+    return HeldPolicy(policy, text, crypto)

@@ -1,0 +1,167 @@
+"""The spending policy of a wallet: what may be signed at most, where, for whom and until when.
+
+The person sets it; the agent keeps it beside the keys and holds everything that it signs to it. A
+chain is known by its EVM id, and by None for Solana, never by a name that somebody gave it. Prices
+are the person's own: nobody else is asked what a token is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from msgspec import Struct
+
+RULE = "POLICY_"
+"""What the codes of its findings begin with."""
+
+
+class Window(StrEnum):
+    """Over what a limit counts. Hour and day slide: they are the last 60 minutes and 24 hours."""
+
+    PAYMENT = "payment"
+    HOUR = "hour"
+    DAY = "day"
+
+
+SECONDS: Mapping[Window, int] = {Window.HOUR: 3_600, Window.DAY: 86_400}
+
+TokenKey = tuple[int | None, str | None]
+"""Chain and contract (mint on Solana); None for Solana, and for the chain's own coin."""
+
+
+class PolicyChain(Struct, frozen=True, forbid_unknown_fields=True):
+    """``chain_id`` is what counts, ``name`` is for people."""
+
+    chain_id: int | None
+    name: str
+
+
+class PolicyToken(Struct, frozen=True, forbid_unknown_fields=True):
+    """``chain_id`` and ``contract`` are what counts, with ``decimals``; the rest is for people."""
+
+    chain_id: int | None
+    contract: str | None
+    decimals: int
+    symbol: str
+    chain: str
+
+    @property
+    def key(self) -> TokenKey:
+        return self.chain_id, self.contract
+
+
+def _scale(decimals: int) -> Fraction:
+    return Fraction(10) ** decimals
+
+
+class Limit(Struct, frozen=True, forbid_unknown_fields=True):
+    """At most ``most`` whole tokens, or USD where ``token`` is None."""
+
+    window: Window
+    most: Decimal
+    token: PolicyToken | None = None
+
+    @property
+    def key(self) -> tuple[Window, TokenKey | None]:
+        return self.window, None if self.token is None else self.token.key
+
+    @property
+    def unit(self) -> str:
+        return "USD" if self.token is None else self.token.symbol
+
+    @property
+    def exact(self) -> Fraction:
+        """In base units of the token, or in USD."""
+        return Fraction(self.most) * _scale(0 if self.token is None else self.token.decimals)
+
+
+class Price(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one whole token is taken to be worth, in USD."""
+
+    token: PolicyToken
+    usd: Decimal
+
+    @property
+    def exact(self) -> Fraction:
+        """USD of one base unit."""
+        return Fraction(self.usd) / _scale(self.token.decimals)
+
+
+class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
+    """``chains``, ``tokens`` and ``payees`` are all that is allowed, None for any. Nothing is
+    signed from ``until`` on. A policy that says nothing allows everything."""
+
+    limits: tuple[Limit, ...] = ()
+    prices: tuple[Price, ...] = ()
+    chains: tuple[PolicyChain, ...] | None = None
+    tokens: tuple[PolicyToken, ...] | None = None
+    payees: tuple[str, ...] | None = None
+    until: datetime | None = None
+
+    @property
+    def known_tokens(self) -> Iterator[PolicyToken]:
+        """Every token that it names."""
+        yield from (one.token for one in self.limits if one.token is not None)
+        yield from (one.token for one in self.prices)
+        yield from self.tokens or ()
+
+
+class LimitUse(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much of a limit is used now, in its unit; ``left`` 0 and ``used`` None where it cannot
+    be told: something without a bound or without a price was signed."""
+
+    limit: Limit
+    used: Decimal | None
+    left: Decimal
+
+
+class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
+    """``policy`` is None where none was ever set. With a ``problem`` nothing is signed."""
+
+    policy: SpendingPolicy | None
+    uses: tuple[LimitUse, ...] = ()
+    problem: str | None = None
+
+
+def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
+    """Whether ``new`` refuses all that ``old`` refuses."""
+    limits = {one.key: one.exact for one in new.limits}
+    if any(one.key not in limits or limits[one.key] > one.exact for one in old.limits):
+        return False
+    if any(one.token is None for one in old.limits):
+        # A price that is missing refuses; a lower one lets more through.
+        prices = {one.token.key: one.exact for one in old.prices}
+        for one in new.prices:
+            if one.token.key not in prices or one.exact < prices[one.token.key]:
+                return False
+    return (
+        _within(_ids(new.chains), _ids(old.chains))
+        and _within(_keys(new.tokens), _keys(old.tokens))
+        and _within(new.payees, old.payees)
+        and (old.until is None or (new.until is not None and new.until <= old.until))
+    )
+
+
+def _ids(chains: tuple[PolicyChain, ...] | None) -> list[int | None] | None:
+    return None if chains is None else [one.chain_id for one in chains]
+
+
+def _keys(tokens: tuple[PolicyToken, ...] | None) -> list[TokenKey] | None:
+    return None if tokens is None else [one.key for one in tokens]
+
+
+def _within(new: Iterable[object] | None, old: Iterable[object] | None) -> bool:
+    return old is None or (new is not None and set(new) <= set(old))
+
+
+def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:
+    """``1,000.5``: every digit that counts, a fraction rounded up to so many decimals."""
+    if isinstance(value, Fraction):
+        whole = -(-value.numerator * 10**decimals // value.denominator)
+        value = Decimal(f"{whole}e-{decimals}")
+    text = f"{value:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
