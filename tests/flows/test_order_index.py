@@ -17,7 +17,7 @@ from flows.orders import NOW, RECIPIENT, created_here, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import UNREPEATED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_log import OrderIndex, PaidRecipient
+from swapdesk.flows.journal.order_index import OrderIndex, PaidRecipient
 from swapdesk.wire.orders import Order
 
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "action_required": False}

@@ -139,6 +139,11 @@ async def session(home: Path, seed: int, kills: int) -> tuple[list[Any], list[An
             journal.orders.record([(order(service_id=name, display_status=state), "read", False)])
         while len({one for one, _ in takes.taken}) < len(moves):
             await clock.sleep(1)
+        # What was taken is not read again after the next start.
+        log = TakenLog(home / "webhooks.db", URL)
+        while log.begins(0) < journal.orders.history.newest():
+            await clock.sleep(1)
+        log.close()
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running

@@ -129,7 +129,6 @@ async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -
                 posting.result()
             if session.link.tracker.stream_state is StreamState.OFFLINE:
                 await session.reconnect()
-                session.link.follow()
     finally:
         posting.cancel()
         await asyncio.gather(posting, return_exceptions=True)

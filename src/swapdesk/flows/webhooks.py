@@ -158,6 +158,9 @@ class TakenLog:
         found = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
         return int(found.fetchone()[0])
 
+    def begin_behind(self, number: int) -> None:
+        self._db.execute("UPDATE receiver SET begins = ? WHERE url = ?", (number, self._url))
+
     def all(self) -> dict[str, int]:
         rows = self._db.execute("SELECT service_id, number FROM taken WHERE url = ?", (self._url,))
         return dict(rows.fetchall())
@@ -195,6 +198,7 @@ class OrderWebhooks:
         self._only = only
         self._told = told
         self._taken = taken.all()
+        self._begins = 0
         self._read = 0
         self._waiting: dict[str, list[OrderEvent]] = {}
         self._sending: dict[str, asyncio.Task[None]] = {}
@@ -207,7 +211,8 @@ class OrderWebhooks:
 
     async def run(self) -> None:
         """Until cancelled. Raises JournalUnavailable and sqlite3.Error."""
-        self._read = self._log.begins(self._newest())
+        self._begins = self._log.begins(self._journal.orders.history.newest())
+        self._read = self._begins
         try:
             while True:
                 self._look()
@@ -233,14 +238,12 @@ class OrderWebhooks:
         await self._http.aclose()
         self._log.close()
 
-    def _newest(self) -> int:
-        number = 0
-        while events := self._journal.orders.history.beyond(number, _AT_ONCE):
-            number = events[-1].number
-        return number
-
     def _look(self) -> None:
         """Take over what is new, and have it sent."""
+        if self._only is None and not self._waiting and self._read > self._begins:
+            # All of it was taken: nobody has to read it again after a restart.
+            self._begins = self._read
+            self._log.begin_behind(self._begins)
         while events := self._journal.orders.history.beyond(self._read, _AT_ONCE):
             for event in events:
                 name = event.order.service_id

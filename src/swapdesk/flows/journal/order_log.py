@@ -1,16 +1,14 @@
-"""Every order this desk knows, its different states, and what is asked of all orders at once.
+"""Every order this desk knows, and its different states.
 
 ``OrderHistoryLog`` holds when, from where and what the order was then; of very many states the
 first and the newest are kept. ``WrittenOrders`` remembers what this process wrote last, and is
-believed while nobody else wrote the file. The index answers what is asked of all orders: reading
-them takes seconds for whoever has traded for a year.
+believed while nobody else wrote the file.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -24,20 +22,17 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     contradiction,
 )
-from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_migration import NAMED, OF_PAID, PAID_AT, PRESENT
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
+from swapdesk.flows.journal.order_index import OrderIndex
 from swapdesk.flows.journal.order_merge import (
     contradicts,
     display_of,
-    ended,
     merge_order,
     newly_linked_deposit,
 )
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.orders import Order
 
 
@@ -48,187 +43,6 @@ class OrderEvent(NamedTuple):
     at: str
     source: str
     order: Order
-
-
-class PaidRecipient(NamedTuple):
-    """Whom orders of this desk paid: how often and, where the service said so, when last."""
-
-    address: str
-    times: int
-    last: datetime | None
-
-
-SHORTEST_PREFIX = 4
-"""Characters of the beginning of an id that name its order."""
-
-_NAMED = f"""
-SELECT service_id FROM known_order INDEXED BY known_order_named
-  WHERE json_valid(last) AND instr({NAMED}, ?1)
-UNION SELECT service_id FROM told_deposit WHERE instr(lower(hash), ?1)
-UNION SELECT service_id FROM call
-  WHERE service_id > '' AND (instr(lower(hash), ?1) OR instr(lower(request_id), ?1))
-UNION SELECT known_order.service_id FROM step JOIN known_order USING (intent_id)
-  WHERE instr(lower(step.request_id), ?1)
-  OR (json_valid(step.result) AND instr(lower(json_extract(step.result, '$.hash')), ?1))
-UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
-  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
-  WHERE batch_row.service_id > '' AND instr(lower(batch_group.request_id), ?1)
-UNION SELECT batch_row.service_id FROM bundle JOIN batch_row USING (batch_id, group_number)
-  WHERE batch_row.service_id > '' AND instr(lower(bundle.tx_hash), ?1)
-UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
-  WHERE instr(lower(bundle_payment.hash), ?1)
-"""  # noqa: S608
-
-_CALLED = """
-SELECT service_id FROM known_order
-  WHERE substr(service_id, 1, length(?1)) = ?1 AND length(?1) >= ?2
-UNION SELECT service_id FROM known_order WHERE json_valid(last)
-  AND ?1 IN (json_extract(last, '$.id'), json_extract(last, '$.multiId'),
-    json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
-UNION SELECT known_order.service_id FROM known_order
-  JOIN intent ON intent.id = known_order.intent_id
-  WHERE json_extract(intent.frozen, '$.quote_id') = ?1
-UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
-  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
-  WHERE batch_row.service_id > '' AND batch_group.multi_id = ?1
-"""
-
-_OF_AMOUNT = """
-SELECT service_id, last FROM known_order WHERE json_valid(last) AND (
-  json_extract(last, '$.inAmount') BETWEEN ?1 AND ?2
-  OR json_extract(last, '$.outAmount') BETWEEN ?1 AND ?2
-  OR json_extract(last, '$.refundAmount') BETWEEN ?1 AND ?2)
-"""
-
-_RELEASED = f"""
-SELECT json_extract(intent.frozen, '$.token_in.kind') AS kind,
-    json_extract(known_order.last, '$.depositAddress') AS address
-  FROM known_order INDEXED BY known_order_released JOIN intent ON intent.id = known_order.intent_id
-  WHERE known_order.standing = '{DepositRelease.RELEASED}' AND json_valid(known_order.last)
-UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
-    json_extract(deposit.value, '$.address')
-  FROM bundle CROSS JOIN json_each(bundle.built, '$.items') AS item
-  CROSS JOIN json_each(item.value, '$.deposits') AS deposit
-  CROSS JOIN batch_row ON batch_row.batch_id = bundle.batch_id
-    AND batch_row.number = json_extract(deposit.value, '$.row')
-  WHERE batch_row.state = '{RowState.CREATED}'
-"""  # noqa: S608
-
-
-class OrderIndex:
-    """Reads only."""
-
-    def __init__(self, file: JournalFile) -> None:
-        self._file = file
-
-    def count_open(self) -> int:
-        """How many orders were under way when they were last seen."""
-        rows = self._file.read(
-            f"SELECT display, count(*) AS orders FROM known_order WHERE {PRESENT}"  # noqa: S608
-            " GROUP BY display",
-            (),
-        )
-        return sum(row["orders"] for row in rows if not ended(row["display"]))
-
-    def ids(self) -> set[str]:
-        """Every order this desk knows."""
-        rows = self._file.read("SELECT service_id FROM known_order", ())
-        return {row["service_id"] for row in rows}
-
-    def present(self) -> list[str]:
-        """Orders of which something may still become: all but those that were completed, and of
-        which nothing is left to do."""
-        rows = self._file.read(
-            f"SELECT service_id FROM known_order WHERE {PRESENT}",  # noqa: S608
-            (),
-        )
-        return [row["service_id"] for row in rows]
-
-    def unrepeated(self) -> list[str]:
-        """Orders created here that the service has not repeated yet."""
-        rows = self._file.read(
-            f"SELECT service_id FROM known_order WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
-            " AND intent_id > ''",
-            (),
-        )
-        return [row["service_id"] for row in rows]
-
-    def made_here(self, ids: Collection[str]) -> list[str]:
-        """Which of these orders an intent of this home became."""
-        rows = self._file.read(
-            "SELECT service_id FROM known_order WHERE intent_id > ''"
-            " AND service_id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(ids)),),
-        )
-        return [row["service_id"] for row in rows]
-
-    def of_others(self, intent_id: str) -> set[str]:
-        """Orders that other intents became."""
-        rows = self._file.read(
-            "SELECT service_id FROM known_order WHERE intent_id > '' AND intent_id != ?",
-            (intent_id,),
-        )
-        return {row["service_id"] for row in rows}
-
-    def seen_before(self, moment: datetime) -> set[str]:
-        """Orders that were first seen before ``moment``."""
-        return self._before("SELECT service_id, first_seen AS at FROM known_order", moment)
-
-    def created_before(self, moment: datetime) -> set[str]:
-        """Orders that the service made before ``moment``, as far as it said when."""
-        return self._before(
-            "SELECT service_id, json_extract(last, '$.created') AS at FROM known_order"
-            " WHERE json_valid(last)",
-            moment,
-        )
-
-    def released_deposits(self) -> frozenset[tuple[str, str]]:
-        """Where orders of this desk are or were to be paid, each with the kind of the chain that
-        was confirmed: of orders that were released, and of those of a batch that were found as
-        asked for and put into a bundle. Any other address is the service's word alone."""
-        rows = self._file.read(_RELEASED, ())
-        return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
-
-    def paid_recipients(self) -> list[PaidRecipient]:
-        """Recipients of orders that were confirmed here, stayed so and were completed."""
-        rows = self._file.read(
-            "SELECT json_extract(last, '$.receiverAddress') AS address, count(*) AS times,"  # noqa: S608
-            f" max({PAID_AT}) AS last FROM known_order WHERE {OF_PAID} GROUP BY 1",
-            (),
-        )
-        return [
-            PaidRecipient(
-                row["address"], row["times"], parse_rfc3339(row["last"]) if row["last"] else None
-            )
-            for row in rows
-            if row["address"]
-        ]
-
-    def named(self, part: str) -> frozenset[str]:
-        """Orders with this in one of their addresses, in the hash of one of their transactions or
-        in the request id of their create, in letters of either case."""
-        rows = self._file.read(_NAMED, (part.lower(),))
-        return frozenset(row["service_id"] for row in rows)
-
-    def called(self, text: str) -> frozenset[str]:
-        """Orders of this id or with an id that begins so, and those of this group, quote, record
-        or memo."""
-        rows = self._file.read(_CALLED, (text, SHORTEST_PREFIX))
-        return frozenset(row["service_id"] for row in rows)
-
-    def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
-        """Orders that send, pay out or gave back about as much, in tokens of any kind."""
-        # The bounds are compared as floating numbers; who asks compares the amounts themselves.
-        rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
-        return [
-            (row["service_id"], decode(Order, row["last"].encode(), side="client")) for row in rows
-        ]
-
-    def _before(self, query: str, moment: datetime) -> set[str]:
-        rows = self._file.read(query, ())
-        return {
-            row["service_id"] for row in rows if row["at"] and parse_rfc3339(row["at"]) < moment
-        }
 
 
 FIRST_EVENTS = 20
@@ -282,6 +96,11 @@ class OrderHistoryLog:
         """The newest of any order, newest first."""
         rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
         return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
+
+    def newest(self) -> int:
+        """The number of the newest of any order; 0 where there is none."""
+        [row] = self._file.read("SELECT coalesce(max(id), 0) AS newest FROM event", ())
+        return int(row["newest"])
 
     def beyond(self, number: int, count: int) -> list[OrderEvent]:
         """Those of any order behind the one of this number, oldest first."""

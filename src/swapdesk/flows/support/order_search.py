@@ -23,7 +23,7 @@ from msgspec import Struct
 from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_log import SHORTEST_PREFIX
+from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
