@@ -225,3 +225,12 @@ def test_their_description_has_their_names(api: httpx.Client) -> None:
     described = ask(api.get("/openapi.json"))
     assert "houdiniId" in described["components"]["schemas"]["Order"]["required"]
     assert "/orders/{houdiniId}" in described["paths"]
+
+
+def test_a_refusal_names_inputs_as_they_are_sent(api: httpx.Client) -> None:
+    for sent in ("no list", [7]):
+        refused = api.post("/exchanges/multi/m1/tx/build", json={"sender": "", "houdiniIds": sent})
+        assert refused.status_code == 422
+        assert any(at.startswith("houdiniIds") for at in refused.json()["fields"]), refused.text
+    unknown = api.get("/orders/" + "x" * 200)
+    assert "houdiniId" in unknown.json()["fields"], unknown.text

@@ -222,3 +222,12 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     ):
         refused = cli("serve", *words, "--json", home=tmp_path)
         assert (refused.code, refused.error["code"]) == (2, code), refused
+
+
+def test_a_recording_is_a_new_file_and_ends_with_its_process(
+    service: ServiceParts, tmp_path: Path
+) -> None:
+    Recorder(build_service(service), tmp_path / "talk.jsonl", "swapdesk")
+    with pytest.raises(FileExistsError):
+        Recorder(build_service(service), tmp_path / "talk.jsonl", "swapdesk")
+    assert (tmp_path / "talk.jsonl").read_bytes() == HEAD

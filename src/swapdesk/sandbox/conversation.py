@@ -111,18 +111,16 @@ class Callers:
 
 
 class Recorder:
-    """Pure ASGI around a service: writes down what passes, behind what is there already from before
-    a restart. Raises OSError."""
+    """Pure ASGI around a service: writes down what passes, into a file of its own. Raises OSError,
+    also FileExistsError: numbers of requests and callers begin with the process."""
 
     def __init__(self, app: ASGIApp, file: Path, service: str) -> None:
         self._app = app
         self._callers = Callers()
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        self._file = os.fdopen(os.open(file, flags, 0o600), "r+b", buffering=0)
-        # Numbers need not be dense; each entry has a line.
-        self._count = self._file.read().count(b"\n")
-        if self._count == 0:
-            self._write(ConversationHead(VERSION, service))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        self._file = os.fdopen(os.open(file, flags, 0o600), "wb", buffering=0)
+        self._count = 0
+        self._write(ConversationHead(VERSION, service))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

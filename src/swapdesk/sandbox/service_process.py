@@ -253,9 +253,7 @@ async def _run(orders: dict[str, Any]) -> int:
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
                 close_streams = service.parts.hub.close
-                door: ASGIApp = service.door
-                if orders["record"] is not None:
-                    door = Recorder(door, Path(orders["record"]), f"swapdesk {__version__}")
+                door = _recorded(service.door, orders["record"])
                 await _serve(stop, orders, door, service.control, close_streams, clock)
             finally:
                 warming.cancel()
@@ -264,6 +262,17 @@ async def _run(orders: dict[str, Any]) -> int:
         finally:
             await store.close()
     return 0
+
+
+def _recorded(door: ASGIApp, file: str | None) -> ASGIApp:
+    """A recording ends with the process that began it."""
+    if file is None:
+        return door
+    try:
+        return Recorder(door, Path(file), f"swapdesk {__version__}")
+    except FileExistsError:
+        logging.warning("the service was started again; %s is not written on", file)
+        return door
 
 
 def _catalog(seed: int, count: int | None, clock: Clock) -> tuple[list[Chain], list[Token]]:

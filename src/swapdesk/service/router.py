@@ -423,6 +423,8 @@ class Surface:
             data = result.data if isinstance(result, Encoded) else encode_json(result)
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
+            if error.fields is not None:
+                error.fields = {seen.dialect.path(at): one for at, one in error.fields.items()}
             return _refusal(error, seen.request_id)
         except StoreUnavailable:
             logger.warning("store unavailable, request %s", seen.request_id)

@@ -52,6 +52,13 @@ class Dialect(StrEnum):
                 written[each] = self.names(held)
         return written
 
+    def path(self, path: str) -> str:
+        """A dotted path to an input (contract 3.2) with the names of this dialect."""
+        if self is Dialect.CONTRACT:
+            return path
+        parts = path.split(".")
+        return ".".join(VENDOR_NAMES[one][0] if one in _REPLACED else one for one in parts)
+
 
 def alias(name: str) -> AliasChoices:
     """All names under which ``name`` is read; our own comes first."""
