@@ -10,9 +10,17 @@ import pytest
 
 from swapdesk.client.budget import Budget, Window
 from swapdesk.client.own_calls import OwnCalls
-from swapdesk.flows.account.chart import bar_rows, scale_of, short_usd, text_chart
+from swapdesk.flows.account.chart import (
+    bar_rows,
+    days_query,
+    month_name,
+    month_of,
+    scale_of,
+    short_usd,
+    stepped,
+    text_chart,
+)
 from swapdesk.flows.account.limits import forecast, limit_gauges, over
-from swapdesk.flows.account.months import days_query, month_name, month_of, stepped
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
 

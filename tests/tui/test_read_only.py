@@ -52,7 +52,7 @@ def nothing_was_written(run: DeskRun) -> None:
     assert desk.wallet._client is None, "no agent was started"
 
 
-ALWAYS = ("orders", "order-waiting", "quotes", "deposit")
+ALWAYS = ("orders", "order-waiting", "quotes")
 LEFT = {"q", "ctrl+q", "ctrl+z"}
 
 
@@ -61,7 +61,8 @@ LEFT = {"q", "ctrl+q", "ctrl+z"}
     [
         pytest.param(one.name, marks=() if one.name in ALWAYS else pytest.mark.long)
         for one in all_scenes()
-        if one.name.startswith(("orders", "order-", "quotes", "deposit", "home", "inspect", "tok"))
+        # A deposit follows a create, which this desk does not come to.
+        if one.name.startswith(("orders", "order-", "quotes", "home", "inspect", "tok"))
     ],
 )
 async def test_no_key_creates_signs_or_spends(market: Market, name: str) -> None:

@@ -36,7 +36,7 @@ def limits(call: CliContext, fail_over: int | None) -> int:
 
 
 def _month(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    from swapdesk.flows.account.months import MONTH
+    from swapdesk.flows.account.chart import MONTH
 
     if value is not None and MONTH.fullmatch(value) is None:
         raise click.BadParameter(f"{value!r} is no month like 2026-11.")

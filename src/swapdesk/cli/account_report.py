@@ -10,9 +10,8 @@ from msgspec import Struct
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.account.chart import text_chart
+from swapdesk.flows.account.chart import month_name, text_chart
 from swapdesk.flows.account.limits import LimitGauge, forecast, limit_gauges, over
-from swapdesk.flows.account.months import month_name
 from swapdesk.flows.notation import Moment, duration, usd
 from swapdesk.wire.account import (
     ChartMetric,

@@ -98,7 +98,7 @@ def payout(call: CliContext, name: str, month: str, data: Path | None) -> int:
 
     Books what was earned at least 30 days ago and not paid before. It moves no money.
     """
-    from swapdesk.flows.account.months import MONTH
+    from swapdesk.flows.account.chart import MONTH
     from swapdesk.service.store import books
 
     if MONTH.fullmatch(month) is None:

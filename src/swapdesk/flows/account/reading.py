@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.account.months import days_query, stepped
+from swapdesk.flows.account.chart import days_query, stepped
 from swapdesk.wire.account import ChartPoint, CommissionQuery, CommissionSummary, WeeklyVolume
 
 KEPT = timedelta(seconds=60)

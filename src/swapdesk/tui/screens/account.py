@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.account.chart import month_of, stepped
 from swapdesk.flows.account.limits import limit_gauges
-from swapdesk.flows.account.months import month_of, stepped
 from swapdesk.flows.account.reading import (
     READS,
     AccountReading,
@@ -129,6 +129,8 @@ class AccountScreen(Page):
     def _not_read(self, event: NotRead) -> None:
         self._asking, self._said = False, event.said
         self._show()
+        if self._reading is not None:
+            self.show_notice(event.said, "warning")
 
     # drawing
 
@@ -149,8 +151,6 @@ class AccountScreen(Page):
             self._weeks.show(lambda width: week_lines(reading.weeks[:many], width))
             pending = usd(reading.commissions.pending_commissions)
             self.set_money(f"commissions {pending} not paid out yet.", "the partner desk pays")
-            if self._said:
-                self.show_notice(self._said, "warning")
         self.refresh_keys()
 
     def _show_limits(self) -> None:

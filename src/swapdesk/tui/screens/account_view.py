@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from swapdesk.flows.account.chart import bar_rows, scale_of
+from swapdesk.flows.account.chart import bar_rows, month_name, scale_of, stepped
 from swapdesk.flows.account.limits import LimitGauge, forecast
-from swapdesk.flows.account.months import month_name, stepped
 from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.notation import clock_time, duration, usd
 from swapdesk.tui.glyphs import TROUBLE

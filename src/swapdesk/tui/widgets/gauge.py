@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
 
 from swapdesk.flows.notation import EXPIRED, countdown
 from swapdesk.tui.glyphs import HEAVY, RULE, TROUBLE
 from swapdesk.tui.spans import Line, Span, joined, width_of
-from swapdesk.tui.widgets.lines_view import LinesView
 
 WARN_PERCENT = 80
 MOST_CELLS = 48
@@ -23,25 +20,6 @@ class GaugeState(Struct, frozen=True):
     limit: int
     reset: str = ""
     label: str = ""
-
-
-class Gauge(LinesView):
-    """A gauge of up to 48 cells with its numbers; the reset time goes first."""
-
-    DEFAULT_CSS = """
-    Gauge { height: 1; }
-    """
-
-    def __init__(self, state: GaugeState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: GaugeState) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return [gauge_line(self.state, width)]
 
 
 def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
@@ -91,25 +69,6 @@ class CountdownState(Struct, frozen=True):
     left: float
     total: float = 0
     bar: int = 0
-
-
-class Countdown(LinesView):
-    """Fed from outside once a second; it has no clock and no timer of its own."""
-
-    DEFAULT_CSS = """
-    Countdown { height: 1; }
-    """
-
-    def __init__(self, state: CountdownState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: CountdownState) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return [countdown_spans(self.state)]
 
 
 def countdown_spans(state: CountdownState) -> Line:
