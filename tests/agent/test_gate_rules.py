@@ -181,6 +181,12 @@ def pay() -> Scene:
     return Scene("transfer")
 
 
+def call() -> Scene:
+    """A call of the API, paid by a signature that ends soon."""
+    scene = Scene("TransferWithAuthorization").sent(purpose=Purpose.CALL)
+    return scene.field("message.validBefore", SECONDS + 60)
+
+
 def fund(to: str = SMART_ACCOUNT, units: int = SELL) -> Scene:
     """What a bundle needs, sent to the account's own smart account."""
     scene = pay().promised(deposit=None)
@@ -386,6 +392,11 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: pay().call(erc20.TRANSFER.call(ALICE, SELL)).deposit(address=ALICE),
         pay,
     ),
+    "CALL_LATE": (
+        lambda: call().field("message.validBefore", SECONDS + 601),
+        lambda: call().field("message.validBefore", SECONDS + 600),
+    ),
+    "CALL_UNSIGNED": (lambda: pay().sent(purpose=Purpose.CALL), call),
     "REFUND_ADDRESS": (
         lambda: pay().deposit(refund=DEPOSIT),
         lambda: pay().deposit(refund=BOB),

@@ -35,6 +35,8 @@ class Purpose(StrEnum):
     """The account's own smart account is put where its address says."""
     WITHDRAW = "withdraw"
     """The account's own smart account pays what it holds to the account."""
+    CALL = "call"
+    """A signed payment of one call of the API, which is its ``deposit`` (EIP-3009, x402)."""
 
 
 class Asset(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +48,8 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned.
+    """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned. Of a call that is
+    paid, ``order_id`` is its operation and all else is what its 402 asked for.
 
     ``refund`` is where the order sends the money if it fails, on the chain of the deposit.
     """

@@ -104,7 +104,7 @@ def _allowed(case: Case, field: ClaimField) -> tuple[str, str]:
 def _sold(case: Case, field: ClaimField) -> tuple[str, str]:
     promise = case.promise
     units = promise.sell_units
-    if case.purpose is Purpose.DEPOSIT and promise.deposit is not None:
+    if case.purpose in (Purpose.DEPOSIT, Purpose.CALL) and promise.deposit is not None:
         units = promise.deposit.units
     promised = amount(units, promise.sell)
     if any(case.claim.of(Meaning.FEE_UNITS)):

@@ -34,8 +34,8 @@ from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
+from swapdesk.agent.spending.limits import NEEDED, bounds, refused
 from swapdesk.agent.spending.limits import judge as judge_spending
-from swapdesk.agent.spending.limits import refused
 from swapdesk.agent.spending.outflows import Spending, spending_of
 from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
 from swapdesk.agent.transactions.records import Records
@@ -66,7 +66,7 @@ from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Account, ChainLink, Kind, WalletPlace
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
-from swapdesk.wallet.promise import Asset, Promise
+from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
 
@@ -342,7 +342,8 @@ class Looking:
             gas=facts.gas,
             simulation=facts.simulation,
         )
-        extra += self._within_policy(spending, now, signing=before is not None)
+        unasked = payload.purpose is Purpose.CALL
+        extra += self._within_policy(spending, now, unasked=unasked, signing=before is not None)
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
         return Looked(
@@ -358,10 +359,10 @@ class Looking:
         )
 
     def _within_policy(
-        self, spending: Spending, now: datetime, *, signing: bool
+        self, spending: Spending, now: datetime, *, unasked: bool, signing: bool
     ) -> tuple[Finding, ...]:
-        """What the person's spending policy says. For a signature the pass phrase must have
-        opened it."""
+        """What the person's spending policy says. What is signed ``unasked`` needs one; for a
+        signature the pass phrase must have opened it."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -371,6 +372,8 @@ class Looking:
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
             return (refused("CHANGED", f"{_upper(str(unknown))}."),)
+        if unasked and not (policy is not None and bounds(policy, spending)):
+            return (refused("NEEDED", NEEDED),)
         if policy is None:
             return ()
         return judge_spending(policy, spending, spent.past(now, spending), spent.now(now))

@@ -45,6 +45,19 @@ def judge(
     )
 
 
+NEEDED = (
+    "Calls are paid without a question each, so your spending policy must limit their token by the"
+    " hour or the day."
+)
+
+
+def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
+    """Whether all that leaves is limited by the hour or the day, be it in USD."""
+    limited = [one for one in policy.limits if one.window is not Window.PAYMENT]
+    tokens = {None if one.token is None else one.token.key for one in limited}
+    return None in tokens or {one.token for one in spending.all} <= tokens
+
+
 def refused(code: str, words: str) -> Finding:
     """A refusal by the rule ``code``, one of ``wallet.rule_codes`` without what it begins with."""
     code = f"{RULE}{code}"

@@ -7,6 +7,7 @@ withdrawal pays that owner exactly what was confirmed, and nobody else.
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import timedelta
 
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
 from swapdesk.agent.gate.rules.amounts import moved_by
@@ -17,6 +18,9 @@ from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.wallet.promise import Promise, Purpose, TakenOut, WithdrawalPromise
+
+
+LONGEST_CALL = timedelta(minutes=10)
 
 
 def _pays(case: Case) -> bool:
@@ -113,6 +117,23 @@ def deposit_goes_to_somebody_else(case: Case) -> Objections:
             yield Objection("It pays the account itself.", field)
 
 
+@refuses("CALL_LATE", Meaning.ENDS)
+def call_is_paid_at_once(case: Case) -> Objections:
+    """Whoever holds the signature may take the money until it ends."""
+    if case.purpose is not Purpose.CALL:
+        return
+    latest = (case.facts.now + LONGEST_CALL).timestamp()
+    for field, end in case.claim.numbers(Meaning.ENDS):
+        if end > latest:
+            yield Objection("The payment of a call could be taken for more than ten minutes.", field)
+
+
+@refuses("CALL_UNSIGNED")
+def call_is_paid_by_a_signature(case: Case) -> Objections:
+    if case.purpose is Purpose.CALL and not case.claim.typed:
+        yield Objection("A call is paid by a signed document, and this is none.")
+
+
 @refuses("REFUND_ADDRESS")
 def refund_comes_back_to_this_chain(case: Case) -> Objections:
     deposit = case.promise.deposit
@@ -136,6 +157,8 @@ DEPOSIT_RULES = (
     memo_is_the_orders,
     memo_that_nobody_asked_for_is_told,
     deposit_goes_to_somebody_else,
+    call_is_paid_at_once,
+    call_is_paid_by_a_signature,
     refund_comes_back_to_this_chain,
 )
 

@@ -100,6 +100,7 @@ ACTS = {
     Purpose.BUNDLE: frozenset({Act.BUNDLE}),
     Purpose.DEPLOY: frozenset({Act.DEPLOY}),
     Purpose.WITHDRAW: frozenset({Act.WITHDRAW}),
+    Purpose.CALL: frozenset({Act.PAY}),
 }
 
 
