@@ -28,6 +28,7 @@ _ANYWHERE: dict[str, str] = {
     "read_only": "truth",
     "output_tolerance": "percent",
 }
+SANDBOX_KEYS: dict[str, str] = {**_ANYWHERE, "pay": "pay"}
 TOP_KEYS: dict[str, str] = {
     "profile": "text",
     **_ANYWHERE,
@@ -40,11 +41,12 @@ PROFILE_KEYS: dict[str, str] = {
     "secret_file": "text",
     "partner_id": "text",
     "rpc": "texts",
-    **_ANYWHERE,
+    **SANDBOX_KEYS,
 }
 GLYPHS = ("auto", "unicode", "ascii")
 NOTIFY = ("away", "always", "off")
-_CHOICES = {"glyphs": GLYPHS, "notify": NOTIFY}
+PAY = ("x402",)
+_CHOICES = {"glyphs": GLYPHS, "notify": NOTIFY, "pay": PAY}
 _SAID = {
     "text": "must be a text",
     "table": "must be a table",
@@ -53,6 +55,7 @@ _SAID = {
     "glyphs": "must be auto, unicode or ascii",
     "notify": "must be away, always or off",
     "truth": "must be true or false",
+    "pay": "must be x402",
     "percent": "must be a number from 0 to 100",
 }
 
@@ -111,7 +114,7 @@ def read_config(file: Path) -> ConfigFile:
             config.refuse(("profiles", name), "is no profile name")
         elif name == "sandbox":
             # The sandbox brings its own address and keys.
-            config.profiles[name] = config.check(table, _ANYWHERE, ("profiles", name))
+            config.profiles[name] = config.check(table, SANDBOX_KEYS, ("profiles", name))
         else:
             config.profiles[name] = config.check(table, PROFILE_KEYS, ("profiles", name))
     return config

@@ -81,6 +81,8 @@ class Settings(Struct, frozen=True):
     """Secret of the API key. ``secret_file`` names a file (0600) that holds it."""
     partner_id: Value[str | None]
     """Partner id, for reading without a key."""
+    pay: Value[str | None]
+    """How calls are paid for without a key: x402, one by one from the wallet."""
     rpc: Value[Mapping[str, str]]
     """Node of each chain of a live wallet, by the short name of the chain."""
     theme: Value[str]
@@ -111,7 +113,8 @@ class Settings(Struct, frozen=True):
         """Whether this desk creates, signs and spends nothing: it was told so, or it has a partner
         id alone."""
         without_key = self.key.value is None or self.secret.value is None
-        return self.read_only.value or (without_key and self.partner_id.value is not None)
+        reader = without_key and self.partner_id.value is not None and self.pay.value is None
+        return self.read_only.value or reader
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -150,6 +153,7 @@ class Settings(Struct, frozen=True):
             "key",
             "secret",
             "partner_id",
+            "pay",
             "rpc",
             "theme",
             "glyphs",
@@ -215,8 +219,8 @@ class _Reading:
             if not unnamed and url.origin is Origin.ENVIRONMENT and url.value != row.get("url"):
                 # The credentials and the journal of a profile belong to its own service only.
                 place = place_of_url(str(url.value))
-                row = {k: v for k, v in row.items() if k not in ("key", "secret_file")}
-                row = {k: v for k, v in row.items() if k != "partner_id"}
+                theirs = ("key", "secret_file", "partner_id", "pay")
+                row = {k: v for k, v in row.items() if k not in theirs}
         elif "SWAPDESK_API_URL" in self.environ:
             self._problem("SWAPDESK_API_URL", "is not used: the profile is sandbox")
         absent: Value[str | None] = Value(None, Origin.DEFAULT)
@@ -232,6 +236,7 @@ class _Reading:
             key=key,
             secret=self._secret(row, key) if live else no_secret,
             partner_id=self._text("SWAPDESK_PARTNER_ID", row, "partner_id") if live else absent,
+            pay=Value(row["pay"], Origin.PROFILE) if "pay" in row else absent,
             rpc=self._set("rpc", row, {}),
             theme=(
                 Value(self.options.theme, Origin.OPTION, "--theme")

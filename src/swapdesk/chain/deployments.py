@@ -55,3 +55,21 @@ SANDBOX_VENUES: tuple[VenueContract, ...] = (
     VenueContract("me", Role.PORTAL, "0x56cC9F3D93954Cd7a4435a489E05Ead7C94A5C3E"),
 )
 """Basalt, Fathom, Isthmus and Meridian on the embedded chains."""
+
+
+class CallAsset(Struct, frozen=True):
+    """A token that calls are paid in (contract 14.1), which has to be known before the service is
+    asked for its tokens, since that costs, too."""
+
+    chain: str
+    chain_id: int
+    contract: str
+    symbol: str
+    decimals: int
+
+
+_USDC_OF_BASE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+CALL_ASSETS = tuple(
+    CallAsset("base", chain_id, _USDC_OF_BASE, "USDC", 6)
+    for chain_id in (8453, SANDBOX_CHAIN_IDS + 8453)
+)

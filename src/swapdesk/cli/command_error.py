@@ -147,6 +147,7 @@ def of_client_error(error: ClientError) -> CommandError:
     from swapdesk.client.errors import (
         AnswerRefused,
         ApiError,
+        NotPaid,
         OutcomeUnknown,
         RateLimited,
         RequestRefused,
@@ -154,6 +155,7 @@ def of_client_error(error: ClientError) -> CommandError:
     )
     from swapdesk.flows.failure_messages import (
         ANSWER_REFUSED,
+        NOTHING_SENT,
         OUTCOME_UNKNOWN,
         UNREACHABLE,
         failure_of,
@@ -162,6 +164,9 @@ def of_client_error(error: ClientError) -> CommandError:
     end = exit_of(error)
     if isinstance(error, RequestRefused):
         return CommandError(end, "REQUEST_REFUSED", f"{error}.")
+    if isinstance(error, NotPaid):
+        message = f"The call was not paid: {error}"
+        return CommandError(end, error.code, message, NOTHING_SENT, error.next)
     if isinstance(error, OutcomeUnknown):
         said = OUTCOME_UNKNOWN
         return CommandError(

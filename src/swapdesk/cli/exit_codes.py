@@ -71,6 +71,7 @@ def exit_of(error: ClientError) -> Exit:
     table: tuple[tuple[type[ClientError], Exit], ...] = (
         (errors.OutcomeUnknown, Exit.UNKNOWN),
         (errors.RequestRefused, Exit.BAD_INPUT),
+        (errors.NotPaid, Exit.OWN_REFUSAL),
         (errors.RateLimited, Exit.RATE_LIMITED),
         (errors.NotFound, Exit.NOT_FOUND),
         (errors.ServiceFailed, Exit.UNREACHABLE),

@@ -140,6 +140,8 @@ async def open_session(
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
     session = CommandSession(call, settings, desk, sandbox)
     desk.background.on_defect = lambda defect: call.output.talk(str(defect))
+    if settings.pay.value is not None:
+        _pay_calls(session)
     try:
         if from_journal and desk.journal.problem is not None:
             raise unusable_journal(desk.journal.problem)
@@ -154,6 +156,18 @@ async def open_session(
                 call.output.talk(problem)
     finally:
         await session.close()
+
+
+def _pay_calls(session: CommandSession) -> None:
+    """Say what a call costs, and ask for the pass phrase of a live wallet."""
+    from swapdesk.cli.wallet_session import read_secret
+
+    async def unlock() -> None:
+        phrase = read_secret(session.call, "pass phrase", None, "--passphrase-fd")
+        await session.desk.wallet.unlock(phrase)
+
+    session.desk.payer.told = session.call.output.talk
+    session.desk.payer.unlock = unlock
 
 
 def _live_connection(settings: Settings) -> Connection:

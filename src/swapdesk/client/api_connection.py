@@ -21,6 +21,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.own_calls import OwnCalls
+from swapdesk.client.payments import Payer
 from swapdesk.client.retry import OnRepeat, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
@@ -80,7 +81,8 @@ class ApiConnection:
 
     ``base_url`` ends with ``/v2`` or gets it. With a :class:`ServerClock` as ``clock`` the
     desk's time follows the service; with any other, :meth:`server_now` and :meth:`skew` tell
-    the difference. ``transport`` replaces the network; ``own_calls`` keeps what was charged.
+    the difference. ``transport`` replaces the network; ``own_calls`` keeps what was charged;
+    ``payer`` pays calls that have to be paid for (402).
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class ApiConnection:
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,
         own_calls: OwnCalls | None = None,
+        payer: Payer | None = None,
     ) -> None:
         self.credentials = credentials
         self._transport = ApiTransport(
@@ -106,6 +109,7 @@ class ApiConnection:
             policy=policy,
             on_counted=self._count,
             on_answered=self._answered,
+            payer=payer,
         )
         self.budget = Budget(self.server.now, own_calls)
         self._raw_orders: OrderedDict[str, bytes] = OrderedDict()

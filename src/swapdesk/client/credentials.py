@@ -20,11 +20,13 @@ class CredentialsError(ValueError):
 
 
 class Credentials(Struct, frozen=True):
-    """An API key with its secret, or a partner id that may only read, or nothing."""
+    """An API key with its secret, or a partner id that may only read, or nothing. With ``pays``
+    every call is paid for by itself, which needs neither (contract 2.4)."""
 
     api_key: str | None = None
     api_secret: Secret | None = None
     partner_id: str | None = None
+    pays: bool = False
 
     def __post_init__(self) -> None:
         if (self.api_key is None) != (self.api_secret is None):
@@ -50,8 +52,8 @@ class Credentials(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether orders can be created and listed, and the stream opened."""
-        return self.api_key is not None
+        """Whether orders can be created and listed."""
+        return self.api_key is not None or self.pays
 
     def headers(self) -> dict[str, str]:
         """The one header to send; with both, ``Authorization`` alone decides."""

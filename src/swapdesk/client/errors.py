@@ -4,6 +4,7 @@
 for a writing call whether its outcome is known (``definite``)::
 
     ClientError
+      NotPaid             the wallet does not pay the call; nothing was carried out
       RequestRefused      no such operation, or an id that is no id; nothing was sent
       Unreachable         nothing was sent: no connection, no TLS, deadline before the request
       NoAnswer            a reading call left and no whole answer came; asking again is harmless
@@ -139,7 +140,20 @@ class AccessError(ApiError):
 
 
 class PaymentRequired(ApiError):
-    """The service wants to be paid per request (402; contract 14.1)."""
+    """The service wants to be paid per request (402; contract 14.1). ``required`` is the header
+    that says how, as it came."""
+
+    required: str | None = None
+
+
+class NotPaid(ClientError):
+    """A call that has to be paid was not: the wallet refused, or nothing here can pay it. ``code``
+    and ``next`` are those of what refused. Nothing was signed."""
+
+    def __init__(self, words: str, code: str, next_: str) -> None:
+        super().__init__(words)
+        self.code = code
+        self.next = next_
 
 
 class NotFound(ApiError):

@@ -212,8 +212,8 @@ class OrderStream:
             raise
 
     async def _connect_for_ever(self) -> None:
-        if not self._credentials.writes:
-            self.refused = "a partner id cannot open the stream"
+        if self._credentials.api_key is None:
+            self.refused = "the stream opens with an API key alone"
             self._polls.ask_within(0.0)
             return
         reached = True

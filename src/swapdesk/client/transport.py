@@ -36,6 +36,7 @@ from swapdesk.client.errors import (
     ClientError,
     NoAnswer,
     OutcomeUnknown,
+    PaymentRequired,
     Refusal,
     RequestRefused,
     ServiceFailed,
@@ -43,6 +44,7 @@ from swapdesk.client.errors import (
     api_error,
 )
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
+from swapdesk.client.payments import REQUIRED, SIGNATURE, Payer, read_required
 from swapdesk.client.retry import OnRepeat, Repeat, RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
@@ -209,6 +211,7 @@ class ApiTransport:
         policy: RetryPolicy | None = None,
         on_counted: Callable[[Operation], None] | None = None,
         on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
+        payer: Payer | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials
@@ -219,6 +222,8 @@ class ApiTransport:
         self._policy = policy or RetryPolicy()
         self._on_counted = on_counted
         self._on_answered = on_answered
+        self._payer = payer
+        self._paying = asyncio.Lock()
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -271,6 +276,10 @@ class ApiTransport:
                 operation = replace(operation, deadline=round(left, 1) or left)
             try:
                 return await self._attempt(operation, target, body, attempt)
+            except PaymentRequired as unpaid:
+                if self._payer is None:
+                    raise
+                return await self._paid(operation, target, body, attempt, unpaid)
             except ClientError as error:
                 left -= loop.time() - began
                 if left <= 0:
@@ -288,6 +297,21 @@ class ApiTransport:
                 if self._over(until):
                     raise
             attempt += 1
+
+    async def _paid(
+        self,
+        operation: Operation,
+        target: str,
+        body: bytes | None,
+        attempt: int,
+        unpaid: PaymentRequired,
+    ) -> RawAnswer:
+        """Pay what was asked for, and ask once more. One payment at a time, and one for a call:
+        what is lost from here on may have been paid."""
+        assert self._payer is not None
+        async with self._paying:
+            payment = await self._payer.pay(read_required(unpaid.required), operation)
+            return await self._attempt(operation, target, body, attempt + 1, payment)
 
     def _over(self, until: datetime | None, wait: float = 0.0) -> bool:
         return until is not None and self._clock.now() + timedelta(seconds=wait) >= until
@@ -308,13 +332,21 @@ class ApiTransport:
         return base + "/".join(segments) + (f"?{written}" if written else "")
 
     async def _attempt(
-        self, operation: Operation, target: str, body: bytes | None, attempt: int
+        self,
+        operation: Operation,
+        target: str,
+        body: bytes | None,
+        attempt: int,
+        payment: str | None = None,
     ) -> RawAnswer:
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        if payment is not None:
+            headers[SIGNATURE] = payment
         request = self._http.build_request(
             operation.method,
             self.url.copy_with(raw_path=target.encode("ascii")),
             content=body,
-            headers={"Content-Type": "application/json"} if body is not None else None,
+            headers=headers,
         )
         known_sent = self._foreign_transport and not self._http.is_closed
         progress = AttemptProgress(operation, sent=known_sent)
@@ -376,6 +408,9 @@ class ApiTransport:
             refusal = refusal_of(
                 progress.status, progress.headers, progress.body, self.server.now()
             )
+            if isinstance(refusal, PaymentRequired):
+                refusal.required = progress.headers.get(REQUIRED)
+                refusal.message = read_required(refusal.required).reason
             raise as_outcome(operation, refusal)
         return RawAnswer(
             operation=operation,

@@ -21,6 +21,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.live import OrderStream
 from swapdesk.client.own_calls import OwnCalls
+from swapdesk.client.payments import Payer
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
@@ -62,6 +63,7 @@ class ConnectedDesk:
         transport: httpx.AsyncBaseTransport | None,
         running: set[str],
         background: BackgroundTasks,
+        payer: Payer | None = None,
     ) -> None:
         self.connection = connection
         rng = random.Random()  # jitter only
@@ -73,6 +75,7 @@ class ConnectedDesk:
             transport=transport,
             exchange_log=exchange_log,
             own_calls=OwnCalls(settings.places.own_calls),
+            payer=payer,
         )
         self.stream = OrderStream(
             None, connection.credentials, clock, self.api, rng, background=background

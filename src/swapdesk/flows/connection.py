@@ -52,11 +52,21 @@ class Connection(Struct, frozen=True):
         return not self.credentials.writes
 
 
+PAYING = (Credentials(pays=True), "pays each call")
+
+
 def live_connection(settings: Settings) -> Connection:
     """The connection of a live profile. Raises NotConfigured."""
     if settings.url.value is None:
         raise NotConfigured(f"profile {settings.profile.value} has no url")
-    if settings.key.value is not None and settings.secret.value is not None:
+    if settings.pay.value is not None:
+        if settings.key.value is not None or settings.partner_id.value is not None:
+            raise NotConfigured(
+                f"profile {settings.profile.value} pays its calls, so it has no key and no"
+                " partner_id: take out one of them"
+            )
+        credentials, partner = PAYING
+    elif settings.key.value is not None and settings.secret.value is not None:
         credentials = Credentials.of_key(settings.key.value, settings.secret.value)
         partner = f"key …{settings.key.value[-4:]}"
     elif settings.partner_id.value is not None:
@@ -66,19 +76,25 @@ def live_connection(settings: Settings) -> Connection:
         raise NotConfigured("SWAPDESK_API_KEY needs SWAPDESK_API_SECRET")
     else:
         raise NotConfigured(
-            f"profile {settings.profile.value} has no key with secret_file and no partner_id"
+            f"profile {settings.profile.value} has no key with secret_file and no partner_id,"
+            " and does not pay its calls"
         )
     return Connection(settings.url.value, credentials, partner, _attached(settings))
 
 
 def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
-    """The connection of a running sandbox; the desk is its first PRO partner."""
+    """The connection of a running sandbox; the desk is its first PRO partner, or pays each
+    call."""
     partner, *others = (p for p in ready["partners"] if p["tier"] == "PRO")
     control = (str(ready["control"]), Secret(str(ready["controlToken"])))
+    credentials = Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"]))
+    name = str(partner.get("name") or partner["partnerId"])
+    if settings is not None and settings.pay.value is not None:
+        credentials, name = PAYING
     return Connection(
         url=str(ready["url"]),
-        credentials=Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"])),
-        partner=str(partner.get("name") or partner["partnerId"]),
+        credentials=credentials,
+        partner=name,
         control=(_attached(settings) if settings else None) or control,
         chains=sandbox_links(ready),
         makers=sandbox_makers(ready),

@@ -6,6 +6,7 @@ when its service is there (``link``); until then everything local works.
 
 from __future__ import annotations
 
+import logging
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.deposit_ways import DepositWays
     from swapdesk.flows.payees.address_book import AddressBook
+    from swapdesk.flows.wallet.call_payments import CallPayer
     from swapdesk.flows.wallet.local_wallet import LocalWallet
     from swapdesk.settings import Settings
     from swapdesk.wallet.accounts import ChainLink
+
+
+log = logging.getLogger(__name__)
 
 
 class NotConnected(Exception):
@@ -124,6 +129,13 @@ class Desk:
             )
         return self._wallet
 
+    @cached_property
+    def payer(self) -> CallPayer:
+        """Pays calls from the wallet, for a profile with ``pay``."""
+        from swapdesk.flows.wallet.call_payments import CallPayer
+
+        return CallPayer(lambda: self.wallet, self.clock, log.info)
+
     def chain_links(self) -> tuple[ChainLink, ...]:
         from swapdesk.flows.wallet.chain_links import live_links
 
@@ -169,6 +181,7 @@ class Desk:
             self._transport,
             self._running,
             self.background,
+            self.payer if connection.credentials.pays else None,
         )
         # The link brought the HTTP client, which took as long as the first orders take.
         await self.clock.sleep(0)

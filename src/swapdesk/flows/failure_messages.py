@@ -147,6 +147,11 @@ def policy_next(rule: str) -> str:
     return POLICY_ANEW if rule == "POLICY_CHANGED" else POLICY_NEXT
 
 
+UNPAID_CALL = Failure(
+    "The service wants to be paid for each call.",
+    "in your wallet; a payment that was signed ends within minutes, taken or not",
+    'you: configure a key, or pay = "x402" with a spending policy',
+)
 ALREADY_ASKED = Failure(
     "This confirmation was already used.", "where the journal says", "you: look at orders"
 )
@@ -172,6 +177,8 @@ def failure_of(code: str, status: int | None) -> Failure:
     """What to say of an error: by code, else by status, else as an answer of no use."""
     if code in FAILURES:
         return FAILURES[code]
+    if status == 402:
+        return UNPAID_CALL
     if status is not None:
         known = _BY_STATUS.get(status)
         if known is None and status >= 500:

@@ -196,6 +196,8 @@ class Session:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self.background = BackgroundTasks(self.clock)
+        self.on_paying: Callable[[str], None] = lambda said: None
+        """Hears what a call costs, when that is paid for the first time."""
         """What runs on whatever page is in view."""
         self.phase = Phase.STARTING
         self.done = 0
@@ -335,9 +337,12 @@ class Session:
         from swapdesk.flows.desk import Desk
 
         await catalog.load_models_in_steps()
-        return Desk.open(
+        desk = Desk.open(
             self.settings, transport=self._transport, catalog=catalog, background=self.background
         )
+        if self.settings.pay.value is not None:
+            desk.payer.told = self.on_paying
+        return desk
 
     async def sandbox_gone(self) -> None:
         """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""

@@ -56,6 +56,11 @@ def no_node(settings: Settings, chain: Chain) -> str:
     return f"no node of {chain.name} is configured: set {chain.short_name} under {where}"
 
 
+def is_private_node(url: str) -> bool:
+    """Whether nobody between can read or change what a node says."""
+    return url.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]"))
+
+
 def live_links(settings: Settings, catalog: KnownChains) -> tuple[tuple[ChainLink, ...], list[str]]:
     """``[profiles.NAME.rpc]`` with kinds and ids of the catalogue, and a sentence for each
     entry that cannot be used."""
@@ -69,9 +74,7 @@ def live_links(settings: Settings, catalog: KnownChains) -> tuple[tuple[ChainLin
             problems.append(f"rpc: this wallet has no accounts of {chain.name}.")
         elif kind is Kind.EVM and chain.chain_id is None:
             problems.append(f"rpc: the service does not say which id {chain.name} has.")
-        elif not url.startswith(
-            ("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")
-        ):
+        elif not is_private_node(url):
             problems.append(f"rpc: the node of {name} needs https.")
         else:
             chain_id = chain.chain_id if kind is Kind.EVM else None

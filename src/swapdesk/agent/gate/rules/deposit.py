@@ -19,7 +19,6 @@ from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.wallet.promise import Promise, Purpose, TakenOut, WithdrawalPromise
 
-
 LONGEST_CALL = timedelta(minutes=10)
 
 
@@ -125,7 +124,9 @@ def call_is_paid_at_once(case: Case) -> Objections:
     latest = (case.facts.now + LONGEST_CALL).timestamp()
     for field, end in case.claim.numbers(Meaning.ENDS):
         if end > latest:
-            yield Objection("The payment of a call could be taken for more than ten minutes.", field)
+            yield Objection(
+                "A call is paid within ten minutes, and this may be taken later.", field
+            )
 
 
 @refuses("CALL_UNSIGNED")

@@ -1,0 +1,147 @@
+"""Calls that are paid one by one: what a 402 asks for, and the header that pays it.
+
+Protocol: x402 version 2, scheme ``exact`` (contract 14.1 to 14.4). What is asked for is the
+service's word: whoever pays holds it against what they allow.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+from swapdesk.wire.encoding.numbers import WireNumber
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.operation import Operation
+
+REQUIRED = "payment-required"
+SIGNATURE = "payment-signature"
+VERSION = 2
+MAX_HEADER = 16 * 1024
+MAX_WAYS = 16
+MAX_TEXT = 128
+MAX_SECONDS = 600
+_NETWORK = re.compile(r"eip155:([1-9][0-9]{0,17})", re.ASCII)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_UNITS = re.compile(r"[1-9][0-9]{0,30}", re.ASCII)
+_SECONDS = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+
+
+class PaymentTerms(Struct, frozen=True):
+    """One way to pay a call: ``units`` of ``asset`` to ``pay_to``, signed for ``seconds`` at most.
+    ``name`` and ``version`` are the asset's EIP-712 domain; ``accepted`` is the entry as it came,
+    which the payment repeats."""
+
+    chain_id: int
+    asset: str
+    units: int
+    pay_to: str
+    seconds: int
+    name: str
+    version: str
+    accepted: dict[str, Any]
+
+
+class RequiredPayment(Struct, frozen=True):
+    """What a 402 said. ``ways`` are those that can be paid here: scheme ``exact`` on an EVM chain;
+    ``problem`` is why there are none. ``reason`` is why a payment was not taken."""
+
+    ways: tuple[PaymentTerms, ...] = ()
+    reason: str = ""
+    problem: str = ""
+
+
+class Authorization(Struct, frozen=True):
+    """An EIP-3009 ``TransferWithAuthorization`` that was signed; ``nonce`` and ``signature`` are
+    0x-hex, times Unix seconds."""
+
+    payer: str
+    valid_after: int
+    valid_before: int
+    nonce: str
+    signature: str
+
+
+class Payer(Protocol):
+    async def pay(self, required: RequiredPayment, operation: Operation) -> str:
+        """The value of the header that pays one call. Raises NotPaid."""
+
+
+def read_required(header: str | None) -> RequiredPayment:
+    """What ``payment-required`` asks for."""
+    if not header:
+        return RequiredPayment(problem="the service did not say what a call costs")
+    if len(header) > MAX_HEADER:
+        return RequiredPayment(problem="what a call costs is too long to read")
+    try:
+        told = decode_json(base64.b64decode(header, validate=True), side="client")
+    except (CodecError, binascii.Error, ValueError):
+        return RequiredPayment(problem="what a call costs cannot be read")
+    if not isinstance(told, dict) or not isinstance(told.get("accepts"), list):
+        return RequiredPayment(problem="what a call costs cannot be read")
+    reason = told.get("error")
+    ways = tuple(terms for one in told["accepts"][:MAX_WAYS] if (terms := _terms(one)) is not None)
+    return RequiredPayment(
+        ways,
+        safe_text(reason, 200) if isinstance(reason, str) else "",
+        "" if ways else "the service takes no payment that can be made here",
+    )
+
+
+def _terms(entry: Any) -> PaymentTerms | None:
+    """None for what cannot be paid here, or is not as the protocol says."""
+    if not isinstance(entry, dict) or entry.get("scheme") != "exact":
+        return None
+    extra = entry.get("extra")
+    if not isinstance(extra, dict) or extra.get("assetTransferMethod", "eip3009") != "eip3009":
+        return None
+    texts = [entry.get(name) for name in ("network", "asset", "amount", "payTo")]
+    texts += [extra.get(name) for name in ("name", "version")]
+    if not all(type(text) is str and len(text) <= MAX_TEXT for text in texts):
+        return None
+    network, asset, amount, pay_to, name, version = map(str, texts)
+    chain, seconds = _NETWORK.fullmatch(network), _whole(entry.get("maxTimeoutSeconds"))
+    fits = _ADDRESS.fullmatch(asset) and _ADDRESS.fullmatch(pay_to) and _UNITS.fullmatch(amount)
+    if chain is None or not fits or seconds is None:
+        return None
+    return PaymentTerms(
+        chain_id=int(chain[1]),
+        asset=checksummed(asset),
+        units=int(amount),
+        pay_to=checksummed(pay_to),
+        seconds=min(seconds, MAX_SECONDS),
+        name=name,
+        version=version,
+        accepted=entry,
+    )
+
+
+def _whole(value: Any) -> int | None:
+    """A number of seconds above 0."""
+    fits = isinstance(value, WireNumber) and _SECONDS.fullmatch(value) is not None
+    return int(value) if fits else None
+
+
+def payment_header(terms: PaymentTerms, signed: Authorization) -> str:
+    """The value of ``payment-signature``."""
+    payload = {
+        "x402Version": VERSION,
+        "accepted": terms.accepted,
+        "payload": {
+            "signature": signed.signature,
+            "authorization": {
+                "from": signed.payer,
+                "to": terms.accepted["payTo"],
+                "value": terms.accepted["amount"],
+                "validAfter": str(signed.valid_after),
+                "validBefore": str(signed.valid_before),
+                "nonce": signed.nonce,
+            },
+        },
+    }
+    return base64.b64encode(encode_json(payload)).decode("ascii")
