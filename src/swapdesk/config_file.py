@@ -120,36 +120,40 @@ def read_config(file: Path) -> ConfigFile:
     return config
 
 
-_THEME_LINE = re.compile(r"(\s*theme\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
-
-
 def keep_theme(file: Path, theme: str, profile: str) -> None:
     """Write the choice of a theme into ``file``: where the profile names one there, else for all
-    profiles. Every other byte stays. Raises OSError with a sentence where that is not possible."""
+    profiles. Raises OSError as ``keep_choice``."""
+    keep_choice(file, "theme", theme, profile)
+
+
+def keep_choice(file: Path, key: str, value: str, profile: str | None = None) -> None:
+    """Write a text under ``key``: in the table of ``profile`` where it names one there, else at the
+    top. Every other byte stays. Raises OSError with a sentence where that is not possible."""
+    place = re.compile(rf"(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
     file = file.resolve()
     document = read_document(file, CONFIG_LIMIT, trusted=True)
     if document.problems:
         raise OSError(0, str(document.problems[0]))
     profiles = document.content.get("profiles")
-    table = profiles.get(profile) if isinstance(profiles, dict) else None
-    own = isinstance(table, dict) and "theme" in table
+    table = profiles.get(profile) if profile is not None and isinstance(profiles, dict) else None
+    own = isinstance(table, dict) and key in table
     wanted = deepcopy(document.content)
-    (wanted["profiles"][profile] if own else wanted)["theme"] = theme
-    value = json.dumps(theme)
+    (wanted["profiles"][profile] if own else wanted)[key] = value
+    text = json.dumps(value)
     lines = [] if not document.lines else file.read_bytes().decode().splitlines(keepends=True)
-    written = [at for at, line in enumerate(lines) if _THEME_LINE.fullmatch(line)]
+    written = [at for at, line in enumerate(lines) if place.fullmatch(line)]
     candidates = [
-        [*lines[:at], _THEME_LINE.sub(rf"\g<1>{value}\g<3>", lines[at]), *lines[at + 1 :]]
+        [*lines[:at], place.sub(rf"\g<1>{text}\g<3>", lines[at]), *lines[at + 1 :]]
         for at in written
     ]
-    if not own and "theme" not in document.content:
-        candidates = [[f"theme = {value}\n", *lines]]
+    if not own and key not in document.content:
+        candidates = [[f"{key} = {text}\n", *lines]]
     for candidate in candidates:
-        text = "".join(candidate)
+        whole = "".join(candidate)
         with suppress(tomllib.TOMLDecodeError):
-            if tomllib.loads(text, parse_float=Decimal) == wanted:
+            if tomllib.loads(whole, parse_float=Decimal) == wanted:
                 make_directories(file.parent)
-                write_private(file, text.encode(), replace=True)
+                write_private(file, whole.encode(), replace=True)
                 return
     raise OSError(0, f"{file.name} cannot be changed by itself")
 

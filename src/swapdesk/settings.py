@@ -109,6 +109,12 @@ class Settings(Struct, frozen=True):
         return self.config.keys if self.config is not None else {}
 
     @property
+    def profiles(self) -> tuple[str, ...]:
+        """All that can be chosen, the sandbox first."""
+        named = self.config.profiles if self.config is not None else {}
+        return (SANDBOX, *(name for name in named if name != SANDBOX))
+
+    @property
     def reads_only(self) -> bool:
         """Whether this desk creates, signs and spends nothing: it was told so, or it has a partner
         id alone."""

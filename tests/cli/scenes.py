@@ -46,6 +46,8 @@ NOT_ASKING = {
     "support open": "it reads a file",
     "support diff": "it reads two files",
     "completion": "it prints what a shell runs",
+    "profile list": "it reads the configuration",
+    "profile use": "it writes the configuration",
     "listen": "it posts until it is ended",
     "schema": "it prints what this program knows of itself",
     "errors": "it prints what this program knows of itself",

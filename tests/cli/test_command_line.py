@@ -269,6 +269,31 @@ def test_config_show_prints_values_origins_and_problems(here: InProcess) -> None
     assert ["theme", "paper", "config.toml"] in [line.split() for line in table]
 
 
+def test_profiles_are_listed_and_chosen(here: InProcess) -> None:
+    file = here.home / "config.toml"
+    table = '# mine\n[profiles.main]\nurl = "https://api.example/v2"\nkey = "k"\n'
+    file.write_text(table)
+    used = here("profile", "use", "main", "--json")
+    assert (used.code, used.document["profile"], used.document["previous"]) == (
+        0,
+        "main",
+        "sandbox",
+    )
+    assert file.read_text() == f'profile = "main"\n{table}'
+    listed = here("profile", "list", "--json").document["profiles"]
+    assert [(one["name"], one["access"], one["chosen"]) for one in listed] == [
+        ("sandbox", "sandbox", False),
+        ("main", "key", True),
+    ]
+    assert "chooses sandbox" in here("--profile", "sandbox", "profile", "use", "sandbox").stderr
+    unknown = here("profile", "use", "mian", "--json")
+    assert (unknown.code, unknown.error["code"]) == (2, "NO_SUCH_PROFILE")
+    file.write_text("broken =\n")
+    refused = here("profile", "use", "sandbox", "--json")
+    assert (refused.code, refused.error["code"]) == (2, "FILE_UNUSABLE")
+    assert file.read_text() == "broken =\n"
+
+
 KEY = {"SWAPDESK_API_URL": "https://api.example/v2", "SWAPDESK_API_KEY": "0123456789abcdef"}
 
 

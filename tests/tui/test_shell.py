@@ -138,6 +138,17 @@ async def choose_theme(run: DeskRun, name: str) -> None:
     assert run.app.theme == name
 
 
+async def test_the_palette_goes_on_with_another_profile(market: Market) -> None:
+    configure(market, '[profiles.main]\nurl = "https://api.example/v2"\n')
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("ctrl+p")
+        await run.type("profile")
+        assert "Profile sandbox" not in run.text
+        await run.press("enter")
+        assert (run.app.return_code, run.app.next_profile) == (0, "main")
+
+
 async def test_a_theme_of_the_palette_is_kept(market: Market) -> None:
     async with market.desk() as run:
         await choose_theme(run, "beacon")

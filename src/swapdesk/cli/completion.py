@@ -106,7 +106,7 @@ def _accounts(settings: Settings, _: str) -> Iterable[str]:
 
 
 def _profiles(settings: Settings, _: str) -> Iterable[str]:
-    return ["sandbox", *(settings.config.profiles if settings.config is not None else ())]
+    return settings.profiles
 
 
 def _themes(settings: Settings, _: str) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""``config show``: every value and where it came from."""
+"""``config`` and ``profile``: every value and where it came from, and whose desk it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from collections.abc import Mapping
 import click
 from msgspec import Struct
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.config_file import keep_choice
+from swapdesk.settings import SANDBOX, Origin
 
 
 class SettingValue(Struct, frozen=True):
@@ -49,3 +54,88 @@ def show(call: CliContext) -> None:
     problems = [*wrong_in_config(settings), *read_palettes(settings.home.themes).problems]
     if problems:
         raise config_error(problems)
+
+
+class ProfileFacts(Struct, frozen=True):
+    """``access``: with what the service is asked: ``sandbox``, ``key``, ``partner_id``, ``pay`` or
+    None for a profile that has nothing yet. ``url`` None: the sandbox of this home, or none yet.
+    ``chosen``: commands without ``--profile`` use it."""
+
+    name: str
+    access: str | None
+    url: str | None
+    chosen: bool
+
+
+class ProfilesDocument(Struct, frozen=True):
+    """The sandbox first, then those of config.toml in its order."""
+
+    profiles: tuple[ProfileFacts, ...]
+
+
+class ChosenDocument(Struct, frozen=True):
+    """``previous`` is what was used before."""
+
+    profile: str
+    previous: str
+
+
+@click.group()
+def profile() -> None:
+    """Accounts of this home: each profile has a service, a journal and keys of its own."""
+
+
+@profile.command("list")
+@desk_command
+def list_profiles(call: CliContext) -> None:
+    """List the profiles of config.toml, and which one is used."""
+    settings = call.settings(lenient=True)
+    tables = settings.config.profiles if settings.config is not None else {}
+    found = tuple(
+        _facts(name, tables.get(name, {}), chosen=name == settings.profile.value)
+        for name in settings.profiles
+    )
+    if call.output.json:
+        call.output.document(ProfilesDocument(found))
+        return
+    rows = [
+        (one.name, one.access or "nothing yet", one.url or "", "used" if one.chosen else "")
+        for one in found
+    ]
+    call.output.table(("profile", "access", "service", ""), rows)
+
+
+def _facts(name: str, table: Mapping[str, object], *, chosen: bool) -> ProfileFacts:
+    names = ("pay", "key", "partner_id")
+    usual = "sandbox" if name == SANDBOX else None
+    access = next((one for one in names if one in table), usual)
+    url = table.get("url")
+    return ProfileFacts(name, access, url if isinstance(url, str) else None, chosen)
+
+
+@profile.command()
+@click.argument("name", shell_complete=completion.profiles)
+@desk_command
+def use(call: CliContext, name: str) -> None:
+    """Use the profile NAME from now on, in every desk and command without --profile.
+
+    It is written into config.toml; everything else there stays as it is.
+    """
+    settings = call.settings(lenient=True)
+    if name not in settings.profiles:
+        known = ", ".join(settings.profiles)
+        raise bad_input("NO_SUCH_PROFILE", f"There is no profile {name!r}; there are {known}.")
+    try:
+        keep_choice(settings.home.config_file, "profile", name)
+    except OSError as error:
+        said = str(error.strerror or error)
+        raise CommandError(
+            Exit.BAD_INPUT, "FILE_UNUSABLE", f"{said}.", money=UNTOUCHED, next="you: edit it"
+        ) from None
+    if call.output.json:
+        call.output.document(ChosenDocument(name, settings.profile.value))
+    else:
+        call.output.say(f"The profile is {name} now.")
+    if settings.profile.origin in (Origin.ENVIRONMENT, Origin.OPTION):
+        place, value = settings.profile.name, settings.profile.value
+        call.output.talk(f"Here {place} chooses {value} all the same.")

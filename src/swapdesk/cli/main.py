@@ -65,6 +65,7 @@ COMMANDS: dict[str, str] = {
     "node": "swapdesk.cli.serve_command:node",
     "partner": "swapdesk.cli.partner_commands:partner",
     "config": "swapdesk.cli.config_command:config",
+    "profile": "swapdesk.cli.config_command:profile",
     "tape": "swapdesk.cli.tape_commands:tape",
     "tour": "swapdesk.cli.tape_commands:tour",
     "doctor": "swapdesk.cli.doctor_command:doctor",
@@ -168,16 +169,21 @@ def open_desk(
     finally:
         gc.freeze()
         gc.enable()
-    settings = call.settings(lenient=True)
-    if settings.live:
-        return run_desk(settings, None)
-    from swapdesk.cli.sandbox_lifetime import SandboxLifetime
+    while True:
+        settings = call.settings(lenient=True)
+        if settings.live:
+            ended = run_desk(settings, None)
+        else:
+            from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 
-    sandbox = SandboxLifetime(settings.home)
-    try:
-        return run_desk(settings, sandbox.ready, player, demo=demo)
-    finally:
-        sandbox.close()
+            sandbox = SandboxLifetime(settings.home)
+            try:
+                ended = run_desk(settings, sandbox.ready, player, demo=demo)
+            finally:
+                sandbox.close()
+        if isinstance(ended, int):
+            return ended
+        call.profile, player, demo = ended, None, None
 
 
 def run(arguments: Sequence[str]) -> int:

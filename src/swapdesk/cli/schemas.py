@@ -85,6 +85,8 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet policy set": (_POLICY,),
     "wallet withdraw": ("wallet_withdrawing:WithdrawalDocument",),
     "demo": ("demo_transcript:StageDocument", "demo_transcript:LinkSearchDocument"),
+    "profile list": ("config_command:ProfilesDocument",),
+    "profile use": ("config_command:ChosenDocument",),
     "config show": ("config_command:ConfigDocument",),
     "tape run": ("tape_commands:TapeDocument",),
     "doctor": ("doctor_command:DoctorDocument",),

@@ -203,6 +203,8 @@ class DeskApp(SafeApp[int]):
         self._key_problems = self._take_keymap()
         self._begun = False
         self._clock_told = False
+        self.next_profile: str | None = None
+        """What the desk goes on with once it is left."""
         self.demo: DemoChoice | None = None
         """The demonstration that is shown once the desk is connected."""
 
@@ -397,9 +399,20 @@ class DeskApp(SafeApp[int]):
         self.privacy.toggle_mouse()
 
     def do_quit(self) -> None:
-        """Leave; while orders are open the first key tells, the second one leaves."""
+        self.leave()
+
+    @property
+    def other_profiles(self) -> list[str]:
+        """Those that the desk can go on with."""
+        settings = self.session.settings
+        return [name for name in settings.profiles if name != settings.profile.value]
+
+    def leave(self, profile: str | None = None) -> None:
+        """Leave, perhaps for another profile; while orders are open the first time tells, the
+        second one leaves."""
         refusal = self._leaving.refusal(self._open_business())
         if refusal is None:
+            self.next_profile = profile
             self.exit(0)
         else:
             self._warn_leaving(refusal)
@@ -494,12 +507,15 @@ def run_desk(
     player: TapePlayer | None = None,
     *,
     demo: DemoChoice | None = None,
-) -> int:
+) -> int | str:
     """Run the desk until it is left, perhaps with a tape in it or a demonstration to begin with;
-    the exit code. Raises JournalRefused, once the screen is the terminal's again."""
+    the exit code, or the profile that was chosen to go on with. Raises JournalRefused, once the
+    screen is the terminal's again."""
     app = DeskApp(settings, start_sandbox)
     app.demo = demo
     result = app.run() if player is None else app.run(**player.attach(app))
     if app.session.refused is not None:
         raise app.session.refused
+    if app.next_profile is not None:
+        return app.next_profile
     return (app.return_code or 0) if result is None else result

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 
 THEME_ENTRY = "theme:"
+PROFILE_ENTRY = "profile:"
 
 Working = list[tuple[type[Command], CommandState]]
 
@@ -111,8 +112,10 @@ class ScreenVerbs:
             HelpGroup("Everywhere", everywhere),
         ]
 
-    def palette_entries(self, theme_names: Iterable[str]) -> list[PaletteEntry]:
-        """The verbs that work now, then one entry per theme."""
+    def palette_entries(
+        self, theme_names: Iterable[str], profiles: Iterable[str] = ()
+    ) -> list[PaletteEntry]:
+        """The verbs that work now, then one entry per profile and theme."""
         from swapdesk.tui.widgets.help_overlay import PaletteEntry
 
         verbs = [
@@ -121,7 +124,11 @@ class ScreenVerbs:
             if not standing.locked and verb.id() != "palette"
         ]
         themes = (PaletteEntry(f"{THEME_ENTRY}{name}", f"Theme {name}") for name in theme_names)
-        return [*verbs, *themes]
+        others = (
+            PaletteEntry(f"{PROFILE_ENTRY}{name}", f"Profile {name}", "Go on with this account.")
+            for name in profiles
+        )
+        return [*verbs, *others, *themes]
 
     def _shown_key(self, verb: type[Command]) -> str:
         """The key of a verb as it is written."""
@@ -320,7 +327,9 @@ class DeskScreen(Screen[None]):
         from swapdesk.tui.widgets.help_overlay import PaletteOverlay
 
         names: list[str] = getattr(self.app, "theme_names", [])
-        self.app.push_screen(PaletteOverlay(self.verbs.palette_entries(names)), self._chosen)
+        profiles: list[str] = getattr(self.app, "other_profiles", [])
+        entries = self.verbs.palette_entries(names, profiles)
+        self.app.push_screen(PaletteOverlay(entries), self._chosen)
 
     async def _chosen(self, key: str | None) -> None:
         if key is None:
@@ -328,6 +337,10 @@ class DeskScreen(Screen[None]):
         if key.startswith(THEME_ENTRY):
             app: Any = self.app
             self.show_notice(app.choose_theme(key.removeprefix(THEME_ENTRY)))
+            return
+        if key.startswith(PROFILE_ENTRY):
+            app = self.app
+            app.leave(profile=key.removeprefix(PROFILE_ENTRY))
             return
         await self.action_command(key)
 
