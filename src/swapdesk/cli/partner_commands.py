@@ -74,7 +74,7 @@ def sums(call: CliContext, rebuild: bool, data: Path | None) -> int:
         found = books.recount(db)
         if rebuild and not found.agrees:
             books.rebuild(db, found)
-        names = _names(_directory(call, data))
+        names = _names(db)
     days = tuple(DayOfPartner(names.get(of, of), day) for of, day in found.differing)
     if call.output.json:
         rebuilt = rebuild and not found.agrees
@@ -105,7 +105,7 @@ def payout(call: CliContext, name: str, month: str, data: Path | None) -> int:
         message = f"{month!r} is no month like 2026-11."
         raise bad_input("NO_SUCH_MONTH", message, field="month", money=MONEY)
     with _store(call, data) as (db, now), _due():
-        names = _names(_directory(call, data))
+        names = _names(db)
         found = next((of for of, known in names.items() if name in (of, known)), None)
         if found is None:
             message = f"There is no partner {name}. Partners: {', '.join(names.values())}."
@@ -144,11 +144,11 @@ def _directory(call: CliContext, data: Path | None) -> Path:
     return (data or call.settings(lenient=True).home.sandbox).absolute()
 
 
-def _names(directory: Path) -> dict[str, str]:
+def _names(db: sqlite3.Connection) -> dict[str, str]:
     """Names of the partners by their ids."""
-    from swapdesk.sandbox.partner_keys import load_key, partner_keys
+    from swapdesk.service.store import partners
 
-    return {of.partner_id: of.name for of in partner_keys(load_key(directory))}
+    return {each.partner_id: each.name for each in partners.read(db).partners}
 
 
 @contextmanager

@@ -11,9 +11,12 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from swapdesk.service.store.partners import PartnersRead, StoredPartner
 
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (contract 1.25)."""
@@ -445,6 +448,16 @@ class Store(Protocol):
 
     async def partner_book(self, partner_id: str) -> PartnerBook:
         """Sums that moved in the transactions that finished the orders."""
+        ...
+
+    def partner_changes(self) -> int:
+        """How often accounts and keys were changed, by whichever process; asked on the loop."""
+        ...
+
+    async def read_partners(self) -> PartnersRead: ...
+
+    async def add_partners(self, partners: Sequence[StoredPartner]) -> None:
+        """Write the accounts and keys that are not there yet."""
         ...
 
     async def close(self) -> None: ...
