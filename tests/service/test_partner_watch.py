@@ -214,6 +214,6 @@ def test_names_and_keys_that_do_not_meet_an_account(
         partners.suspend(operator, "Chop", True)
     with pytest.raises(partners.NoSuchKey):
         partners.revoke(operator, "0" * 32, clock.now())
-    with pytest.raises(partners.PartnerRefused, match="every page"):
+    with pytest.raises(partners.NoSuchOrigin, match="every page"):
         partners.set_origin(operator, "Shop", "https://shop.example", allowed=False)
     assert not operator.in_transaction

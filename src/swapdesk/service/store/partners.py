@@ -148,6 +148,10 @@ class NoSuchKey(PartnerRefused):
     """No account has this key."""
 
 
+class NoSuchOrigin(PartnerRefused):
+    """The account does not have this page on its list."""
+
+
 class NameTaken(PartnerRefused):
     """Another account has this name, whatever its case."""
 
@@ -274,12 +278,12 @@ def set_overrides(
 
 def set_origin(db: sqlite3.Connection, which: str, origin: str, allowed: bool) -> StoredPartner:
     """Add a page that may use the account's id, or remove one. Raises NoSuchPartner, and
-    PartnerRefused where the one to be removed is not on the list."""
+    NoSuchOrigin where the one to be removed is not on the list."""
     with _writing(db):
         partner = find(db, which)
         if not allowed and origin not in partner.origins:
             said = ", ".join(partner.origins) or "every page is allowed"
-            raise PartnerRefused(f"{origin} is not on the list: {said}.")
+            raise NoSuchOrigin(f"{origin} is not on the list: {said}.")
         others = tuple(each for each in partner.origins if each != origin)
         changed = replace(partner, origins=(*others, origin) if allowed else others)
         db.execute(_UPDATE, _values(changed))
