@@ -29,6 +29,7 @@ from typing import Any
 import httpx
 import uvloop
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -48,6 +49,7 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
 from swapdesk.sandbox.processes import announce, listen, read_orders, stop_on_end
+from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -71,25 +73,28 @@ from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.tokens import Token
 
-FIRST_MARKUP = Decimal("0.5")
-"""Percent; the other accounts add nothing by themselves (contract 17.8)."""
+OVERRIDES = {
+    "alice": Overrides(default_markup=Decimal("0.5")),
+    "erin": Overrides(quote=(2, 20, 50), exchange=(1, 5, 10), read=(5, 100, 1000)),
+}
+"""By the names of accounts (contract 17.8). Erin's limits are small, so that a 429 is near."""
 
 
 def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
-    """One account per set of keys, as it is written into a new store."""
-    accounts = list(keys)
-    first = next((each for each in accounts if each.tier == Tier.PRO), None)
-    return [
-        StoredPartner(
+    """The accounts of these keys, as they are written into a new store."""
+    accounts: dict[str, StoredPartner] = {}
+    for each in keys:
+        key = StoredKey(each.api_key, digest(each.api_secret.encode()), each.scope, None, now)
+        account = accounts.get(each.partner_id) or StoredPartner(
             partner_id=each.partner_id,
             name=each.name,
             tier=Tier(each.tier),
             created=now,
-            overrides=Overrides(default_markup=FIRST_MARKUP if each is first else None),
-            keys=(StoredKey(each.api_key, digest(each.api_secret.encode()), "full", None, now),),
+            suspended=each.suspended,
+            overrides=OVERRIDES.get(each.name, Overrides()),
         )
-        for each in accounts
-    ]
+        accounts[each.partner_id] = replace(account, keys=(*account.keys, key))
+    return list(accounts.values())
 
 
 class HostCheck:
@@ -309,7 +314,9 @@ async def serve_replay(file: Path, host: str, port: int) -> None:
     if await started(server, stop):
         name = f"[{host}]" if ":" in host else host
         url = f"http://{name}:{listener.getsockname()[1]}{PREFIX}"
-        sys.stdout.write(json.dumps({"url": url, "replays": str(file)}) + "\n")
+        sys.stdout.write(
+            json.dumps({"schemaVersion": LINE_VERSION, "url": url, "replays": str(file)}) + "\n"
+        )
         sys.stdout.flush()
     await serving
 
