@@ -190,6 +190,17 @@ async def test_what_was_changed_outlives_the_next_seeding(
     assert store.partner_changes() == number
 
 
+async def test_a_name_that_several_have_is_refused(
+    store: SqliteStore, operator: sqlite3.Connection, clock: ManualClock
+) -> None:
+    made, _ = created(operator, clock)
+    twin = StoredPartner("f" * 24, made.name, made.tier, clock.now())
+    await store.add_partners([twin])
+    with pytest.raises(partners.NoSuchPartner, match=f"{made.partner_id}, {'f' * 24}"):
+        partners.find(operator, "Shop")
+    assert partners.find(operator, twin.partner_id) == twin
+
+
 def test_the_secret_is_nowhere_in_the_file(
     operator: sqlite3.Connection, clock: ManualClock
 ) -> None:

@@ -196,11 +196,15 @@ class NewKey(Struct, frozen=True):
 
 
 def find(db: sqlite3.Connection, which: str) -> StoredPartner:
-    """The account of an id or a name. Raises NoSuchPartner."""
+    """The account of an id or a name. Raises NoSuchPartner, also for a name that several have: a
+    sandbox whose key file was lost begins with new accounts of the same names."""
     everyone = list(_partners(db))
-    for partner in everyone:
-        if which in (partner.partner_id, partner.name):
-            return partner
+    found = [partner for partner in everyone if which in (partner.partner_id, partner.name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(partner.partner_id for partner in found)
+        raise NoSuchPartner(f"Several partners are named {which}: give one of the ids {ids}.")
     known = ", ".join(partner.name for partner in everyone) or "none"
     raise NoSuchPartner(f"There is no partner {which}. Partners: {known}.")
 
