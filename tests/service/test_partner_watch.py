@@ -22,7 +22,8 @@ from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store import partners
 from swapdesk.service.store.database import connect
-from swapdesk.service.store.partners import NewKey, StoredPartner
+from swapdesk.service.store.partners import NewKey
+from swapdesk.service.store.records import StoredPartner
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.dialect import Dialect
 

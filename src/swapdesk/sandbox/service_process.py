@@ -64,8 +64,7 @@ from swapdesk.service.access import Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.partners import Overrides, StoredKey, StoredPartner
-from swapdesk.service.store.records import Store
+from swapdesk.service.store.records import Overrides, Store, StoredKey, StoredPartner
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json

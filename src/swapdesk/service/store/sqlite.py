@@ -17,18 +17,19 @@ from swapdesk.paths import make_directories
 from swapdesk.service.store import books, partners, records
 from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.database import StoreFile, Writer, prepare
-from swapdesk.service.store.partners import PartnersRead, StoredPartner
 from swapdesk.service.store.records import (
     BundleState,
     OrderFilter,
     OrderVersion,
     OutboxRow,
     PartnerBook,
+    PartnersRead,
     QuoteConsumed,
     QuoteGone,
     StoredBundle,
     StoredGroup,
     StoredOrder,
+    StoredPartner,
     StoredQuote,
     Usage,
 )
