@@ -108,11 +108,18 @@ async def test_scanning_takes_a_moment_of_the_clock() -> None:
 
 
 def test_accounts_differ_in_markup_and_fixed_rates() -> None:
-    partners = build_partners(partner_keys(b"k" * 32))
-    first, second, free = partners
+    stored = build_partners(partner_keys(b"k" * 32), NOW)
+    first, second, free, suspended, narrow = (each.as_partner() for each in stored)
     assert (first.tier, second.tier, free.tier) == (Tier.PRO, Tier.PRO, Tier.FREE)
     assert first.default_markup == Decimal("0.5")
     assert second.default_markup == free.default_markup == 0
     assert first.fixed_rates
     assert second.fixed_rates
     assert not free.fixed_rates
+    assert [(len(each.keys), each.suspended) for each in (first, suspended, narrow)] == [
+        (3, False),
+        (1, True),
+        (1, False),
+    ]
+    assert narrow.read_limits is not None
+    assert narrow.read_limits.per_minute == 5

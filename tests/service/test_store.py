@@ -374,7 +374,9 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
     await store.close()
     new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice", "plan")
     with sqlite3.connect(path) as db:
-        made = ("usage", "scans", "groups", "bundles", "day_sums", "commissions")
+        books = ("day_sums", "commissions")
+        accounts = ("partners", "api_keys", "partner_changes")
+        made = ("usage", "scans", "groups", "bundles", *books, *accounts)
         tables = ("quotes", "orders", *made)
         wanted = {table: _columns(db, table) for table in tables}
         for index in ("one_order_per_transaction", "orders_of_group", "orders_finished"):
@@ -396,6 +398,7 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
         assert found == replace(quote(1), consumed_by=kept.service_id)
         assert await store.partner_book(ALICE.partner_id) == book
         assert [each.orders for each in book.days] == [1]
+        assert store.partner_changes() == 0
     finally:
         await store.close()
     with sqlite3.connect(path) as db:

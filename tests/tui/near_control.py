@@ -12,7 +12,6 @@ from pathlib import Path
 
 import httpx
 
-from service.world import PARTNERS
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import SystemClock
@@ -47,7 +46,7 @@ def near_control(parts: ServiceParts) -> SandboxControl:
         token=TOKEN,
         hosts=frozenset({"127.0.0.1"}),
         ledger=ledger,
-        faucet=OrderFaucet(ledger, parts.store, [partner.partner_id for partner in PARTNERS]),
+        faucet=OrderFaucet(ledger, parts.store, parts.directory),
         clock=clock,
         pace=WorldPace(clock, {"offset": 0, "speed": 1}),
         market=Prices(7),

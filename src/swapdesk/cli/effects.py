@@ -39,7 +39,9 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.CHANGES_DESK, True, "batch template, batch export, orders export, orders put-away"),
     (Effect.CHANGES_DESK, True, "support bundle, trigger NAME, trigger clear, trigger clock"),
     (Effect.CHANGES_DESK, True, "serve, node, tape run, tour"),
-    (Effect.CHANGES_DESK, False, "partner payout, partner reverse"),
+    (Effect.CHANGES_DESK, False, "partner payout, partner reverse, partner create, partner key"),
+    (Effect.CHANGES_DESK, False, "partner revoke, partner suspend, partner tier"),
+    (Effect.CHANGES_DESK, False, "partner override, partner origin"),
     (Effect.ONLY_READS, False, "sign, wallet list, wallet balance, wallet allowances"),
     (Effect.CHANGES_DESK, False, "wallet policy set"),
     (Effect.ONLY_READS, False, "wallet transactions, wallet policy show"),
@@ -48,6 +50,7 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.CHANGES_DESK, True, "profile use"),
     (Effect.ONLY_READS, True, "trigger list, demo, config show, profile list, doctor, completion"),
     (Effect.ONLY_READS, True, "schema, errors, commands, listen, partner sums"),
+    (Effect.ONLY_READS, True, "partner list, partner show"),
     (Effect.ONLY_READS, True, "account limits, account commissions, account volume"),
     (Effect.ONLY_READS, True, "account weekly, account chart"),
 )

@@ -1,15 +1,10 @@
-"""``partner``: the books of the partners, for whoever operates the service.
-
-They stand in the store of the service, which may run meanwhile: SQLite lets one writer in at a
-time, and each of these commands writes for a moment.
-"""
+"""``partner``: accounts and books of the partners, for whoever operates the service."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from datetime import datetime
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,14 +14,8 @@ from msgspec import Struct
 from swapdesk.cli.cli_context import CliContext, desk_command
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
-
-MONEY = "where it was; nothing was booked"
-
-of_data = click.option(
-    "--data",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Data directory of the service; that of this home's sandbox by default.",
-)
+from swapdesk.cli.partner_accounts import ACCOUNT_COMMANDS
+from swapdesk.cli.partner_store import MONEY, of_data, open_store
 
 
 class DayOfPartner(Struct, frozen=True):
@@ -56,7 +45,11 @@ class BookedDocument(Struct, frozen=True):
 
 @click.group()
 def partner() -> None:
-    """Keep the books of the partners of a service of your own."""
+    """Keep the accounts and the books of the partners of a service of your own."""
+
+
+for account_command in ACCOUNT_COMMANDS:
+    partner.add_command(account_command)
 
 
 @partner.command()
@@ -70,11 +63,11 @@ def sums(call: CliContext, rebuild: bool, data: Path | None) -> int:
     """
     from swapdesk.service.store import books
 
-    with _store(call, data) as (db, _):
+    with open_store(call, data) as (db, _):
         found = books.recount(db)
         if rebuild and not found.agrees:
             books.rebuild(db, found)
-        names = _names(_directory(call, data))
+        names = _names(db)
     days = tuple(DayOfPartner(names.get(of, of), day) for of, day in found.differing)
     if call.output.json:
         rebuilt = rebuild and not found.agrees
@@ -104,8 +97,8 @@ def payout(call: CliContext, name: str, month: str, data: Path | None) -> int:
     if MONTH.fullmatch(month) is None:
         message = f"{month!r} is no month like 2026-11."
         raise bad_input("NO_SUCH_MONTH", message, field="month", money=MONEY)
-    with _store(call, data) as (db, now), _due():
-        names = _names(_directory(call, data))
+    with open_store(call, data) as (db, now), _due():
+        names = _names(db)
         found = next((of for of, known in names.items() if name in (of, known)), None)
         if found is None:
             message = f"There is no partner {name}. Partners: {', '.join(names.values())}."
@@ -123,7 +116,7 @@ def reverse(call: CliContext, order: str, data: Path | None) -> int:
     """Book that an order earned no commission after all, as a negative entry of this month."""
     from swapdesk.service.store import books
 
-    with _store(call, data) as (db, now), _due():
+    with open_store(call, data) as (db, now), _due():
         amount = books.reverse(db, order, now)
     _tell_booked(call, None, f"{now:%Y-%m}", -amount, f"The commission of {order} is reversed")
     return Exit.DONE
@@ -140,66 +133,11 @@ def _tell_booked(
         call.output.say(f"{said}: {usd(amount)}.")
 
 
-def _directory(call: CliContext, data: Path | None) -> Path:
-    return (data or call.settings(lenient=True).home.sandbox).absolute()
-
-
-def _names(directory: Path) -> dict[str, str]:
+def _names(db: sqlite3.Connection) -> dict[str, str]:
     """Names of the partners by their ids."""
-    from swapdesk.sandbox.partner_keys import load_key, partner_keys
+    from swapdesk.service.store import partners
 
-    return {of.partner_id: of.name for of in partner_keys(load_key(directory))}
-
-
-@contextmanager
-def _store(call: CliContext, data: Path | None) -> Iterator[tuple[sqlite3.Connection, datetime]]:
-    """A connection that writes, and the service's time. Exit 5 where no service ever ran."""
-    from swapdesk.sandbox.service_process import DATABASE
-    from swapdesk.service.store.database import SchemaError, connect, prepare
-
-    directory = _directory(call, data)
-    if not (directory / DATABASE).exists():
-        raise CommandError(
-            Exit.NOT_FOUND,
-            "NO_STORE",
-            f"No service has run in {directory} yet.",
-            MONEY,
-            "you: swapdesk serve --sandbox, or name its directory with --data",
-        )
-    try:
-        with closing(connect(directory / DATABASE, writes=True)) as db:
-            prepare(db)
-            yield db, _service_time(directory)
-    except SchemaError as error:
-        raise CommandError(
-            Exit.OWN_REFUSAL, "STORE_UNUSABLE", f"The store cannot be used: {error}.", MONEY
-        ) from None
-
-
-def _service_time(directory: Path) -> datetime:
-    """Of the service that runs there, whose clock may be ahead; else of this machine."""
-    from swapdesk.clock import SystemClock
-    from swapdesk.sandbox.run_file import find_running
-
-    if (ready := find_running(directory)) is not None:
-        import httpx
-
-        from swapdesk.certificates import certificates
-        from swapdesk.wire.encoding.timestamps import parse_rfc3339
-
-        url = f"{ready.url}/health"
-        try:
-            answer = httpx.get(url, verify=certificates(httpx.URL(url)), trust_env=False)
-            return parse_rfc3339(answer.raise_for_status().json()["time"])
-        except (httpx.HTTPError, ValueError, KeyError) as error:
-            raise CommandError(
-                Exit.UNREACHABLE,
-                "NO_ANSWER",
-                f"The service runs and does not tell its time: {error}.",
-                MONEY,
-                "you: give the command again",
-            ) from None
-    return SystemClock().now()
+    return {each.partner_id: each.name for each in partners.read(db).partners}
 
 
 @contextmanager

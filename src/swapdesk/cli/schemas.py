@@ -27,6 +27,8 @@ _REPLACED = "wallet_transactions:ReplacedDocument"
 _POLICY = "wallet_policy:PolicyDocument"
 _ACCOUNT = "wallet_keys:AccountDocument"
 _CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
+_PARTNER = "partner_accounts:PartnerDocument"
+_NEW_KEY = "partner_accounts:NewPartnerKeyDocument"
 _SIGNED = "dex_creation:SwapDryRunDocument"
 
 DOCUMENTS: dict[str, tuple[str, ...]] = {
@@ -67,6 +69,15 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "account volume": ("account_report:VolumeDocument",),
     "account weekly": ("account_report:WeeksDocument",),
     "account chart": ("account_report:ChartDocument",),
+    "partner create": (_NEW_KEY,),
+    "partner list": ("partner_accounts:PartnersDocument",),
+    "partner show": (_PARTNER,),
+    "partner key": (_NEW_KEY,),
+    "partner revoke": (_PARTNER,),
+    "partner suspend": (_PARTNER,),
+    "partner tier": (_PARTNER,),
+    "partner override": (_PARTNER,),
+    "partner origin": (_PARTNER,),
     "partner sums": ("partner_commands:SumsDocument",),
     "partner payout": ("partner_commands:BookedDocument",),
     "partner reverse": ("partner_commands:BookedDocument",),

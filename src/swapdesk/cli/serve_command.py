@@ -10,11 +10,18 @@ from pathlib import Path
 from typing import Literal
 
 import click
+from click.core import ParameterSource
 
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 
+_OF_WORLDS = frozenset(
+    {
+        *("sandbox", "host", "port", "seed", "speed", "data", "tokens", "chain_ids"),
+        *("dialect", "record", "replay", "lifeline"),
+    }
+)
 FASTEST = 100_000
 FEWEST_TOKENS, MOST_TOKENS = 1_000, 100_000
 
@@ -35,7 +42,14 @@ def read_speed(
 
 
 @click.command()
-@click.option("--sandbox", is_flag=True, help="Serve the sandbox; the only world there is yet.")
+@click.option("--sandbox", is_flag=True, help="Serve the sandbox.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Serve the chains and venues that a TOML file names, and nothing else.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -89,6 +103,7 @@ def read_speed(
 def serve(
     call: CliContext,
     sandbox: bool,
+    config_file: Path | None,
     host: str,
     port: int,
     seed: int | None,
@@ -105,6 +120,9 @@ def serve(
 
     Prints one JSON line with addresses and keys when it is ready; SIGTERM ends it.
     """
+    if config_file is not None:
+        _alone("config_file")
+        return _serve_file(call, config_file)
     if replay is not None:
         if sandbox or record is not None:
             raise bad_input(
@@ -118,7 +136,7 @@ def serve(
     if not sandbox:
         raise bad_input(
             "ONLY_SANDBOX",
-            "Venues and partners cannot be configured yet. Add --sandbox to serve the sandbox.",
+            "Say what to serve: --sandbox, or --config FILE with chains and venues.",
             field="sandbox",
         )
     from swapdesk.cli.sandbox_lifetime import require_sandbox
@@ -141,6 +159,54 @@ def serve(
             record=None if record is None else record.absolute(),
         )
     )
+
+
+def _alone(option: str) -> None:
+    """Exit 2 where another option was given beside it: the file says all of it."""
+    context = click.get_current_context()
+    others = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option)
+        and parameter.name in _OF_WORLDS
+        and context.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT
+    ]
+    if others:
+        raise bad_input("USAGE", f"--config goes without {', '.join(others)}.", field=option)
+
+
+def _serve_file(call: CliContext, file: Path) -> int:
+    from swapdesk.cli.sandbox_lifetime import require_sandbox
+
+    require_sandbox()
+    from swapdesk.sandbox.configured_service import ServiceRefused, serve_configured
+    from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
+
+    try:
+        config = read_service_file(file)
+    except ServiceFileRefused as refused:
+        raise bad_input("CONFIG", f"{refused}.", field="config") from None
+    lists = {
+        f"venues.{venue.code}": f"{venue.name} ({venue.kind}) lacks {' and '.join(venue.lacks)}"
+        for venue in config.lacking
+    }
+    if any(venue.required for venue in config.lacking):
+        raise CommandError(
+            Exit.BAD_INPUT,
+            "VENUES_MISSING",
+            "Venues cannot be served: "
+            + "; ".join(f"{key}: {said}" for key, said in lists.items())
+            + ".",
+            next="you: supply what is missing, or set required = false",
+            fields={key: {"message": said} for key, said in lists.items()},
+        )
+    for key, said in lists.items():
+        call.output.talk(f"Left out: {key}: {said}.")
+    try:
+        serve_configured(config)
+    except ServiceRefused as refused:
+        raise bad_input("CONFIG", f"{file}: {refused}.", field="config") from None
+    return Exit.DONE
 
 
 def _replay(file: Path, host: str, port: int) -> int:

@@ -11,7 +11,7 @@ import httpx
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Connect, EvmClient
+from swapdesk.chain.rpc.evm import Connect
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS
@@ -39,15 +39,13 @@ from swapdesk.service.bundling import NodeBundler
 from swapdesk.service.dex.desk import EvmSightings, Sightings, SolanaSightings
 from swapdesk.service.multi.funding import BlockhashNode
 from swapdesk.service.venues.onchain.adapter import DexVenue
+from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
 from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken
-from swapdesk.service.venues.onchain.basalt import Basalt
 from swapdesk.service.venues.onchain.documents import Permits
-from swapdesk.service.venues.onchain.fathom import Fathom
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
-from swapdesk.service.venues.onchain.isthmus import Isthmus
 from swapdesk.service.venues.onchain.meridian import Meridian
 from swapdesk.service.venues.onchain.pool_venue import Pools
-from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader, PoolPlace
+from swapdesk.service.venues.onchain.reader import ChainPlace, PoolPlace
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -75,19 +73,23 @@ def build_onchain(
     """The venues over the chains of a node; ``key`` is ``sandbox.key``. ``connect`` and
     ``transport`` are for a node in the same process."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
-    readers = {
-        name: OnchainReader(place, EvmClient(place.rpc, connect=connect), clock)
-        for name in EVM_CHAINS
-        if (place := _place(node_url, name, ids.get(name))) is not None
-    }
+    found = (_place(node_url, name, ids.get(name)) for name in EVM_CHAINS)
+    readers = open_readers((place for place in found if place is not None), clock, connect)
     basalt = Pools(readers, {name: _places(name, BASALT) for name in readers})
     fathom = Pools(readers, {name: _places(name, FATHOM) for name in readers})
     permits = {name: Permits(reader) for name, reader in readers.items()}
     prices = {token.chain_data.short_name: token.price for token in tokens if token.mainnet}
     venues: list[DexVenue] = [
-        Basalt(_provider("ba"), _CONTRACTS["ba"], basalt),
-        Fathom(_provider("fa"), _CONTRACTS["fa"], fathom, permits),
-        Isthmus(_provider("is"), _CONTRACTS["is"], basalt, permits, _wallet(key, SOLVER)),
+        pool_venue("basalt", _provider("ba"), _CONTRACTS["ba"], basalt, permits),
+        pool_venue("fathom", _provider("fa"), _CONTRACTS["fa"], fathom, permits),
+        pool_venue(
+            "isthmus",
+            _provider("is"),
+            _CONTRACTS["is"],
+            basalt,
+            permits,
+            _wallet(key, SOLVER),
+        ),
         Meridian(
             _provider("me"),
             _CONTRACTS["me"],

@@ -12,6 +12,7 @@ import hmac
 import os
 import stat
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -20,13 +21,16 @@ _KEY_BYTES = 32
 
 
 class PartnerKeys(Struct, frozen=True):
-    """One account of the sandbox with its credentials. ``tier`` is PRO or FREE."""
+    """A key of the sandbox with its secret and the account it is of. ``tier`` is PRO or FREE,
+    ``scope`` full or read."""
 
     name: str
     tier: str
     partner_id: str
     api_key: str
     api_secret: str
+    scope: Literal["full", "read"] = "full"
+    suspended: bool = False
 
     def as_ready(self) -> dict[str, str]:
         """As the ready line shows it (interfaces 2)."""
@@ -36,6 +40,8 @@ class PartnerKeys(Struct, frozen=True):
             "apiSecret": self.api_secret,
             "tier": self.tier,
             "name": self.name,
+            "scope": self.scope,
+            "state": "suspended" if self.suspended else "active",
         }
 
 
@@ -43,7 +49,26 @@ class SandboxKeyRefused(Exception):
     """The key file is not ours alone, or is damaged."""
 
 
-_PARTNERS = (("alice", "PRO"), ("carol", "PRO"), ("frank", "FREE"))
+class _KeyRow(Struct, frozen=True):
+    """``further`` tells the keys of an account apart; the first one has none."""
+
+    name: str
+    tier: str
+    further: str = ""
+    scope: Literal["full", "read"] = "full"
+    suspended: bool = False
+
+
+_KEYS = (
+    _KeyRow("alice", "PRO"),
+    _KeyRow("carol", "PRO"),
+    _KeyRow("frank", "FREE"),
+    _KeyRow("alice", "PRO", further="second"),
+    _KeyRow("alice", "PRO", further="reader", scope="read"),
+    _KeyRow("dora", "PRO", suspended=True),
+    _KeyRow("erin", "PRO"),
+)
+"""New ones come last: programs take keys by their place."""
 
 
 def load_key(directory: Path) -> bytes:
@@ -74,17 +99,22 @@ def _read(path: Path) -> bytes:
 
 
 def partner_keys(key: bytes) -> list[PartnerKeys]:
-    """The accounts of the sandbox; the first PRO one is the desk's own."""
-    return [
-        PartnerKeys(
-            name,
-            tier,
-            _derived(key, name, "partner").hex()[:24],
-            _derived(key, name, "api key").hex()[:32],
-            base64.urlsafe_b64encode(_derived(key, name, "api secret")).decode().rstrip("="),
-        )
-        for name, tier in _PARTNERS
-    ]
+    """The keys of the sandbox; the first PRO account is the desk's own."""
+    return [_key_of(key, row) for row in _KEYS]
+
+
+def _key_of(key: bytes, row: _KeyRow) -> PartnerKeys:
+    whose = f"{row.name}\0{row.further}" if row.further else row.name
+    secret = _derived(key, whose, "api secret")
+    return PartnerKeys(
+        row.name,
+        row.tier,
+        _derived(key, row.name, "partner").hex()[:24],
+        _derived(key, whose, "api key").hex()[:32],
+        base64.urlsafe_b64encode(secret).decode().rstrip("="),
+        row.scope,
+        row.suspended,
+    )
 
 
 def _derived(key: bytes, name: str, purpose: str) -> bytes:

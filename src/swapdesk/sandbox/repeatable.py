@@ -209,7 +209,7 @@ async def open_world(
         )
         store = SqliteStore.open(data / DATABASE, LoopWriter)
         try:
-            service = build_sandbox_service(
+            service = await build_sandbox_service(
                 ServiceOptions(
                     data=data,
                     node_url=f"{_ORIGIN}/",

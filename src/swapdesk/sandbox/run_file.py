@@ -13,13 +13,16 @@ from msgspec.structs import asdict
 
 RUN_FILE = "run.json"
 TOKEN_HEADER = "sandbox-token"
+LINE_VERSION = 1
+"""Of the lines that a service or node says when it is ready, as ``schemaVersion``: more members
+may be added to it, but none changes or goes."""
 _LIMIT = 64 * 1024
 
 
 class ReadyLine(Struct, frozen=True):
     """What a sandbox says once it is ready. ``partners`` have partnerId, apiKey, apiSecret,
-    tier and name; ``chains`` shortName, kind, chainId and rpc; ``makers`` provider, chain and
-    key; ``pid`` is the supervisor's."""
+    tier, name, scope and state; ``chains`` shortName, kind, chainId and rpc; ``makers``
+    provider, chain and key; ``pid`` is the supervisor's."""
 
     url: str
     control: str
@@ -31,7 +34,7 @@ class ReadyLine(Struct, frozen=True):
 
     def as_mapping(self) -> dict[str, Any]:
         """Under the names of the line."""
-        return asdict(self)
+        return {"schemaVersion": LINE_VERSION, **asdict(self)}
 
     def as_line(self) -> str:
         return json.dumps(self.as_mapping())

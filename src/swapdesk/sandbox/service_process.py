@@ -20,6 +20,7 @@ import socket
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from decimal import Decimal
 from email.utils import format_datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from typing import Any
 import httpx
 import uvloop
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -47,6 +49,7 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
 from swapdesk.sandbox.processes import announce, listen, read_orders, stop_on_end
+from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -57,55 +60,40 @@ from swapdesk.sandbox.world import (
     find_token,
     rows_by_id,
 )
-from swapdesk.service.access import ApiKey, Partner, Tier, digest
+from swapdesk.service.access import Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.records import Store
+from swapdesk.service.store.records import Overrides, Store, StoredKey, StoredPartner
 from swapdesk.service.store.sqlite import SqliteStore
-from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.tokens import Token
 
-QUOTE_LIMITS = {
-    Tier.FREE: RateWindows(per_minute=5, per_hour=20, per_day=50),
-    Tier.PRO: RateWindows(per_minute=500, per_hour=2000, per_day=5000),
+OVERRIDES = {
+    "alice": Overrides(default_markup=Decimal("0.5")),
+    "erin": Overrides(quote=(2, 20, 50), exchange=(1, 5, 10), read=(5, 100, 1000)),
 }
-EXCHANGE_LIMITS = {
-    Tier.FREE: RateWindows(per_minute=1, per_hour=5, per_day=10),
-    Tier.PRO: RateWindows(per_minute=50, per_hour=500, per_day=2000),
-}
-READ_LIMITS = {
-    Tier.FREE: RateWindows(per_minute=60, per_hour=3600, per_day=86_400),
-    Tier.PRO: RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
-}
+"""By the names of accounts (contract 17.8). Erin's limits are small, so that a 429 is near."""
 
 
-FIRST_MARKUP = Decimal("0.5")
-"""Percent; the other accounts add nothing by themselves (contract 17.8)."""
-
-
-def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:
-    """One account per set of keys, with the limits of its tier; no fixed rates for FREE."""
-    accounts = list(keys)
-    first = next((each for each in accounts if each.tier == Tier.PRO), None)
-    return [
-        Partner(
+def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPartner]:
+    """The accounts of these keys, as they are written into a new store."""
+    accounts: dict[str, StoredPartner] = {}
+    for each in keys:
+        key = StoredKey(each.api_key, digest(each.api_secret.encode()), each.scope, None, now)
+        account = accounts.get(each.partner_id) or StoredPartner(
             partner_id=each.partner_id,
             name=each.name,
             tier=Tier(each.tier),
-            keys=(ApiKey(each.api_key, digest(each.api_secret.encode())),),
-            quote_limits=QUOTE_LIMITS[Tier(each.tier)],
-            exchange_limits=EXCHANGE_LIMITS[Tier(each.tier)],
-            read_limits=READ_LIMITS[Tier(each.tier)],
-            fixed_rates=Tier(each.tier) is Tier.PRO,
-            default_markup=FIRST_MARKUP if each is first else Decimal(0),
+            created=now,
+            suspended=each.suspended,
+            overrides=OVERRIDES.get(each.name, Overrides()),
         )
-        for each in accounts
-    ]
+        accounts[each.partner_id] = replace(account, keys=(*account.keys, key))
+    return list(accounts.values())
 
 
 class HostCheck:
@@ -170,7 +158,7 @@ class SandboxService(Struct, frozen=True):
     onchain: Onchain
 
 
-def build_sandbox_service(
+async def build_sandbox_service(
     options: ServiceOptions,
     ledger: LedgerClient,
     told: Mapping[str, Any],
@@ -185,7 +173,7 @@ def build_sandbox_service(
     venue_faults = VenueFaults(clock)
     bundle_faults = BundleFaults()
     key = load_key(options.data)
-    partners = build_partners(partner_keys(key))
+    await store.add_partners(build_partners(partner_keys(key), clock.now()))
     chains, tokens = _catalog(market.seed, options.tokens, clock)
     onchain = build_onchain(
         options.node_url, key, chains, tokens, clock, market, options.connect, options.transport
@@ -203,7 +191,7 @@ def build_sandbox_service(
             )
             for row in VENUE_ROWS
         ],
-        partners=partners,
+        partners=(),
         intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
@@ -218,7 +206,7 @@ def build_sandbox_service(
         token=options.control_token,
         hosts=hosts,
         ledger=ledger,
-        faucet=OrderFaucet(ledger, store, [partner.partner_id for partner in partners]),
+        faucet=OrderFaucet(ledger, store, parts.directory),
         clock=clock,
         pace=pace,
         market=market,
@@ -249,7 +237,7 @@ async def _run(orders: dict[str, Any]) -> int:
         try:
             # Ids are capabilities and must not be guessed, so they follow no seed.
             rng = random.SystemRandom()
-            service = build_sandbox_service(options, ledger, told, clock, store, rng)
+            service = await build_sandbox_service(options, ledger, told, clock, store, rng)
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
                 close_streams = service.parts.hub.close
@@ -334,7 +322,9 @@ async def serve_replay(file: Path, host: str, port: int) -> None:
     if await started(server, stop):
         name = f"[{host}]" if ":" in host else host
         url = f"http://{name}:{listener.getsockname()[1]}{PREFIX}"
-        sys.stdout.write(json.dumps({"url": url, "replays": str(file)}) + "\n")
+        sys.stdout.write(
+            json.dumps({"schemaVersion": LINE_VERSION, "url": url, "replays": str(file)}) + "\n"
+        )
         sys.stdout.flush()
     await serving
 

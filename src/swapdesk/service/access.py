@@ -22,8 +22,34 @@ class Tier(StrEnum):
     PRO = "PRO"
 
 
+class TierTerms(Struct, frozen=True):
+    """What a tier grants an account without overrides (contract 2.9, 12.7, 17.8)."""
+
+    quote_limits: RateWindows
+    exchange_limits: RateWindows
+    read_limits: RateWindows
+    fixed_rates: bool
+
+
+TIER_TERMS = {
+    Tier.FREE: TierTerms(
+        quote_limits=RateWindows(per_minute=5, per_hour=20, per_day=50),
+        exchange_limits=RateWindows(per_minute=1, per_hour=5, per_day=10),
+        read_limits=RateWindows(per_minute=60, per_hour=3600, per_day=86_400),
+        fixed_rates=False,
+    ),
+    Tier.PRO: TierTerms(
+        quote_limits=RateWindows(per_minute=500, per_hour=2000, per_day=5000),
+        exchange_limits=RateWindows(per_minute=50, per_hour=500, per_day=2000),
+        read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
+        fixed_rates=True,
+    ),
+}
+
 FEE_SHARES = {Tier.FREE: Decimal(0), Tier.PRO: Decimal(20)}
 """Percent of a venue's fee that a partner earns by its tier (contract 12.7)."""
+
+Scope = Literal["full", "read"]
 
 
 class ApiKey(Struct, frozen=True):
@@ -31,7 +57,7 @@ class ApiKey(Struct, frozen=True):
 
     key: str
     secret_digest: bytes
-    scope: Literal["full", "read"] = "full"
+    scope: Scope = "full"
     dialect: Dialect | None = None
     """None: that of the service."""
 
@@ -93,15 +119,28 @@ _BAD = "The API credentials are missing, malformed or unknown."
 
 
 class Directory:
-    """The partners of the service, found by key and by id."""
+    """The partners of the service, found by key and by id.
+
+    ``version`` is the one of the store's partners that it holds; 0: none was ever written there.
+    """
 
     def __init__(self, partners: Iterable[Partner]) -> None:
+        self.replace(partners, 0)
+
+    def replace(self, partners: Iterable[Partner], version: int) -> None:
+        """Know these partners from now on, and no others."""
+        self.version = version
         self.partners = {partner.partner_id: partner for partner in partners}
         self._by_key = {
             key.key: Caller(partner, key)
             for partner in self.partners.values()
             for key in partner.keys
         }
+
+    def accepts(self, key: str) -> bool:
+        """Whether a key whose secret was right before is still taken."""
+        found = self._by_key.get(key)
+        return found is not None and not found.partner.suspended
 
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False

@@ -32,6 +32,7 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.partner_account import PartnerAccount
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.router import Surface
@@ -121,7 +122,9 @@ def build_service(parts: ServiceParts) -> Starlette:
             "bundles": parts.bundles,
             "request counts": parts.requests,
             "rate windows": parts.rates,
+            "partners": parts.partners,
         }
+        await parts.partners.refresh()
         await parts.rates.restore()
         await parts.scans.restore()
         tasks = [
@@ -157,7 +160,8 @@ def assemble(
 ) -> ServiceParts:
     """A service over these collaborators.
 
-    ``rng`` draws the ids of quotes, orders and requests; ``intermediaries`` are the ids of the
+    ``rng`` draws the ids of quotes, orders and requests; ``partners`` are those that it knows until
+    there are some in the store; ``intermediaries`` are the ids of the
     tokens a private route may hop over; ``keywords`` are extra search terms by token id;
     without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
     and no bundles; ``intervene`` is what the operator does with the bundles of groups;
@@ -190,6 +194,7 @@ def assemble(
         requests=requests,
         rates=RateLimiter(store, clock, requests),
         account=PartnerAccount(store, clock),
+        partners=PartnerWatch(store, directory, hub, clock),
         orders=desk,
         dex=dex,
         groups=groups,

@@ -8,6 +8,7 @@ takes keys only (contract 2.15).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -77,6 +78,36 @@ def _name(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+_ORIGIN = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)"
+    r"(?::(?P<port>[1-9][0-9]{0,4}))?"
+)
+_USUAL_PORTS = {"http": "80", "https": "443"}
+_LONGEST_ORIGIN = 255
+
+
+def origin_of(text: str) -> str:
+    """An origin as browsers send it: scheme, host and a port that is not the scheme's own.
+
+    Raises ValueError with what is wrong: a path, a user, another scheme, a name that is not
+    written in ASCII.
+    """
+    found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
+    if found is None or len(text) > _LONGEST_ORIGIN or ".." in found["host"]:
+        raise ValueError("An origin is http:// or https:// with a host and maybe a port, no path")
+    if found["host"].startswith("["):
+        try:
+            ip_address(found["host"][1:-1])
+        except ValueError:
+            raise ValueError(f"{found['host']} is no address") from None
+    port = found["port"]
+    if port is not None and int(port) > 65_535:
+        raise ValueError(f"{port} is no port")
+    if port == _USUAL_PORTS[found["scheme"]]:
+        raise ValueError(f"Browsers leave out :{port}, the port of {found['scheme']}")
+    return text.lower()
 
 
 def readable_by(origin: str, caller: Caller) -> Headers:

@@ -53,12 +53,17 @@ class Subscriber(Protocol):
     @property
     def partner_id(self) -> str: ...
 
+    @property
+    def key(self) -> str:
+        """The API key that it came with."""
+        ...
+
     def offer(self, service_id: str) -> None:
         """An order of the partner changed; ignored unless it is watched."""
         ...
 
-    def end(self) -> None:
-        """The service shuts down."""
+    def end(self, code: CloseCode = ...) -> None:
+        """The service shuts down, or ends it for the reason of the code."""
         ...
 
 
@@ -117,6 +122,13 @@ class Hub:
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
                 subscriber.end()
+
+    def end_refused(self, accepts: Callable[[str], bool]) -> None:
+        """End the connections whose key is no longer accepted with 4401 (contract 11.2)."""
+        for group in tuple(self._subscribers.values()):
+            for subscriber in tuple(group):
+                if not accepts(subscriber.key):
+                    subscriber.end(CloseCode.AUTH_FAILED)
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """The order, if the partner may see it now."""
@@ -200,7 +212,7 @@ class _Ended(Exception):
 
 
 class StreamConnection:
-    """An accepted and authenticated connection of one partner."""
+    """An accepted and authenticated connection of one partner, by one of its keys."""
 
     def __init__(
         self,
@@ -209,8 +221,10 @@ class StreamConnection:
         clock: Clock,
         partner_id: str,
         dialect: Dialect = Dialect.CONTRACT,
+        key: str = "",
     ) -> None:
         self.partner_id = partner_id
+        self.key = key
         self._dialect = dialect
         self._socket = socket
         self._hub = hub
@@ -292,6 +306,8 @@ class StreamConnection:
 
     async def _goodbye(self, code: CloseCode) -> None:
         try:
+            if code is CloseCode.AUTH_FAILED:
+                await self._socket.send_text(_auth_failed("This API key is no longer accepted."))
             await self._socket.close(int(code), code.name)
         except (WebSocketDisconnect, RuntimeError) as gone:
             log.debug("stream: already gone: %s", gone)
@@ -504,23 +520,25 @@ async def _serve(
             await _deny(websocket, denial)
             return
         await websocket.accept()
-        await websocket.send_text(
-            encode_json(
-                {
-                    "type": "error",
-                    "code": StreamError.AUTH_FAILED.value,
-                    "message": refusal.message,
-                }
-            ).decode()
-        )
+        await websocket.send_text(_auth_failed(refusal.message))
         await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
         return
     await websocket.accept()
+    key = "" if caller.key is None else caller.key.key
     connection = StreamConnection(
-        websocket, hub, clock, caller.partner.partner_id, caller.dialect(usual)
+        websocket, hub, clock, caller.partner.partner_id, caller.dialect(usual), key
     )
     connection.welcome()
+    if not directory.accepts(key):
+        # It was revoked while the handshake was answered, when the hub did not know of it.
+        connection.end(CloseCode.AUTH_FAILED)
     await connection.run()
+
+
+def _auth_failed(message: str) -> str:
+    """The frame before a close with 4401."""
+    frame = {"type": "error", "code": StreamError.AUTH_FAILED.value, "message": message}
+    return encode_json(frame).decode()
 
 
 def _require_form(headers: dict[str, str]) -> None:

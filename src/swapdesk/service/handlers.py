@@ -21,6 +21,7 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.partner_account import PartnerAccount
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
@@ -65,6 +66,7 @@ class ServiceParts(Struct, frozen=True):
     requests: RequestCounter
     rates: RateLimiter
     account: PartnerAccount
+    partners: PartnerWatch
     orders: OrderDesk
     dex: DexDesk
     groups: GroupDesk

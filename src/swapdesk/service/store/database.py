@@ -24,10 +24,10 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from swapdesk.service.store import books
+from swapdesk.service.store import books, partners
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 6
+VERSION = 7
 
 _USAGE = """
 CREATE TABLE usage (
@@ -224,6 +224,7 @@ CREATE TABLE requests (
     + _TRANSACTIONS
     + _GROUPS
     + _BOOKS
+    + partners.TABLES
 )
 
 _TERMS = (
@@ -255,6 +256,7 @@ UPDATES: dict[int, str] = {
     5: "ALTER TABLE quotes ADD COLUMN fee_usd TEXT;"
     "ALTER TABLE orders ADD COLUMN fee_usd TEXT;"
     "ALTER TABLE orders ADD COLUMN commission TEXT;" + _BOOKS + books.ENTER_MISSING + books.FILL,
+    6: partners.TABLES,
 }
 """What takes a file from a version to the next one."""
 
@@ -476,8 +478,8 @@ class StoreFile:
         self._reading.close()
         self._looking.close()
 
-    def look(self, query: str, values: tuple[str, str]) -> sqlite3.Row | None:
-        """One row by its key, on the event loop: it takes less time than a thread's turn.
+    def look(self, query: str, values: tuple[str, ...] = ()) -> sqlite3.Row | None:
+        """One row that is found at once, on the event loop: a thread's turn would take longer.
 
         A reader never waits for the writer in WAL mode. Raises StoreUnavailable.
         """

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from swapdesk.paths import make_directories
-from swapdesk.service.store import books, records
+from swapdesk.service.store import books, partners, records
 from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.database import StoreFile, Writer, prepare
 from swapdesk.service.store.records import (
@@ -23,11 +23,13 @@ from swapdesk.service.store.records import (
     OrderVersion,
     OutboxRow,
     PartnerBook,
+    PartnersRead,
     QuoteConsumed,
     QuoteGone,
     StoredBundle,
     StoredGroup,
     StoredOrder,
+    StoredPartner,
     StoredQuote,
     Usage,
 )
@@ -314,6 +316,18 @@ class SqliteStore:
 
     async def load_usage(self, since: datetime) -> list[Usage]:
         return await self._file.read(lambda db: load_usage(db, since))
+
+    # Partners
+
+    def partner_changes(self) -> int:
+        row = self._file.look(partners.CHANGES)
+        return 0 if row is None else int(row["number"])
+
+    async def read_partners(self) -> PartnersRead:
+        return await self._file.read(partners.read)
+
+    async def add_partners(self, accounts: Sequence[StoredPartner]) -> None:
+        await self._file.write(lambda db: partners.add_missing(db, accounts))
 
     # Verdicts
 

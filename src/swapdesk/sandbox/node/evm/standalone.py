@@ -1,6 +1,7 @@
 """The embedded chains alone: ``swapdesk node``, until it is told to end.
 
-Prints one JSON line when it is ready: ``{"chains": [{shortName, kind, chainId, rpc}, ...]}``.
+Prints one JSON line when it is ready: ``{schemaVersion, "chains": [{shortName, kind, chainId, rpc},
+...]}``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
+from swapdesk.sandbox.run_file import LINE_VERSION
 
 OK, BAD_INPUT = 0, 2
 
@@ -89,7 +91,7 @@ async def _run(options: NodeOptions) -> int:
             port = listener.getsockname()[1]
             lines = chain_lines(embedding.terms, options.host, port)
             lines.append(chain_line(options.host, port))
-            sys.stdout.write(json.dumps({"chains": lines}) + "\n")
+            sys.stdout.write(json.dumps({"schemaVersion": LINE_VERSION, "chains": lines}) + "\n")
             sys.stdout.flush()
         await serving
     finally:

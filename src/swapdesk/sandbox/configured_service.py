@@ -1,0 +1,257 @@
+"""``swapdesk serve --config``: a service over chains and venues that a file names.
+
+One process without a supervisor, a node or a control. Its catalogue is the program's own: the
+chains of the file and the tokens there that a pool of the file trades. It has no source of market
+prices, so no amount is told in dollars and no token is scanned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+import uvloop
+from msgspec import Struct, to_builtins
+
+from swapdesk.chain.rpc.evm_answers import EvmError
+from swapdesk.clock import Clock, SystemClock
+from swapdesk.paths import make_directories
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
+from swapdesk.sandbox.run_file import LINE_VERSION
+from swapdesk.sandbox.service_file import ServiceConfig, VenueEntry
+from swapdesk.sandbox.service_process import DATABASE, HostCheck
+from swapdesk.sandbox.world import build_chains, build_tokens, object_id
+from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.dex.desk import EvmSightings
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.router import PREFIX
+from swapdesk.service.store.database import SchemaError
+from swapdesk.service.store.records import Store
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.onchain.adapter import DexVenue
+from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
+from swapdesk.service.venues.onchain.documents import Permits
+from swapdesk.service.venues.onchain.hot_wallet import HotWallet
+from swapdesk.service.venues.onchain.pool_venue import Pools
+from swapdesk.service.venues.onchain.reader import OnchainReader
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+logger = logging.getLogger(__name__)
+
+
+class ServiceRefused(Exception):
+    """The service cannot be started as the file says; the message says why."""
+
+
+class ServiceLine(Struct, frozen=True, rename="camel"):
+    """What the service says once it is ready; ``left_out`` are venues that it started without."""
+
+    schema_version: int
+    url: str
+    chains: tuple[str, ...]
+    venues: tuple[str, ...]
+    left_out: tuple[str, ...]
+    pid: int
+
+
+class ConfiguredService(Struct, frozen=True):
+    """The rooms of the service, and the chains that are closed with it."""
+
+    parts: ServiceParts
+    onchain: Onchain
+
+
+def build_configured(
+    config: ServiceConfig, store: Store, clock: Clock, rng: random.Random
+) -> ConfiguredService:
+    """The service of a file over its store. Raises ServiceRefused for an intermediary that the
+    catalogue has not."""
+    readers = open_readers(config.chains, clock)
+    venues = [_venue(entry, readers) for entry in config.venues if not entry.lacks]
+    chains, tokens = _catalog(config, clock)
+    onchain = Onchain(
+        venues, readers, {name: EvmSightings(reader) for name, reader in readers.items()}
+    )
+    parts = assemble(
+        clock=clock,
+        rng=rng,
+        store=store,
+        chains=chains,
+        tokens=tokens,
+        venues=(),
+        partners=(),
+        intermediaries=list(_intermediaries(config, tokens)),
+        onchain=onchain,
+        dialect=config.dialect,
+    )
+    return ConfiguredService(parts, onchain)
+
+
+def _venue(entry: VenueEntry, readers: dict[str, OnchainReader]) -> DexVenue:
+    wallet = None
+    if entry.secret is not None:
+        from eth_account import Account  # on use: it takes longer than all the rest
+
+        wallet = HotWallet(entry.secret, Account.from_key(entry.secret).address)
+    permits = {name: Permits(reader) for name, reader in readers.items()}
+    provider = SwapProvider(
+        id=object_id("configured venue", entry.code),
+        name=entry.name,
+        short_name=entry.code,
+        enabled=True,
+        is_dex=True,
+        slippage_supported=True,
+        auto_slippage_supported=True,
+    )
+    return pool_venue(
+        entry.kind, provider, entry.contract, Pools(readers, entry.pools), permits, wallet
+    )
+
+
+def _catalog(config: ServiceConfig, clock: Clock) -> tuple[list[Chain], list[Token]]:
+    """The chains of the file by its ids, and the tokens that its pools trade."""
+    places = {place.name: place for place in config.chains}
+    chains = [
+        chain.model_copy(update={"chain_id": places[chain.short_name].chain_id})
+        for chain in build_chains()
+        if chain.short_name in places
+    ]
+    traded = {
+        (name, contract.lower())
+        for entry in config.venues
+        if not entry.lacks
+        for name, pools in entry.pools.items()
+        for pool in pools
+        for contract in (pool.token0, pool.token1)
+    }
+    everything = build_tokens([*chains, *_others(places)], clock.now())
+    tokens = [
+        token.model_copy(update=_UNPRICED)
+        for token in everything
+        if (place := places.get(token.chain)) is not None
+        and (token.chain, (token.address or place.wrapped).lower()) in traded
+    ]
+    return chains, tokens
+
+
+_UNPRICED = {
+    "has_dex": True,
+    "has_cex": False,
+    "has_bundler": False,
+    "has_self_private": False,
+    "cex_token_id": "",
+    "price": None,
+    "market_cap": None,
+    "volume": None,
+    "fdv": None,
+    "change": None,
+    "market_cap_change24h": None,
+    "security_scan": None,
+}
+"""A token that pools alone trade, without what only a market tells."""
+
+
+def _others(places: Iterable[str]) -> list[Chain]:
+    return [chain for chain in build_chains() if chain.short_name not in set(places)]
+
+
+def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]:
+    for symbol, chain in config.intermediaries:
+        found = next((t for t in tokens if (t.symbol, t.chain) == (symbol, chain)), None)
+        if found is None:
+            raise ServiceRefused(
+                f"intermediaries: {symbol}.{chain} is not traded by a pool of this file"
+            )
+        yield found.id
+
+
+async def check_nodes(readers: Iterable[OnchainReader]) -> None:
+    """Raises ServiceRefused for a node of another chain. One that does not answer may come later:
+    until then its chain has no quotes."""
+    for reader in readers:
+        try:
+            told = (await reader.client.identity()).chain_id
+        except EvmError as error:
+            logger.warning("the node of %s does not answer: %s", reader.place.name, error)
+            continue
+        if told != reader.place.chain_id:
+            raise ServiceRefused(
+                f"chains.{reader.place.name}.chain_id is {reader.place.chain_id},"
+                f" and the node at {reader.place.rpc} says {told}"
+            )
+
+
+def serve_configured(config: ServiceConfig) -> None:
+    """Serve until SIGTERM or SIGINT. One JSON line says when it is ready. Raises ServiceRefused."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    uvloop.run(_serve(config, SystemClock()))
+
+
+async def _serve(config: ServiceConfig, clock: Clock) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    with ExitStack() as held:
+        try:
+            make_directories(config.data)
+            held.callback(os.close, await lock_directory(config.data, clock))
+            store = SqliteStore.open(config.data / DATABASE)
+        except (DirectoryInUse, SchemaError, OSError) as error:
+            raise ServiceRefused(f"data: {error}") from None
+        try:
+            listener = listen(config.bind, config.port)
+        except OSError as error:
+            await store.close()
+            raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
+        try:
+            # Ids are capabilities and must not be guessed, so they follow no seed.
+            service = build_configured(config, store, clock, random.SystemRandom())
+            try:
+                await check_nodes(service.onchain.readers.values())
+                await _answer(config, service.parts, listener, clock, stop)
+            finally:
+                await service.onchain.close()
+        finally:
+            listener.close()
+            await store.close()
+
+
+async def _answer(
+    config: ServiceConfig,
+    parts: ServiceParts,
+    listener: socket.socket,
+    clock: Clock,
+    stop: asyncio.Event,
+) -> None:
+    hosts = frozenset({config.bind, *config.hosts})
+    server = build_server(HostCheck(build_service(parts), hosts, clock), clock, lifespan=True)
+    serving = asyncio.create_task(
+        serve_until(stop, (server, listener), before_exit=parts.hub.close)
+    )
+    if await started(server, stop):
+        sys.stdout.write(json.dumps(to_builtins(_line(config, listener.getsockname()[1]))) + "\n")
+        sys.stdout.flush()
+    await serving
+
+
+def _line(config: ServiceConfig, port: int) -> ServiceLine:
+    host = f"[{config.bind}]" if ":" in config.bind else config.bind
+    return ServiceLine(
+        LINE_VERSION,
+        f"http://{host}:{port}{PREFIX}",
+        tuple(place.name for place in config.chains),
+        tuple(entry.code for entry in config.venues if not entry.lacks),
+        tuple(entry.code for entry in config.lacking),
+        os.getpid(),
+    )

@@ -1,0 +1,318 @@
+"""The file of ``swapdesk serve --config``: which keys exist, and where the wrong ones stand.
+
+A venue that this program cannot serve is no mistake in the file. What it lacks is listed, and its
+``required`` says whether the service starts without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.paths import UnsafePlace, read_private
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.service.venues.onchain.assembly import POOL_KINDS, SOLVED_KINDS
+from swapdesk.service.venues.onchain.reader import SHARE, ChainPlace, PoolPlace
+from swapdesk.toml_document import TomlDocument, nearest, read_document
+from swapdesk.wire.encoding.dialect import Dialect
+
+FILE_LIMIT = 1024 * 1024
+KINDS = (*POOL_KINDS, "meridian", "atoll", "exchange")
+CHAINS = {row.short_name: row for row in CHAIN_ROWS if row.chain_id is not None and row.enabled}
+"""The EVM chains of the catalogue."""
+
+_CODE = re.compile(r"[a-z0-9]{2,8}")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
+_TOKEN = re.compile(r"([^.\s]{1,40})\.([a-z0-9-]{1,64})")
+_KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
+
+
+class VenueEntry(Struct, frozen=True):
+    """A venue of the file. ``lacks`` is what is missing before it can be served; ``secret`` is the
+    key of the wallet that it sends with."""
+
+    code: str
+    name: str
+    kind: str
+    required: bool
+    contract: str = ""
+    pools: Mapping[str, tuple[PoolPlace, ...]] = field(default_factory=dict)
+    secret: bytes | None = None
+    lacks: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"VenueEntry({self.code})"
+
+
+class ServiceConfig(Struct, frozen=True):
+    """What to serve; ``intermediaries`` are symbols and chains."""
+
+    data: Path
+    bind: str
+    port: int
+    hosts: tuple[str, ...]
+    dialect: Dialect
+    intermediaries: tuple[tuple[str, str], ...]
+    chains: tuple[ChainPlace, ...]
+    venues: tuple[VenueEntry, ...]
+
+    @property
+    def lacking(self) -> list[VenueEntry]:
+        """Venues that cannot be served."""
+        return [venue for venue in self.venues if venue.lacks]
+
+
+class ServiceFileRefused(Exception):
+    """The file cannot be used; each problem names its line and key."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def read_service_file(file: Path) -> ServiceConfig:
+    """Read and check the file. Raises ServiceFileRefused with everything that is wrong."""
+    if not file.exists():
+        raise ServiceFileRefused([f"{file}: there is no such file"])
+    document = read_document(file, FILE_LIMIT, trusted=True)
+    if not document.problems:
+        config = _Reading(document).config()
+        if not document.problems:
+            return config
+    raise ServiceFileRefused([str(problem) for problem in document.problems])
+
+
+Check = Callable[[Any], bool]
+Keys = Mapping[str, tuple[Check, str]]
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and value.isprintable()
+
+
+def _number(least: int, most: int) -> Check:
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def _matches(pattern: re.Pattern[str]) -> Check:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _one_of(*choices: str) -> Check:
+    return lambda value: isinstance(value, str) and value in choices
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _address(value: Any) -> bool:
+    if not isinstance(value, str) or _ADDRESS.fullmatch(value) is None:
+        return False
+    return value[2:] in (value[2:].lower(), value[2:].upper()) or checksummed(value) == value
+
+
+def _node(value: Any) -> bool:
+    if not _text(value):
+        return False
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+_AN_ADDRESS = "must be an EVM address, with a right checksum where it has capitals"
+
+TOP: Keys = {
+    "data": (_text, "must be the path of a directory"),
+    "bind": (_matches(_HOST), "must be an address of this machine"),
+    "port": (_number(0, 65_535), "must be a port from 0 to 65535; 0 takes a free one"),
+    "hosts": (_list_of(_matches(_HOST)), "must be a list of names without scheme and port"),
+    "dialect": (_one_of("contract", "vendor"), "must be contract or vendor"),
+    "intermediaries": (_list_of(_matches(_TOKEN)), "must be a list of SYMBOL.CHAIN"),
+    "chains": (_table, "must be tables: [chains.base]"),
+    "venues": (_table, "must be tables: [venues.CODE]"),
+}
+CHAIN: Keys = {
+    "rpc": (_node, "must be the http or https address of a node"),
+    "chain_id": (_number(1, 2**53), "must be the number that the node tells as eth_chainId"),
+    "wrapped": (_address, _AN_ADDRESS),
+    "confirmations": (_number(1, 10_000), "must be a number of blocks from 1"),
+}
+VENUE: Keys = {
+    "kind": (_one_of(*KINDS), f"must be one of {', '.join(KINDS)}"),
+    "name": (_text, "must be a text"),
+    "required": (_truth, "must be true or false"),
+    "contract": (_address, _AN_ADDRESS),
+    "pools": (_list_of(_table), "must be a list of { chain, address, token0, token1, fee }"),
+    "wallet_file": (_text, "must be the path of a file"),
+    "credentials_file": (_text, "must be the path of a file"),
+}
+POOL: Keys = {
+    "chain": (_text, "must be the short name of a chain of this file"),
+    "address": (_address, _AN_ADDRESS),
+    "token0": (_address, _AN_ADDRESS),
+    "token1": (_address, _AN_ADDRESS),
+    "fee": (_number(0, SHARE - 1), f"must be parts of {SHARE:,}, from 0"),
+}
+
+
+class _Reading:
+    """One pass through a document; what is wrong goes to its problems."""
+
+    def __init__(self, document: TomlDocument) -> None:
+        self._document = document
+        self._base = document.file.absolute().parent
+
+    def config(self) -> ServiceConfig:
+        top = self._checked(self._document.content, TOP, (), ("data", "port", "chains"))
+        chains = {
+            name: place
+            for name, table in top.get("chains", {}).items()
+            if (place := self._chain(name, table)) is not None
+        }
+        venues = [
+            venue
+            for code, table in top.get("venues", {}).items()
+            if (venue := self._venue(code, table, chains)) is not None
+        ]
+        found = [_TOKEN.fullmatch(each) for each in top.get("intermediaries", [])]
+        return ServiceConfig(
+            data=self._base / Path(top.get("data", ".")).expanduser(),
+            bind=top.get("bind", "127.0.0.1"),
+            port=top.get("port", 0),
+            hosts=tuple(top.get("hosts", ())),
+            dialect=Dialect(top.get("dialect", "contract")),
+            intermediaries=tuple((each[1], each[2]) for each in found if each is not None),
+            chains=tuple(chains.values()),
+            venues=tuple(venues),
+        )
+
+    def _checked(
+        self, table: Any, keys: Keys, where: tuple[str, ...], needed: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """What fits; a wrong, unknown or missing key is a problem."""
+        if not isinstance(table, dict):
+            self._document.refuse(where, "must be a table")
+            return {}
+        accepted = {}
+        for name, value in table.items():
+            if name not in keys:
+                self._document.refuse((*where, name), "is unknown", nearest(name, keys))
+            elif not keys[name][0](value):
+                self._document.refuse((*where, name), keys[name][1])
+            else:
+                accepted[name] = value
+        for name in needed:
+            if name not in table:
+                self._document.refuse((*where, name), "is missing")
+        return accepted
+
+    def _chain(self, name: str, table: Any) -> ChainPlace | None:
+        where = ("chains", name)
+        if name not in CHAINS:
+            said = "is no EVM chain of the catalogue"
+            self._document.refuse(where, said, nearest(name, CHAINS))
+            return None
+        found = self._checked(table, CHAIN, where, ("rpc", "chain_id", "wrapped"))
+        if not {"rpc", "chain_id", "wrapped"} <= found.keys():
+            return None
+        return ChainPlace(
+            name=name,
+            chain_id=found["chain_id"],
+            rpc=found["rpc"],
+            wrapped=checksummed(found["wrapped"]),
+            confirmations=found.get("confirmations", CHAINS[name].confirmations),
+        )
+
+    def _venue(self, code: str, table: Any, chains: Mapping[str, ChainPlace]) -> VenueEntry | None:
+        where = ("venues", code)
+        if _CODE.fullmatch(code) is None:
+            self._document.refuse(where, "must be 2 to 8 small letters and digits")
+            return None
+        found = self._checked(table, VENUE, where, ("kind",))
+        kind = found.get("kind")
+        if kind is None:
+            return None
+        name, required = found.get("name", code), found.get("required", True)
+        if kind not in POOL_KINDS:
+            return VenueEntry(code, name, kind, required, lacks=self._lacks(kind, found))
+        for needed in ("contract", "pools"):
+            if needed not in table:
+                self._document.refuse((*where, needed), "is missing")
+        secret, lacks = self._wallet(kind, found)
+        return VenueEntry(
+            code,
+            name,
+            kind,
+            required,
+            contract=checksummed(found["contract"]) if "contract" in found else "",
+            pools=self._pools(where, found.get("pools", []), chains),
+            secret=secret,
+            lacks=lacks,
+        )
+
+    def _pools(
+        self, where: tuple[str, ...], tables: list[Any], chains: Mapping[str, ChainPlace]
+    ) -> dict[str, tuple[PoolPlace, ...]]:
+        pools: dict[str, tuple[PoolPlace, ...]] = {}
+        for number, table in enumerate(tables, start=1):
+            place = (*where, f"pools {number}")
+            found = self._checked(table, POOL, place, tuple(POOL))
+            if found.keys() != POOL.keys():
+                continue
+            chain = found["chain"]
+            if chain not in chains:
+                said = f"names {chain}, which is no chain of this file"
+                self._document.refuse((*place, "chain"), said, nearest(chain, chains))
+                continue
+            pool = PoolPlace(
+                checksummed(found["address"]),
+                checksummed(found["token0"]),
+                checksummed(found["token1"]),
+                found["fee"],
+            )
+            pools[chain] = (*pools.get(chain, ()), pool)
+        return pools
+
+    def _wallet(self, kind: str, found: Mapping[str, Any]) -> tuple[bytes | None, tuple[str, ...]]:
+        if kind not in SOLVED_KINDS:
+            return None, ()
+        if "wallet_file" not in found:
+            return None, ("wallet_file: the key of the account that settles its orders",)
+        file = self._base / Path(found["wallet_file"]).expanduser()
+        try:
+            key = _KEY.fullmatch(read_private(file))
+        except (OSError, UnsafePlace) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            return None, (f"wallet_file: {file} cannot be read: {reason or error}",)
+        if key is None:
+            return None, (f"wallet_file: {file} does not hold 64 hexadecimal digits",)
+        return bytes.fromhex(key[1].decode()), ()
+
+    def _lacks(self, kind: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+        """What this program has not, for a kind of venue that it cannot serve from a file."""
+        if kind == "exchange":
+            credentials = "credentials_file: the credentials of an account there"
+            return (
+                "an adapter: no centralised exchange has one yet (service/venues/adapter.py says"
+                " what it must do)",
+                *(() if "credentials_file" in found else (credentials,)),
+            )
+        return ("a source of live prices: this kind quotes from a market, not from pools",)

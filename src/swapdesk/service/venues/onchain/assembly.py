@@ -1,0 +1,52 @@
+"""From chains and contracts to on-chain venues: every kind that trades along pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from swapdesk.chain.rpc.evm import Connect, EvmClient
+from swapdesk.clock import Clock
+from swapdesk.service.venues.onchain.adapter import DexVenue
+from swapdesk.service.venues.onchain.basalt import Basalt
+from swapdesk.service.venues.onchain.documents import Permits
+from swapdesk.service.venues.onchain.fathom import Fathom
+from swapdesk.service.venues.onchain.hot_wallet import HotWallet
+from swapdesk.service.venues.onchain.isthmus import Isthmus
+from swapdesk.service.venues.onchain.pool_venue import Pools
+from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
+from swapdesk.wire.providers import SwapProvider
+
+POOL_KINDS = ("basalt", "fathom", "isthmus")
+"""Swaps by the trader's transaction; by permits; by signed orders that a solver settles."""
+SOLVED_KINDS = ("isthmus",)
+"""These sign transactions of their own, with a wallet."""
+
+
+def open_readers(
+    places: Iterable[ChainPlace], clock: Clock, connect: Connect | None = None
+) -> dict[str, OnchainReader]:
+    """A reader for each EVM chain, by short name; nothing is asked yet."""
+    return {
+        place.name: OnchainReader(place, EvmClient(place.rpc, connect=connect), clock)
+        for place in places
+    }
+
+
+def pool_venue(
+    kind: str,
+    provider: SwapProvider,
+    contract: str,
+    pools: Pools,
+    permits: Mapping[str, Permits],
+    wallet: HotWallet | None = None,
+) -> DexVenue:
+    """A venue of one of POOL_KINDS; ``contract`` is its router or settlement, the same on every
+    chain. Raises ValueError for another kind, or for one of SOLVED_KINDS without ``wallet``."""
+    match kind:
+        case "basalt":
+            return Basalt(provider, contract, pools)
+        case "fathom":
+            return Fathom(provider, contract, pools, dict(permits))
+        case "isthmus" if wallet is not None:
+            return Isthmus(provider, contract, pools, dict(permits), wallet)
+    raise ValueError(f"a venue of kind {kind} cannot be made of this")

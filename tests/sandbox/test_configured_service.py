@@ -1,0 +1,221 @@
+"""``serve --config``: a service whose chain is that of a sandbox elsewhere, and broken files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cli.desks import run_here
+from harness import Result
+from patience import PATIENCE
+from plain_http import PLAIN
+from sandbox.running import Running, until
+from service.test_conversation import served
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.sandbox.evm_world.pools import (
+    BASALT,
+    address_of,
+    parties_of,
+    pools_on,
+    wrapped_native,
+)
+from swapdesk.sandbox.partner_keys import load_key
+from swapdesk.sandbox.world import find_token
+
+BASE = {"ETH": find_token("base", "ETH"), "USDC": find_token("base", "USDC")}
+CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
+LACKING = """
+[venues.kraken]
+kind = "exchange"
+required = {required}
+[venues.is]
+kind = "isthmus"
+contract = "{contract}"
+required = {required}
+pools = []
+"""
+
+
+def written(place: Path, rpc: str, chain_id: int, more: str = "") -> Path:
+    pools = "\n".join(
+        f'  {{ chain = "base", address = "{pool.address}", fee = {pool.fee},'
+        f' token0 = "{checksummed(address_of(pool.token0))}",'
+        f' token1 = "{checksummed(address_of(pool.token1))}" }},'
+        for pool in pools_on("base", BASALT)
+    )
+    file = place / "service.toml"
+    file.write_text(
+        f"""data = "data"
+port = 0
+intermediaries = []
+
+[chains.base]
+rpc = "{rpc}"
+chain_id = {chain_id}
+wrapped = "{checksummed(address_of(wrapped_native("base")))}"
+
+[venues.ba]
+kind = "basalt"
+name = "Basalt"
+contract = "{CONTRACTS["ba"]}"
+pools = [
+{pools}
+]
+{more}"""
+    )
+    return file
+
+
+@pytest.fixture(scope="module")
+def running(everyones: Running) -> Running:
+    return everyones
+
+
+@pytest.fixture(scope="module")
+def chain(running: Running) -> dict[str, Any]:
+    return next(each for each in running.ready.chains if each["shortName"] == "base")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("configured")
+
+
+@pytest.fixture(scope="module")
+def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    lacking = LACKING.format(required="false", contract=CONTRACTS["is"])
+    file = written(home, chain["rpc"], chain["chainId"], lacking)
+    with served(home, "--config", str(file)) as line:
+        yield line
+
+
+@pytest.fixture(scope="module")
+def api(ready: dict[str, Any], home: Path) -> Iterator[httpx.Client]:
+    """With the key of a partner who is made while the service runs."""
+    at = ("--data", str(home / "data"), "--json")
+    made = run_here("partner", "create", "Shop", "--tier", "PRO", *at, home=home)
+    assert made.code == 0, made.stderr
+    new = json.loads(made.stdout)
+    key = {"Authorization": f"{new['apiKey']}:{new['apiSecret']}"}
+    with httpx.Client(
+        base_url=ready["url"], headers=key, trust_env=False, timeout=PATIENCE, verify=PLAIN
+    ) as client:
+        until(lambda: client.get("/rateLimits").status_code == 200, what="the key is taken")
+        yield client
+
+
+def test_the_line_of_a_service_says_what_it_serves(ready: dict[str, Any]) -> None:
+    assert ready["schemaVersion"] == 1
+    assert (ready["chains"], ready["venues"]) == (["base"], ["ba"])
+    assert ready["leftOut"] == ["kraken", "is"]
+
+
+def test_the_catalogue_is_what_the_pools_trade(api: httpx.Client) -> None:
+    assert [chain["shortName"] for chain in api.get("/chains").json()["chains"]] == ["base"]
+    tokens = api.get("/tokens", params={"pageSize": 100}).json()["tokens"]
+    assert {BASE["ETH"].token_id, BASE["USDC"].token_id} <= {token["id"] for token in tokens}
+    assert all(token["hasDex"] and not token["hasCex"] for token in tokens)
+    assert [venue["shortName"] for venue in api.get("/swaps").json()] == ["ba"]
+
+
+def test_a_swap_is_quoted_and_ordered(api: httpx.Client, running: Running) -> None:
+    """By an account that has coins on the sandbox's chain; a swap that would fail is refused."""
+    sender = parties_of(load_key(running.data)).treasury
+    pair = {"from": BASE["ETH"].token_id, "to": BASE["USDC"].token_id, "amount": "0.5"}
+    answer = api.get("/quotes", params={**pair, "types": "dex", "senderAddress": sender}).json()
+    (quote,) = [each for each in answer["quotes"] if "quoteId" in each]
+    assert quote["swap"] == "ba"
+    body = {"quoteId": quote["quoteId"], "addressTo": sender, "addressFrom": sender}
+    created = api.post("/exchanges", json=body)
+    assert created.status_code in (200, 201), created.text
+    order = created.json()
+    assert order["metadata"]["to"] == CONTRACTS["ba"]
+    assert api.get(f"/orders/{order['serviceId']}").json()["serviceId"] == order["serviceId"]
+    early = {"id": order["serviceId"], "txHash": "0x" + "00" * 32}
+    assert api.post("/dex/confirmTx", json=early).json() is not True, "nothing was sent"
+
+
+def refused(home: Path, file: Path, *words: str) -> Result:
+    result = run_here("serve", "--config", str(file), *words, "--json", home=home)
+    assert result.code == 2, result.stdout
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def test_a_node_of_another_chain_is_refused(chain: dict[str, Any], tmp_path: Path) -> None:
+    file = written(tmp_path, chain["rpc"], 8453)
+    error = refused(tmp_path, file).error
+    assert error["code"] == "CONFIG"
+    assert "chains.base.chain_id is 8453" in error["message"]
+
+
+def test_what_a_venue_lacks_is_listed_before_anything_starts(tmp_path: Path) -> None:
+    lacking = LACKING.format(required="true", contract=CONTRACTS["is"])
+    error = refused(tmp_path, written(tmp_path, "http://127.0.0.1:1", 1, lacking)).error
+    assert error["code"] == "VENUES_MISSING"
+    kraken, isthmus = (error["fields"][f"venues.{code}"]["message"] for code in ("kraken", "is"))
+    assert "an adapter" in kraken
+    assert "credentials_file" in kraken
+    assert "wallet_file" in isthmus
+    assert not (tmp_path / "data").exists()
+
+
+GOOD = 'data = "data"\nport = 0\n[chains.base]\nrpc = "http://127.0.0.1:1"\nchain_id = 1\n'
+GOOD += f'wrapped = "0x{"11" * 20}"\n'
+VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("data = ", "service.toml:1: is no TOML"),
+        ("data = 7\nport = 0\n[chains]\n", "service.toml:1: data must be the path"),
+        ("port = 0\n[chains]\n", "service.toml: data is missing"),
+        (GOOD.replace("port = 0", "port = 65536"), "service.toml:2: port must be a port"),
+        (GOOD.replace("port = 0", "port = true"), "service.toml:2: port must be a port"),
+        (GOOD.replace("port", "prot"), "service.toml:2: prot is unknown; did you mean port?"),
+        (f'hosts = ["http://a"]\n{GOOD}', "service.toml:1: hosts must be a list of names"),
+        (f'dialect = "other"\n{GOOD}', "service.toml:1: dialect must be contract or vendor"),
+        (f'intermediaries = ["XMR"]\n{GOOD}', "service.toml:1: intermediaries must be a list"),
+        (GOOD.replace("base", "bse"), "chains.bse is no EVM chain of the catalogue"),
+        (GOOD.replace("http:", "ftp:"), "service.toml:4: chains.base.rpc must be the http"),
+        (GOOD.replace("chain_id = 1", "chain_id = -1"), "service.toml:5: chains.base.chain_id"),
+        (GOOD.replace('"0x11', '"0x1'), "service.toml:6: chains.base.wrapped must be an EVM"),
+        (f"{GOOD}confirmations = 0\n", "service.toml:7: chains.base.confirmations must be"),
+        (f"{GOOD}[venues.ba]\n", "service.toml:7: venues.ba.kind is missing"),
+        (f'{GOOD}[venues.ba]\nkind = "uniswap"\n', "service.toml:8: venues.ba.kind must be one"),
+        (f'{GOOD}[venues."B A"]\nkind = "basalt"\n', "must be 2 to 8 small letters"),
+        (VENUE, "venues.ba.pools is missing"),
+        (f"{VENUE}pools = [7]\n", "service.toml:10: venues.ba.pools must be a list of"),
+        (f'{VENUE}pools = [{{chain = "base"}}]\n', "venues.ba.pools 1.address is missing"),
+        (f"{GOOD}venues = 7\n", "chains.base.venues is unknown"),
+        ("\x00", "is no TOML"),
+    ],
+)
+def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text(content)
+    error = refused(tmp_path, file).error
+    assert error["code"] == "CONFIG"
+    assert said in error["message"]
+
+
+def test_options_beside_a_file_and_no_file_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    assert "there is no such file" in refused(tmp_path, file).error["message"]
+    file.write_text(GOOD)
+    assert "--port" in refused(tmp_path, file, "--port", "0").error["message"]
+    file.chmod(0o666)
+    assert refused(tmp_path, file).error["code"] == "CONFIG"
+
+
+def test_an_intermediary_that_no_pool_trades_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text(f'intermediaries = ["XMR.monero"]\n{GOOD}')
+    assert "XMR.monero is not traded" in refused(tmp_path, file).error["message"]
