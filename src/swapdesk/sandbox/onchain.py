@@ -3,7 +3,7 @@ on Solana."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -22,6 +22,7 @@ from swapdesk.sandbox.evm_world.pools import (
     SOLVER,
     address_of,
     asset_of,
+    contract_of,
     pools_of,
     pools_on,
     wrapped_native,
@@ -33,19 +34,21 @@ from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.sandbox.token_rows import quoted_by_maker
 from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
-from swapdesk.sandbox.world import object_id, rows_by_id
+from swapdesk.sandbox.world import find_token, object_id, rows_by_id
 from swapdesk.service.app import Onchain
 from swapdesk.service.bundling import NodeBundler
 from swapdesk.service.dex.desk import EvmSightings, Sightings, SolanaSightings
 from swapdesk.service.multi.funding import BlockhashNode
+from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
 from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken
 from swapdesk.service.venues.onchain.documents import Permits
+from swapdesk.service.venues.onchain.facilitator import ChainFacilitator
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.meridian import Meridian
 from swapdesk.service.venues.onchain.pool_venue import Pools
-from swapdesk.service.venues.onchain.reader import ChainPlace, PoolPlace
+from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader, PoolPlace
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -79,6 +82,7 @@ def build_onchain(
     fathom = Pools(readers, {name: _places(name, FATHOM) for name in readers})
     permits = {name: Permits(reader) for name, reader in readers.items()}
     prices = {token.chain_data.short_name: token.price for token in tokens if token.mainnet}
+    relayer = _wallet(key, RELAYER)
     venues: list[DexVenue] = [
         pool_venue("basalt", _provider("ba"), _CONTRACTS["ba"], basalt, permits),
         pool_venue("fathom", _provider("fa"), _CONTRACTS["fa"], fathom, permits),
@@ -95,7 +99,7 @@ def build_onchain(
             _CONTRACTS["me"],
             readers,
             {name: _assets(name) for name in readers},
-            _wallet(key, RELAYER),
+            relayer,
             prices.get,
         ),
     ]
@@ -109,7 +113,37 @@ def build_onchain(
         venues.append(Atoll(_provider("at"), SOLANA, client, seed, _priced(market, clock)))
         sightings[SOLANA] = SolanaSightings(client)
         nodes[SOLANA] = client
-    return Onchain(venues, readers, sightings, bundler=NodeBundler(readers), solana=nodes)
+    return Onchain(
+        venues,
+        readers,
+        sightings,
+        bundler=NodeBundler(readers),
+        solana=nodes,
+        payments=_payments(key, readers, relayer, clock),
+    )
+
+
+CALLS_CHAIN, CALLS_TOKEN = "base", "USDC"
+"""What calls without credentials are paid in (contract 14.1)."""
+
+
+def _payments(
+    key: bytes, readers: Mapping[str, OnchainReader], relayer: HotWallet, clock: Clock
+) -> tuple[CallTerms, Facilitator] | None:
+    """The relayer brings payments of calls to their chain, and pays for the gas."""
+    reader = readers.get(CALLS_CHAIN)
+    if reader is None:
+        return None
+    token = find_token(CALLS_CHAIN, CALLS_TOKEN)
+    contract = contract_of(token)
+    terms = CallTerms(
+        chain_id=reader.place.chain_id,
+        asset=checksummed(address_of(token)),
+        name=contract.name,
+        version=contract.version,
+        pay_to=_wallet(key, "calls").address,
+    )
+    return terms, ChainFacilitator(reader, relayer, clock)
 
 
 def _priced(market: Market, clock: Clock) -> PriceOfToken:

@@ -91,10 +91,13 @@ class Partner(Struct, frozen=True):
 
 
 class Caller(Struct, frozen=True):
-    """An authenticated request: the partner, and the key unless only ``partner-id`` was sent."""
+    """An authenticated request: the partner, and the key unless only ``partner-id`` was sent or
+    the call is paid for."""
 
     partner: Partner
     key: ApiKey | None
+    pays: bool = False
+    """Whether this one call is paid for, which needs no key (contract 2.4)."""
 
     def dialect(self, usual: Dialect) -> Dialect:
         return (self.key.dialect if self.key is not None else None) or usual

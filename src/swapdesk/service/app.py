@@ -33,6 +33,7 @@ from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.partner_watch import PartnerWatch
+from swapdesk.service.payments import CallPayments, CallTerms, Facilitator
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.router import Surface
@@ -55,13 +56,16 @@ WARM_SECONDS = 3.0
 
 class Onchain(Struct, frozen=True):
     """Venues, and the chains they are on by short name; ``readers`` are those of EVM chains,
-    ``solana`` those of the other kind. ``bundler`` makes the bundles of groups."""
+    ``solana`` those of the other kind. ``bundler`` makes the bundles of groups. ``payments`` are
+    what calls without credentials cost, and who brings them to a chain; without it none is
+    taken."""
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, OnchainReader] = field(default_factory=dict)
     sightings: Mapping[str, Sightings] = field(default_factory=dict)
     bundler: Bundler | None = None
     solana: Mapping[str, BlockhashNode] = field(default_factory=dict)
+    payments: tuple[CallTerms, Facilitator] | None = None
 
     async def warm(self, clock: Clock) -> None:
         """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""
@@ -180,6 +184,8 @@ def assemble(
     watch = BundleWatch(store, chains_of.bundler, clock, intervene)
     directory = Directory(partners)
     hub = Hub(store, desk, clock)
+    paid = chains_of.payments
+    payments = None if paid is None else CallPayments(*paid, store, clock)
     requests = RequestCounter(store, clock)
     return ServiceParts(
         clock=clock,
@@ -204,5 +210,6 @@ def assemble(
         worker=Worker(store, catalog, registry, clock, desk, directory),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
+        payments=payments,
         dialect=dialect,
     )

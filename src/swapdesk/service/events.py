@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from swapdesk.clock import Clock
-from swapdesk.service.access import AccessRefused, Directory
+from swapdesk.service.access import AccessRefused, Caller, Directory
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
@@ -127,7 +127,8 @@ class Hub:
         """End the connections whose key is no longer accepted with 4401 (contract 11.2)."""
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
-                if not accepts(subscriber.key):
+                # A connection that was paid for has none.
+                if subscriber.key and not accepts(subscriber.key):
                     subscriber.end(CloseCode.AUTH_FAILED)
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
@@ -480,17 +481,18 @@ class StreamConnection:
         self._reply({"type": "unsubscribed"})
 
 
-Endpoint = Callable[[WebSocket, Callable[[], None]], Awaitable[None]]
+Endpoint = Callable[[WebSocket, Callable[[], None], Caller | None], Awaitable[None]]
 
 
 def stream_endpoint(
     hub: Hub, directory: Directory, clock: Clock, usual: Dialect = Dialect.CONTRACT
 ) -> Endpoint:
     """What answers ``WS /ws``: authenticates a connection and serves it until it ends. What it
-    is given with the connection refuses parameters, by a ServiceError, once the caller is known."""
+    is given with the connection refuses parameters, by a ServiceError, once the caller is known;
+    a handshake that was paid for brings its caller along."""
 
-    async def serve(websocket: WebSocket, check: Callable[[], None]) -> None:
-        await _serve(websocket, hub, directory, clock, check, usual)
+    async def serve(websocket: WebSocket, check: Callable[[], None], paying: Caller | None) -> None:
+        await _serve(websocket, hub, directory, clock, check, usual, paying)
 
     return serve
 
@@ -502,6 +504,7 @@ async def _serve(
     clock: Clock,
     check: Callable[[], None],
     usual: Dialect,
+    paying: Caller | None,
 ) -> None:
     headers: dict[str, str] = {}
     for name, value in websocket.headers.items():
@@ -509,7 +512,7 @@ async def _serve(
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     try:
         _require_form(headers)
-        caller = directory.authenticate(headers, Access.KEY)
+        caller = paying or directory.authenticate(headers, Access.KEY)
         check()
     except ServiceError as refusal:
         await _deny(websocket, refusal)
@@ -529,7 +532,7 @@ async def _serve(
         websocket, hub, clock, caller.partner.partner_id, caller.dialect(usual), key
     )
     connection.welcome()
-    if not directory.accepts(key):
+    if caller.key is not None and not directory.accepts(key):
         # It was revoked while the handshake was answered, when the hub did not know of it.
         connection.end(CloseCode.AUTH_FAILED)
     await connection.run()

@@ -22,6 +22,7 @@ from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.partner_watch import PartnerWatch
+from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
@@ -76,6 +77,8 @@ class ServiceParts(Struct, frozen=True):
     worker: Worker
     stream: Endpoint
     version: str
+    payments: CallPayments | None = None
+    """Takes payments of calls; None: without credentials there is no call."""
     dialect: Dialect = Dialect.CONTRACT
     """Whose names are written for who has no dialect of their own."""
 

@@ -297,14 +297,16 @@ class RateLimiter:
 def _counted(caller: Caller) -> str:
     """Whose windows a call counts in: those of the account, or those of its public id."""
     partner_id = caller.partner.partner_id
-    return partner_id if caller.key is not None else f"partner-id {partner_id}"
+    public = caller.key is None and not caller.pays
+    return f"partner-id {partner_id}" if public else partner_id
 
 
 def limits_of(caller: Caller, rate_class: RateClass) -> RateWindows | None:
     """What is enforced for a class of calls; None where nothing is. By ``partner-id`` half of
     what a key may."""
     limits = _of_key(caller.partner, rate_class)
-    return limits if limits is None or caller.key is not None else _halved(limits)
+    public = caller.key is None and not caller.pays
+    return _halved(limits) if limits is not None and public else limits
 
 
 def _of_key(partner: Partner, rate_class: RateClass) -> RateWindows | None:

@@ -1,13 +1,12 @@
 """Everything between the server and a handler, the same for every request.
 
-Route, method, access, rate limit, parameters, handler: in this order. Every answer carries
-``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
-Routes come from the operations table. No redirects: a trailing slash is another path
+Route, method, access or payment, rate limit, parameters, handler: in this order. Every answer
+carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket
+handshake. Routes come from the operations table. No redirects: a trailing slash is another path
 (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row, except
 for the preflight of a page (:mod:`~swapdesk.service.browsers`).
 
-Parameters and body are read strictly, and the 422 names what is wrong (contract 1.5 to 1.14 and
-3.4). The log line of a request has its route, never a value of the caller's.
+The log line of a request has its route, never a value of the caller's.
 """
 
 from __future__ import annotations
@@ -17,12 +16,10 @@ import logging
 import uuid
 from collections.abc import Iterable, Sequence
 from email.utils import formatdate
-from functools import lru_cache
-from typing import Any, TypeVar
-from urllib.parse import unquote_to_bytes
+from functools import lru_cache, partial
 
 from msgspec import Struct
-from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -32,28 +29,33 @@ from swapdesk.service import browsers
 from swapdesk.service.access import AccessRefused, Caller
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
+from swapdesk.service.payments import (
+    PAGE_HEADERS,
+    CallPayments,
+    PaymentNeeded,
+    SignedPayment,
+    caller_of,
+)
 from swapdesk.service.rate_limits import RateDecision, refusal
+from swapdesk.service.request_reading import (
+    NOT_A_CREDENTIAL,
+    NoParameters,
+    as_sent,
+    body,
+    document,
+    names_api_key,
+    parameters,
+    query_pairs,
+    with_values,
+)
 from swapdesk.service.store.records import StoreUnavailable
-from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
+from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.encoding.dialect import Dialect
-from swapdesk.wire.encoding.query import QueryError, known_pairs, parse_query
-from swapdesk.wire.encoding.text import safe_text
-from swapdesk.wire.errors import ErrorCode, FieldProblem
-from swapdesk.wire.model import RequestModel
+from swapdesk.wire.encoding.query import known_pairs
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import Access, Operation, RateClass
-from swapdesk.wire.operations import BODY_LIMIT, DESCRIPTION_PATH, OPERATIONS, STREAM_PATH
-
-M = TypeVar("M", bound=BaseModel)
-
-NOT_A_CREDENTIAL = "apiKey"
-"""A query parameter that is no credential and never one of ours (contract 2.4)."""
-
-_API_KEY = NOT_A_CREDENTIAL.encode()
-
-_NAME_SHOWN = 64
-_VALUE_SHOWN = 256
-_FIELDS_SHOWN = 50
-
+from swapdesk.wire.operations import DESCRIPTION_PATH, OPERATIONS, STREAM_PATH
+from swapdesk.wire.price_tiers import PriceTier
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
 """The public service ignores unknown parameters of these (contract 1.22)."""
@@ -67,157 +69,6 @@ def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
     if route == DESCRIPTION_PATH:
         return data.replace(b"serviceId", b"houdiniId")
     return encode_json(dialect.names(decode_json(data)))
-
-
-class NoParameters(RequestModel):
-    """The parameters of an operation that takes none."""
-
-
-_NOTHING = NoParameters()
-
-
-def names_api_key(query_string: bytes) -> bool:
-    """Whether ``apiKey`` is among the names of a query string, whatever else is wrong with it."""
-    names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
-    return any(unquote_to_bytes(name.replace(b"+", b" ")) == _API_KEY for name in names)
-
-
-def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
-    """Decoded names and values of a query string; 422 where the bytes are no UTF-8."""
-    pairs = []
-    for part in query_string.split(b"&"):
-        if part:
-            name, _, value = part.partition(b"=")
-            pairs.append((_decoded(name), _decoded(value)))
-    return pairs
-
-
-def _decoded(text: bytes) -> str:
-    try:
-        return unquote_to_bytes(text.replace(b"+", b" ")).decode("utf-8")
-    except UnicodeDecodeError:
-        name = safe_text(text.decode("latin-1"), _NAME_SHOWN)
-        raise _unreadable({name: FieldProblem(message="must be percent-encoded UTF-8")}) from None
-
-
-def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """What was sent under each name: a text, or a list where the name is repeated."""
-    sent: dict[str, list[str]] = {}
-    for name, value in pairs:
-        sent.setdefault(name, []).append(value)
-    return {name: values if len(values) > 1 else values[0] for name, values in sent.items()}
-
-
-def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
-    """The parameters as ``model``, or one 422 that names every wrong one."""
-    if model is NoParameters and not pairs:
-        return _NOTHING  # type: ignore[return-value]
-    try:
-        return parse_query(model, pairs)
-    except QueryError as error:
-        wrong, sent = error.fields, as_sent(pairs)
-    raise _unreadable(
-        {
-            safe_text(name, _NAME_SHOWN): FieldProblem(
-                message=problem.message, value=_shown(sent.get(name))
-            )
-            for name, problem in list(wrong.items())[:_FIELDS_SHOWN]
-        }
-    )
-
-
-async def document(request: Request) -> dict[str, Any]:
-    """The JSON object of a body: 415, 413 or 400 when it is none."""
-    _require_json(request.headers.get("content-type", ""))
-    data = await _read(request)
-    try:
-        value = decode_json(data, max_bytes=BODY_LIMIT)
-    except CodecError as error:
-        message = f"The body is no acceptable JSON: {error}."
-        raise ServiceError(ErrorCode.BAD_REQUEST, message) from None
-    if not isinstance(value, dict):
-        raise ServiceError(ErrorCode.BAD_REQUEST, "The body must be a JSON object.")
-    return value
-
-
-def body(model: type[M], sent: dict[str, Any]) -> M:
-    """The body as ``model``, or one 422 that names every wrong field."""
-    try:
-        return validate(model, sent, side="service")
-    except ShapeError as error:
-        wrong = error.fields
-    raise _unreadable(
-        {
-            path: FieldProblem(message=message, value=_sent(sent, path))
-            for path, message in wrong[:_FIELDS_SHOWN]
-        }
-    )
-
-
-def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """A refusal that says of each field what was sent, as it was sent (contract 3.2)."""
-    for path, problem in (error.fields or {}).items():
-        value = _sent(sent, path)
-        if value is not None and error.fields is not None:
-            error.fields[path] = problem.model_copy(update={"value": value})
-    return error
-
-
-def _require_json(content_type: str) -> None:
-    kind, *rest = (part.strip().lower() for part in content_type.split(";"))
-    named = (part.partition("=") for part in rest)
-    charsets = {value.strip('"') for name, _, value in named if name == "charset"}
-    if kind != "application/json" or not charsets <= {"utf-8"}:
-        raise ServiceError(
-            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json in UTF-8."
-        )
-
-
-async def _read(request: Request) -> bytes:
-    """The body, refused as soon as it is known to be too long."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > BODY_LIMIT:
-        raise _too_large()
-    chunks = bytearray()
-    async for chunk in request.stream():
-        chunks += chunk
-        if len(chunks) > BODY_LIMIT:
-            raise _too_large()
-    return bytes(chunks)
-
-
-def _too_large() -> ServiceError:
-    return ServiceError(
-        ErrorCode.PAYLOAD_TOO_LARGE,
-        f"The body is larger than {BODY_LIMIT} bytes.",
-        headers={"connection": "close"},
-    )
-
-
-def _unreadable(fields: dict[str, FieldProblem]) -> ServiceError:
-    return ServiceError(ErrorCode.VALIDATION_ERROR, "Validation Failed", fields=fields)
-
-
-def _sent(value: object, path: str) -> object:
-    """What was sent at a dotted path, when it is short and plain enough to repeat."""
-    for step in path.split("."):
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return None
-    return _shown(value)
-
-
-def _shown(value: object) -> object:
-    """A value as it was sent; a long one, or a long list or object, as the begin of its text."""
-    if isinstance(value, (list, dict)):
-        text = encode_json(value).decode()
-        return value if len(text) <= _VALUE_SHOWN else text[:_VALUE_SHOWN] + "…"
-    if isinstance(value, str):
-        return value if len(value) <= _VALUE_SHOWN else value[:_VALUE_SHOWN] + "…"
-    return value if isinstance(value, bool) else None
 
 
 _log = logging.getLogger("swapdesk.service.requests")
@@ -236,6 +87,8 @@ class Seen(Struct):
     admission: RateDecision | None = None
     page: _Headers = ()
     """What lets the page that asks read the answer."""
+    paid: _Headers = ()
+    """What tells who paid that they did."""
 
     def log(self, method: str, seconds: float) -> None:
         """Write the line, where the log takes it."""
@@ -348,6 +201,40 @@ _GONE = _Answer(b"", 499, ())
 """For the log: the client left before its request was complete."""
 
 
+class PaidCall:
+    """One call that is paid for: as a context, it settles what succeeded and frees the payment of
+    what was refused."""
+
+    def __init__(
+        self,
+        payments: CallPayments,
+        payment: SignedPayment,
+        tier: PriceTier,
+        url: str,
+        seen: Seen,
+    ) -> None:
+        self.caller = caller_of(payment)
+        self._payments = payments
+        self._payment = payment
+        self._tier = tier
+        self._url = url
+        self._seen = seen
+
+    async def settle(self) -> None:
+        """Raises PaymentNeeded: the answer is withheld."""
+        told = await self._payments.settle(self._payment, self._tier, self._url)
+        self._seen.paid = ((b"payment-response", told.encode()),)
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            await self.settle()
+        else:
+            await self._payments.free(self._payment)
+
+
 class Surface:
     """The ASGI application below ``PREFIX``, without the lifespan."""
 
@@ -382,6 +269,7 @@ class Surface:
             (b"x-request-id", seen.request_id.encode()),
             (b"date", _date(int(self._parts.clock.now().timestamp()))),
             *seen.page,
+            *seen.paid,
         ]
         if seen.admission is not None:
             stamp += seen.admission.headers
@@ -404,6 +292,7 @@ class Surface:
             browsers.refuse_foreign(sent_by, stream=True)
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
+            paying = await self._stream_paid(scope, sent_by, seen)
         except ServiceError as error:
             denial = Response(
                 encode_json(error.body(seen.request_id)),
@@ -412,8 +301,24 @@ class Surface:
             )
             await websocket.send_denial_response(denial)
             return
+        except PaymentNeeded as needed:
+            denial = Response(b"{}", 402, needed.headers, "application/json")
+            await websocket.send_denial_response(denial)
+            return
         seen.route = STREAM_PATH
-        await self._parts.stream(websocket, lambda: _no_parameters(scope["query_string"]))
+        check = partial(_no_parameters, scope["query_string"])
+        await self._parts.stream(websocket, check, paying)
+
+    async def _stream_paid(
+        self, scope: Scope, sent_by: dict[str, str], seen: Seen
+    ) -> Caller | None:
+        """Who pays for a handshake without credentials: as much as for a look at a state."""
+        if not self._is_paid(PriceTier.STATUS, sent_by):
+            return None
+        _no_parameters(scope["query_string"])
+        call = await self._payment(PriceTier.STATUS, scope, seen)
+        await call.settle()
+        return call.caller
 
     async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> _Answer:
         try:
@@ -426,6 +331,8 @@ class Surface:
             if error.fields is not None:
                 error.fields = {seen.dialect.path(at): one for at, one in error.fields.items()}
             return _refusal(error, seen.request_id)
+        except PaymentNeeded as needed:
+            return _unpaid(needed, Headers(scope=scope))
         except StoreUnavailable:
             logger.warning("store unavailable, request %s", seen.request_id)
             code = ErrorCode.SERVICE_UNAVAILABLE
@@ -466,7 +373,24 @@ class Surface:
         if operation.access is not Access.OPEN:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
+        if operation.access is not Access.OPEN and self._is_paid(operation.price_tier, sent_by):
+            call = await self._payment(operation.price_tier, scope, seen)
+            async with call:
+                return await self._carried_out(found, call.caller, scope, receive, seen, origin)
         caller = self._caller(operation, sent_by)
+        return await self._carried_out(found, caller, scope, receive, seen, origin)
+
+    async def _carried_out(
+        self,
+        found: Found,
+        caller: Caller | None,
+        scope: Scope,
+        receive: Receive,
+        seen: Seen,
+        origin: str | None,
+    ) -> object:
+        """What the handler says, once the caller is known."""
+        operation = found.operation
         if caller is not None:
             if seen.page and origin is not None:
                 # Until it is known to be allowed, the page may not read even the refusal.
@@ -499,6 +423,28 @@ class Surface:
             return await handler(RequestContext(caller, path, query, asked, admit))
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
+
+    def _is_paid(self, tier: PriceTier, sent_by: dict[str, str]) -> bool:
+        """Whether a call has to be paid for: one without credentials, where payments are taken."""
+        known = "authorization" in sent_by or "partner-id" in sent_by
+        payments = self._parts.payments
+        return payments is not None and not known and payments.priced(tier)
+
+    async def _payment(self, tier: PriceTier, scope: Scope, seen: Seen) -> PaidCall:
+        """The payment of this call, verified and written down. Raises PaymentNeeded."""
+        payments = self._parts.payments
+        assert payments is not None, "asked before"
+        headers = Headers(scope=scope)
+        url = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{scope['path']}"
+        header = headers.get("payment-signature")
+        payment = await payments.accept(header, tier, url)
+        call = PaidCall(payments, payment, tier, url, seen)
+        admission = self._parts.rates.admit_stranger(payment.payer)
+        if admission.retry_after is not None:
+            seen.admission = admission
+            await payments.free(payment)
+            raise refusal(RateClass.READ, admission)
+        return call
 
     async def _admit(self, caller: Caller, rate_class: RateClass, seen: Seen) -> None:
         seen.admission = await self._parts.rates.admit(caller, rate_class)
@@ -575,6 +521,16 @@ def _no_handshake(method: str) -> ServiceError:
             ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET.", headers={"allow": "GET"}
         )
     return ServiceError(ErrorCode.BAD_REQUEST, "This path takes a WebSocket handshake, version 13.")
+
+
+def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
+    """402: nothing for a program, a page for a person with a browser (contract 3.6)."""
+    headers = [(name.encode(), text.encode()) for name, text in needed.headers.items()]
+    person = "text/html" in asked.get("accept", "") and "Mozilla" in asked.get("user-agent", "")
+    if not person:
+        return _Answer(b"{}", 402, [_JSON, *headers])
+    page = [(name.encode(), text.encode()) for name, text in PAGE_HEADERS.items()]
+    return _Answer(needed.page().encode(), 402, [*page, *headers])
 
 
 def _refusal(error: ServiceError, request_id: str) -> _Answer:

@@ -166,6 +166,10 @@ class Order(WireModel):
     refund_chain: Annotated[str, Identity(64)] | None = None
     refund_amount: Amount | None = None
     multi_id: Annotated[str, Identity(64)] | None = None
+    is_x402: bool | None = Field(default=None, alias="isX402")
+    x402_payer_address: Annotated[str, Identity(64)] | None = Field(
+        default=None, alias="x402PayerAddress"
+    )
     metadata: Any | None = None
 
     @model_validator(mode="before")

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, NonceKind, Target
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.calldata.method import Method, method
+from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.deployments import PERMIT2, VenueContract
 from swapdesk.chain.smart_account import GET_NONCE, account_address
 from swapdesk.wallet.payload import ChainStep
@@ -204,7 +204,6 @@ class Policy(Struct, frozen=True):
 
 
 WORD = 32
-AUTHORIZATION_STATE = method("authorizationState(address,bytes32)", "authorizer nonce")
 
 
 class Read(Struct, frozen=True):
@@ -368,7 +367,7 @@ def _nonce_read(
     if kind is NonceKind.PERMIT2_ALLOWANCE:
         return _read(PERMIT2, permit2.ALLOWANCE, owner, token, spender)
     if kind is NonceKind.AUTHORIZATION:
-        return _read(contract, AUTHORIZATION_STATE, owner, nonce)
+        return _read(contract, erc20.AUTHORIZATION_STATE, owner, nonce)
     if kind is NonceKind.SEQUENCE:
         return _read(contract, erc20.NONCES, owner)
     if kind is NonceKind.PERMIT2_BITMAP:

@@ -1,4 +1,4 @@
-"""Calls of tokens: ERC-20, EIP-2612 and the wrapped native coin."""
+"""Calls of tokens: ERC-20, EIP-2612, EIP-3009 and the wrapped native coin."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ DECIMALS = method("decimals()")
 SYMBOL = method("symbol()")
 NONCES = method("nonces(address)", "owner")
 DOMAIN_SEPARATOR = method("DOMAIN_SEPARATOR()")
+
+TRANSFER_WITH_AUTHORIZATION = method(
+    "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
+    "from to value validAfter validBefore nonce v r s",
+)
+AUTHORIZATION_STATE = method("authorizationState(address,bytes32)", "authorizer nonce")
 
 DEPOSIT = method("deposit()", payable=True)
 WITHDRAW = method("withdraw(uint256)", "amount")

@@ -25,6 +25,7 @@ from swapdesk.service.orders.recovery import Recovery, given_up, moving
 from swapdesk.service.orders.route_opening import OpeningUnknown
 from swapdesk.service.orders.states import next_rows, rows_of_return
 from swapdesk.service.partner_account import commission_of
+from swapdesk.service.payments import PAYMENTS_KEPT
 from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
 from swapdesk.service.venues.registry import Venues, within
@@ -139,6 +140,7 @@ class Worker:
         """Drop quotes 15 minutes after they expired and announcements nobody can see."""
         await self._store.drop_quotes(now - QUOTES_KEPT)
         await self._store.drop_outbox(now - _OUTBOX_KEPT)
+        await self._store.drop_payments(now - PAYMENTS_KEPT)
 
     async def _look(self, order: StoredOrder) -> None:
         try:

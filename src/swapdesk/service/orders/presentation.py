@@ -18,6 +18,7 @@ from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, display, non_refundable, rank
+from swapdesk.service.payments import payer_of
 from swapdesk.service.store.records import OrderFilter, Store, StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
@@ -88,6 +89,7 @@ class Presentation:
         assigned = row.multi_id is None or row.deposit_address is not None
         provider = self._venues.provider(row.legs[0]) if assigned and not private else None
         payout_hash = _text(row, "payoutHash")
+        payer = payer_of(row.partner_id)
         return Order(
             service_id=row.service_id,
             id=row.record_id,
@@ -143,6 +145,8 @@ class Presentation:
             refund_chain=_text(row, "refundChain"),
             refund_amount=_amount(row, "refundAmount"),
             multi_id=row.multi_id,
+            is_x402=None if payer is None else True,
+            x402_payer_address=payer,
             metadata=_metadata(row, fresh=fresh),
         )
 

@@ -27,7 +27,7 @@ from msgspec import Struct
 from swapdesk.service.store import books, partners
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 7
+VERSION = 8
 
 _USAGE = """
 CREATE TABLE usage (
@@ -112,6 +112,15 @@ CREATE TRIGGER commissions_are_not_changed BEFORE UPDATE ON commissions
     BEGIN SELECT RAISE(ABORT, 'a commission is reversed by an entry, never changed'); END;
 CREATE TRIGGER commissions_are_not_deleted BEFORE DELETE ON commissions
     BEGIN SELECT RAISE(ABORT, 'a commission is reversed by an entry, never deleted'); END;
+"""
+
+_PAYMENTS = """
+CREATE TABLE payments (
+    payment     TEXT PRIMARY KEY,
+    ends        INTEGER NOT NULL,
+    transaction_hash TEXT
+) WITHOUT ROWID;
+CREATE INDEX payments_by_end ON payments (ends);
 """
 
 TABLES = (
@@ -225,6 +234,7 @@ CREATE TABLE requests (
     + _GROUPS
     + _BOOKS
     + partners.TABLES
+    + _PAYMENTS
 )
 
 _TERMS = (
@@ -257,6 +267,7 @@ UPDATES: dict[int, str] = {
     "ALTER TABLE orders ADD COLUMN fee_usd TEXT;"
     "ALTER TABLE orders ADD COLUMN commission TEXT;" + _BOOKS + books.ENTER_MISSING + books.FILL,
     6: partners.TABLES,
+    7: _PAYMENTS,
 }
 """What takes a file from a version to the next one."""
 

@@ -279,6 +279,27 @@ class SqliteStore:
 
         return await self._file.read(read)
 
+    # Payments of calls
+
+    async def reserve_payment(self, payment: str, ends: datetime) -> bool:
+        row = (payment, micros(ends))
+        statement = "INSERT OR IGNORE INTO payments (payment, ends) VALUES (?, ?)"
+        return await self._file.write(lambda db: db.execute(statement, row).rowcount == 1)
+
+    async def free_payment(self, payment: str) -> None:
+        statement = "DELETE FROM payments WHERE payment = ? AND transaction_hash IS NULL"
+        await self._file.write(lambda db: db.execute(statement, (payment,)).rowcount)
+
+    async def settle_payment(self, payment: str, transaction: str) -> None:
+        statement = "UPDATE payments SET transaction_hash = ? WHERE payment = ?"
+        await self._file.write(lambda db: db.execute(statement, (transaction, payment)).rowcount)
+
+    async def drop_payments(self, ended_before: datetime) -> int:
+        limit = micros(ended_before)
+        return await self._file.write(
+            lambda db: db.execute("DELETE FROM payments WHERE ends < ?", (limit,)).rowcount
+        )
+
     # Outbox
 
     async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:

@@ -15,6 +15,7 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm_answers import EvmUncertain
+from swapdesk.service.payments import SignedPayment
 from swapdesk.service.venues.onchain.reader import OnchainReader
 
 _DOMAIN = [
@@ -51,6 +52,14 @@ _PERMITTED_ORDER = [
     {"name": "witness", "type": "Order"},
 ]
 _PERMISSIONS = [{"name": "token", "type": "address"}, {"name": "amount", "type": "uint256"}]
+_AUTHORIZATION = [
+    {"name": "from", "type": "address"},
+    {"name": "to", "type": "address"},
+    {"name": "value", "type": "uint256"},
+    {"name": "validAfter", "type": "uint256"},
+    {"name": "validBefore", "type": "uint256"},
+    {"name": "nonce", "type": "bytes32"},
+]
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 
 Document = dict[str, Any]
@@ -96,6 +105,19 @@ def permit_document(
         "deadline": str(deadline),
     }
     return _document(domain, "Permit", _PERMIT, message)
+
+
+def authorization_document(domain: Domain, payment: SignedPayment) -> Document:
+    """EIP-3009: whoever has it may bring the transfer to the chain, once."""
+    message = {
+        "from": payment.payer,
+        "to": payment.terms.pay_to,
+        "value": str(payment.units),
+        "validAfter": str(payment.valid_after),
+        "validBefore": str(payment.valid_before),
+        "nonce": payment.nonce,
+    }
+    return _document(domain, "TransferWithAuthorization", _AUTHORIZATION, message)
 
 
 class IntentOrder(Struct, frozen=True):

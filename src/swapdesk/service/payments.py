@@ -1,0 +1,367 @@
+"""Calls that are paid one by one: who sends no credentials pays with a signature.
+
+Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4). A payment is
+read strictly and verified before the call is carried out, and settled after it succeeded: what was
+refused costs nothing. Where a settlement fails the answer is withheld. An order that was created
+meanwhile stays: nobody was told of its deposit address, nobody can pay it, and it expires.
+
+A payment serves one call. It is written down before the call, and taken back only when the call
+was refused before anything left: after a crash a payment that may have been settled serves nobody.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct, field
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.clock import Clock
+from swapdesk.service.access import Caller, Partner, Tier
+from swapdesk.service.store.records import Store
+from swapdesk.wire.account import RateWindows
+from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+from swapdesk.wire.price_tiers import PriceTier
+
+VERSION = 2
+PRICES: Mapping[PriceTier, int] = {
+    PriceTier.READ: 100,
+    PriceTier.QUOTE: 1_000,
+    PriceTier.EXCHANGE: 10_000,
+    PriceTier.STATUS: 100,
+}
+"""In the smallest unit of a dollar token with six decimals (contract 14.4)."""
+MAX_HEADER = 8 * 1024
+SETTLING_SECONDS = 6
+"""A payment has to be good for at least so long, or it ends before it can be settled."""
+PAYMENTS_KEPT = timedelta(days=1)
+"""How long a payment is remembered after its end, from which on no chain takes it."""
+PAYER_PREFIX = "x402:"
+LIMITS = RateWindows(per_minute=60, per_hour=3_600, per_day=86_400)
+
+
+class CallTerms(Struct, frozen=True):
+    """What calls are paid in, and to whom. ``asset`` and ``pay_to`` have their checksum; ``name``
+    and ``version`` are the asset's EIP-712 domain."""
+
+    chain_id: int
+    asset: str
+    name: str
+    version: str
+    pay_to: str
+    seconds: int = 60
+    prices: Mapping[PriceTier, int] = field(default_factory=lambda: PRICES)
+
+    def entry(self, tier: PriceTier) -> dict[str, Any]:
+        """The one entry of ``accepts``."""
+        return {
+            "scheme": "exact",
+            "network": f"eip155:{self.chain_id}",
+            "amount": str(self.prices[tier]),
+            "asset": self.asset,
+            "payTo": self.pay_to,
+            "maxTimeoutSeconds": self.seconds,
+            "extra": {"name": self.name, "version": self.version},
+        }
+
+
+class Reason(StrEnum):
+    """Why a payment was not taken, in the words of the protocol's own facilitators."""
+
+    UNREADABLE = "invalid_payload"
+    VERSION = "invalid_x402_version"
+    SCHEME = "unsupported_scheme"
+    NETWORK = "network_mismatch"
+    ASSET = "invalid_exact_evm_asset_mismatch"
+    AMOUNT = "invalid_exact_evm_payload_authorization_value_mismatch"
+    PAYEE = "invalid_exact_evm_payload_recipient_mismatch"
+    LATE = "invalid_exact_evm_payload_authorization_valid_before"
+    EARLY = "invalid_exact_evm_payload_authorization_valid_after"
+    SIGNATURE = "invalid_exact_evm_payload_signature"
+    USED = "invalid_exact_evm_nonce_already_used"
+    FUNDS = "invalid_exact_evm_insufficient_balance"
+    FAILED = "invalid_exact_evm_transaction_failed"
+    CHAIN = "chain_unavailable"
+
+
+class SignedPayment(Struct, frozen=True):
+    """An authorization as it was signed: ``payer`` with its checksum, times in Unix seconds,
+    ``nonce`` and ``signature`` as 0x-hex in lower case."""
+
+    payer: str
+    units: int
+    valid_after: int
+    valid_before: int
+    nonce: str
+    signature: str
+    terms: CallTerms
+
+    @property
+    def key(self) -> str:
+        """The same for two payments of which the chain executes one."""
+        return f"{self.terms.chain_id} {self.terms.asset} {self.payer} {self.nonce}"
+
+    @property
+    def ends(self) -> datetime:
+        return datetime.fromtimestamp(self.valid_before, UTC)
+
+
+class Settled(Struct, frozen=True):
+    """``transaction`` is the hash on the chain; None where ``reason`` says why there is none that
+    counts. ``open``: nobody knows whether it may still be executed."""
+
+    transaction: str | None = None
+    reason: Reason | None = None
+    open: bool = False
+
+
+class Facilitator(Protocol):
+    """Whoever looks at the chain and brings payments there."""
+
+    async def objection(self, payment: SignedPayment) -> Reason | None:
+        """Why the chain would not take it now; None where it would."""
+        ...
+
+    async def settle(self, payment: SignedPayment) -> Settled:
+        """Have it executed, and wait until it is. Bounded in time."""
+        ...
+
+
+class PaymentNeeded(Exception):
+    """The answer is 402. ``headers`` say what to pay, and why a payment was not taken."""
+
+    def __init__(self, entry: Mapping[str, Any], headers: dict[str, str]) -> None:
+        super().__init__("a payment is needed")
+        self.entry = entry
+        self.headers = headers
+
+    def page(self) -> str:
+        """What a person sees who opens the address in a browser."""
+        rows = (
+            ("Network", self.entry["network"]),
+            ("Token", f"{self.entry['extra']['name']}, {self.entry['asset']}"),
+            ("Amount", f"{self.entry['amount']} in its smallest unit"),
+            ("Paid to", self.entry["payTo"]),
+        )
+        told = "".join(
+            f"<dt>{html.escape(name)}</dt><dd>{html.escape(str(text))}</dd>" for name, text in rows
+        )
+        return _PAGE.format(rows=told)
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Payment required</title>
+<meta name="viewport" content="width=device-width">
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 42em; margin: 4em auto; padding: 0 1em; }}
+dt {{ color: #666; margin-top: .6em; }}
+dd {{ margin: 0; overflow-wrap: anywhere; font-family: ui-monospace, monospace; }}
+</style></head><body>
+<h1>Payment required</h1>
+<p>This address answers programs. A call without an API key is paid for by itself: sign an
+EIP-3009 authorization over what the header <code>payment-required</code> says (x402 version 2), and
+send it as <code>payment-signature</code> with the same call.</p>
+<dl>{rows}</dl>
+<p>With an API key in <code>Authorization</code> nothing has to be paid.</p>
+</body></html>
+"""
+PAGE_HEADERS = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+}
+
+
+class CallPayments:
+    """Takes payments of calls. Raises StoreUnavailable where they cannot be written down."""
+
+    def __init__(
+        self, terms: CallTerms, facilitator: Facilitator, store: Store, clock: Clock
+    ) -> None:
+        self._terms = terms
+        self._facilitator = facilitator
+        self._store = store
+        self._clock = clock
+
+    def priced(self, tier: PriceTier) -> bool:
+        return tier in self._terms.prices
+
+    def needed(
+        self, tier: PriceTier, url: str, reason: Reason | None = None, told: str | None = None
+    ) -> PaymentNeeded:
+        """The 402 of a call of ``url``; ``told`` is the value of ``payment-response``."""
+        entry = self._terms.entry(tier)
+        required = {
+            "x402Version": VERSION,
+            "error": "payment required" if reason is None else reason.value,
+            "resource": {"url": url, "mimeType": "application/json"},
+            "accepts": [entry],
+        }
+        headers = {"payment-required": _encoded(required), "cache-control": "no-store"}
+        if told is not None:
+            headers["payment-response"] = told
+        return PaymentNeeded(entry, headers)
+
+    async def accept(self, header: str | None, tier: PriceTier, url: str) -> SignedPayment:
+        """The payment of a call that is carried out next; it serves no other from here on. Raises
+        PaymentNeeded."""
+        if header is None:
+            raise self.needed(tier, url)
+        try:
+            payment = read_payment(header, self._terms, tier)
+            self._in_time(payment)
+        except PaymentRefused as refused:
+            raise self.needed(tier, url, refused.reason) from None
+        reason = await self._facilitator.objection(payment)
+        if reason is not None:
+            raise self.needed(tier, url, reason)
+        if not await self._store.reserve_payment(payment.key, payment.ends):
+            raise self.needed(tier, url, Reason.USED)
+        return payment
+
+    def _in_time(self, payment: SignedPayment) -> None:
+        now = self._clock.now().timestamp()
+        if payment.valid_after > now:
+            raise PaymentRefused(Reason.EARLY)
+        if payment.valid_before < now + SETTLING_SECONDS:
+            raise PaymentRefused(Reason.LATE)
+
+    async def free(self, payment: SignedPayment) -> None:
+        """The call was refused, and nothing was sent: the payment may serve another one."""
+        await self._store.free_payment(payment.key)
+
+    async def settle(self, payment: SignedPayment, tier: PriceTier, url: str) -> str:
+        """The value of ``payment-response``. Raises PaymentNeeded: the answer is withheld."""
+        settled = await self._facilitator.settle(payment)
+        told = _encoded(
+            {
+                "success": settled.transaction is not None,
+                "transaction": settled.transaction or "",
+                "network": f"eip155:{payment.terms.chain_id}",
+                "payer": payment.payer,
+                **({} if settled.reason is None else {"errorReason": settled.reason.value}),
+            }
+        )
+        if settled.transaction is None:
+            if not settled.open:
+                await self.free(payment)
+            raise self.needed(tier, url, settled.reason or Reason.FAILED, told)
+        await self._store.settle_payment(payment.key, settled.transaction)
+        return told
+
+
+def payer_of(partner_id: str) -> str | None:
+    """The address of who pays, by the id of their account; None for every other account."""
+    found = partner_id.startswith(PAYER_PREFIX)
+    return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if found else None
+
+
+def caller_of(payment: SignedPayment) -> Caller:
+    """Whoever pays has an account of their own, so that orders, lists and the stream show each
+    payer theirs alone."""
+    partner = Partner(
+        partner_id=f"{PAYER_PREFIX}{payment.payer.lower()}",
+        name=payment.payer,
+        tier=Tier.FREE,
+        keys=(),
+        quote_limits=LIMITS,
+        exchange_limits=LIMITS,
+    )
+    return Caller(partner, None, pays=True)
+
+
+class PaymentRefused(Exception):
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+class _Body(Struct, frozen=True):
+    """The members that are looked at; a payment may have others."""
+
+    accepted: dict[str, Any]
+    authorization: dict[str, str]
+    signature: str
+
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
+_SECONDS = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
+_NONCE = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_SIGNATURE = re.compile(r"0x[0-9a-fA-F]{130}", re.ASCII)
+_FIELDS: Mapping[str, re.Pattern[str]] = {
+    "from": _ADDRESS,
+    "to": _ADDRESS,
+    "value": _NUMBER,
+    "validAfter": _SECONDS,
+    "validBefore": _SECONDS,
+    "nonce": _NONCE,
+}
+
+
+def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> SignedPayment:
+    """A payment of a call of this price, as far as it can be judged without a chain and without a
+    clock. Raises PaymentRefused."""
+    found = _body(header)
+    wanted, told = terms.entry(tier), found.accepted
+    if told.get("scheme") != wanted["scheme"]:
+        raise PaymentRefused(Reason.SCHEME)
+    if told.get("network") != wanted["network"]:
+        raise PaymentRefused(Reason.NETWORK)
+    if str(told.get("asset")).lower() != terms.asset.lower():
+        raise PaymentRefused(Reason.ASSET)
+    given = found.authorization
+    if told.get("amount") != wanted["amount"] or given["value"] != wanted["amount"]:
+        raise PaymentRefused(Reason.AMOUNT)
+    payee = terms.pay_to.lower()
+    if str(told.get("payTo")).lower() != payee or given["to"].lower() != payee:
+        raise PaymentRefused(Reason.PAYEE)
+    return SignedPayment(
+        payer=checksummed(given["from"]),
+        units=int(given["value"]),
+        valid_after=int(given["validAfter"]),
+        valid_before=int(given["validBefore"]),
+        nonce=given["nonce"].lower(),
+        signature=found.signature.lower(),
+        terms=terms,
+    )
+
+
+def _body(header: str) -> _Body:
+    unreadable = PaymentRefused(Reason.UNREADABLE)
+    if len(header) > MAX_HEADER:
+        raise unreadable
+    try:
+        told = decode_json(base64.b64decode(header, validate=True))
+    except (CodecError, binascii.Error, ValueError):
+        raise unreadable from None
+    if not isinstance(told, dict):
+        raise unreadable
+    if str(told.get("x402Version")) != str(VERSION):
+        raise PaymentRefused(Reason.VERSION)
+    payload = told.get("payload")
+    if not isinstance(payload, dict):
+        raise unreadable
+    try:
+        found = msgspec.convert({**payload, "accepted": told.get("accepted")}, _Body, strict=True)
+    except msgspec.ValidationError:
+        raise unreadable from None
+    given = found.authorization
+    fits = given.keys() == _FIELDS.keys() and all(
+        type(given[name]) is str and form.fullmatch(given[name]) for name, form in _FIELDS.items()
+    )
+    if not fits or _SIGNATURE.fullmatch(found.signature) is None:
+        raise unreadable
+    return found
+
+
+def _encoded(value: dict[str, Any]) -> str:
+    return base64.b64encode(encode_json(value)).decode("ascii")

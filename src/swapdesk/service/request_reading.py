@@ -1,0 +1,180 @@
+"""Parameters and body of a request, read strictly; the 422 names what is wrong (contract 1.5 to
+1.14 and 3.4)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from pydantic import BaseModel
+from starlette.requests import Request
+
+from swapdesk.service.errors import ServiceError
+from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
+from swapdesk.wire.encoding.query import QueryError, parse_query
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.errors import ErrorCode, FieldProblem
+from swapdesk.wire.model import RequestModel
+from swapdesk.wire.operations import BODY_LIMIT
+
+M = TypeVar("M", bound=BaseModel)
+
+NOT_A_CREDENTIAL = "apiKey"
+"""A query parameter that is no credential and never one of ours (contract 2.4)."""
+
+_API_KEY = NOT_A_CREDENTIAL.encode()
+
+_NAME_SHOWN = 64
+_VALUE_SHOWN = 256
+_FIELDS_SHOWN = 50
+
+
+class NoParameters(RequestModel):
+    """The parameters of an operation that takes none."""
+
+
+_NOTHING = NoParameters()
+
+
+def names_api_key(query_string: bytes) -> bool:
+    """Whether ``apiKey`` is among the names of a query string, whatever else is wrong with it."""
+    names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
+    return any(unquote_to_bytes(name.replace(b"+", b" ")) == _API_KEY for name in names)
+
+
+def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
+    """Decoded names and values of a query string; 422 where the bytes are no UTF-8."""
+    pairs = []
+    for part in query_string.split(b"&"):
+        if part:
+            name, _, value = part.partition(b"=")
+            pairs.append((_decoded(name), _decoded(value)))
+    return pairs
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return unquote_to_bytes(text.replace(b"+", b" ")).decode("utf-8")
+    except UnicodeDecodeError:
+        name = safe_text(text.decode("latin-1"), _NAME_SHOWN)
+        raise _unreadable({name: FieldProblem(message="must be percent-encoded UTF-8")}) from None
+
+
+def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """What was sent under each name: a text, or a list where the name is repeated."""
+    sent: dict[str, list[str]] = {}
+    for name, value in pairs:
+        sent.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in sent.items()}
+
+
+def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
+    """The parameters as ``model``, or one 422 that names every wrong one."""
+    if model is NoParameters and not pairs:
+        return _NOTHING  # type: ignore[return-value]
+    try:
+        return parse_query(model, pairs)
+    except QueryError as error:
+        wrong, sent = error.fields, as_sent(pairs)
+    raise _unreadable(
+        {
+            safe_text(name, _NAME_SHOWN): FieldProblem(
+                message=problem.message, value=_shown(sent.get(name))
+            )
+            for name, problem in list(wrong.items())[:_FIELDS_SHOWN]
+        }
+    )
+
+
+async def document(request: Request) -> dict[str, Any]:
+    """The JSON object of a body: 415, 413 or 400 when it is none."""
+    _require_json(request.headers.get("content-type", ""))
+    data = await _read(request)
+    try:
+        value = decode_json(data, max_bytes=BODY_LIMIT)
+    except CodecError as error:
+        message = f"The body is no acceptable JSON: {error}."
+        raise ServiceError(ErrorCode.BAD_REQUEST, message) from None
+    if not isinstance(value, dict):
+        raise ServiceError(ErrorCode.BAD_REQUEST, "The body must be a JSON object.")
+    return value
+
+
+def body(model: type[M], sent: dict[str, Any]) -> M:
+    """The body as ``model``, or one 422 that names every wrong field."""
+    try:
+        return validate(model, sent, side="service")
+    except ShapeError as error:
+        wrong = error.fields
+    raise _unreadable(
+        {
+            path: FieldProblem(message=message, value=_sent(sent, path))
+            for path, message in wrong[:_FIELDS_SHOWN]
+        }
+    )
+
+
+def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
+    """A refusal that says of each field what was sent, as it was sent (contract 3.2)."""
+    for path, problem in (error.fields or {}).items():
+        value = _sent(sent, path)
+        if value is not None and error.fields is not None:
+            error.fields[path] = problem.model_copy(update={"value": value})
+    return error
+
+
+def _require_json(content_type: str) -> None:
+    kind, *rest = (part.strip().lower() for part in content_type.split(";"))
+    named = (part.partition("=") for part in rest)
+    charsets = {value.strip('"') for name, _, value in named if name == "charset"}
+    if kind != "application/json" or not charsets <= {"utf-8"}:
+        raise ServiceError(
+            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json in UTF-8."
+        )
+
+
+async def _read(request: Request) -> bytes:
+    """The body, refused as soon as it is known to be too long."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > BODY_LIMIT:
+        raise _too_large()
+    chunks = bytearray()
+    async for chunk in request.stream():
+        chunks += chunk
+        if len(chunks) > BODY_LIMIT:
+            raise _too_large()
+    return bytes(chunks)
+
+
+def _too_large() -> ServiceError:
+    return ServiceError(
+        ErrorCode.PAYLOAD_TOO_LARGE,
+        f"The body is larger than {BODY_LIMIT} bytes.",
+        headers={"connection": "close"},
+    )
+
+
+def _unreadable(fields: dict[str, FieldProblem]) -> ServiceError:
+    return ServiceError(ErrorCode.VALIDATION_ERROR, "Validation Failed", fields=fields)
+
+
+def _sent(value: object, path: str) -> object:
+    """What was sent at a dotted path, when it is short and plain enough to repeat."""
+    for step in path.split("."):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return _shown(value)
+
+
+def _shown(value: object) -> object:
+    """A value as it was sent; a long one, or a long list or object, as the begin of its text."""
+    if isinstance(value, (list, dict)):
+        text = encode_json(value).decode()
+        return value if len(text) <= _VALUE_SHOWN else text[:_VALUE_SHOWN] + "…"
+    if isinstance(value, str):
+        return value if len(value) <= _VALUE_SHOWN else value[:_VALUE_SHOWN] + "…"
+    return value if isinstance(value, bool) else None

@@ -1,0 +1,90 @@
+"""Brings signed payments of calls to an EVM chain (EIP-3009), and looks whether it takes them.
+
+Only the receipt of the own transaction counts: that a nonce is used says nothing about who was
+paid, since its owner may cancel it.
+"""
+
+from __future__ import annotations
+
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, EvmUnreachable
+from swapdesk.clock import Clock
+from swapdesk.service.payments import Reason, Settled, SignedPayment
+from swapdesk.service.venues.onchain.documents import (
+    Domain,
+    authorization_document,
+    read_signature,
+    signed_by,
+)
+from swapdesk.service.venues.onchain.hot_wallet import HotWallet
+from swapdesk.service.venues.onchain.reader import OnchainReader
+
+SETTLE_SECONDS = 20.0
+"""How long a transaction is waited for."""
+LOOK_SECONDS = 0.1
+
+
+class ChainFacilitator:
+    """Pays the gas of settlements from ``wallet``, on the chain of ``reader``."""
+
+    def __init__(self, reader: OnchainReader, wallet: HotWallet, clock: Clock) -> None:
+        self._reader = reader
+        self._wallet = wallet
+        self._clock = clock
+
+    async def objection(self, payment: SignedPayment) -> Reason | None:
+        terms = payment.terms
+        domain = Domain(terms.name, terms.version, terms.chain_id, terms.asset)
+        document = authorization_document(domain, payment)
+        if signed_by(document, payment.signature, payment.payer) is None:
+            return Reason.SIGNATURE
+        nonce = bytes.fromhex(payment.nonce[2:])
+        try:
+            held, used = await self._reader.numbers(
+                [
+                    (terms.asset, erc20.BALANCE_OF, (payment.payer,)),
+                    (terms.asset, erc20.AUTHORIZATION_STATE, (payment.payer, nonce)),
+                ]
+            )
+        except EvmError:
+            return Reason.CHAIN
+        if held is None or used is None:
+            return Reason.CHAIN
+        if used:
+            return Reason.USED
+        return Reason.FUNDS if held < payment.units else None
+
+    async def settle(self, payment: SignedPayment) -> Settled:
+        parts = read_signature(payment.signature)
+        assert parts is not None, "it was verified before"
+        data = erc20.TRANSFER_WITH_AUTHORIZATION.call(
+            payment.payer,
+            payment.terms.pay_to,
+            payment.units,
+            payment.valid_after,
+            payment.valid_before,
+            bytes.fromhex(payment.nonce[2:]),
+            parts.v,
+            parts.r,
+            parts.s,
+        )
+        try:
+            sent = await self._wallet.send(self._reader, payment.terms.asset, data)
+        except (EvmRefused, EvmUnreachable) as error:
+            refused = isinstance(error, EvmRefused)
+            return Settled(reason=Reason.FAILED if refused else Reason.CHAIN)
+        except EvmError:
+            return Settled(reason=Reason.CHAIN, open=True)
+        return await self._executed(sent)
+
+    async def _executed(self, transaction: str) -> Settled:
+        until = self._clock.monotonic() + SETTLE_SECONDS
+        while self._clock.monotonic() < until:
+            try:
+                receipt = await self._reader.client.receipt(transaction)
+            except EvmError:
+                receipt = None
+            if receipt is not None:
+                return Settled(transaction) if receipt.succeeded else Settled(reason=Reason.FAILED)
+            await self._clock.sleep(LOOK_SECONDS)
+        return Settled(reason=Reason.CHAIN, open=True)
