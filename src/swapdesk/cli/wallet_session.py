@@ -149,8 +149,15 @@ def run_on_chains(
     The faucet gives to new ones, and with ``fill`` to those that have nothing."""
 
     async def whole(session: CommandSession) -> T:
-        await session.load_catalog()
+        from swapdesk.client.errors import NotPaid
+
         wallet = session.desk.wallet
+        try:
+            await session.load_catalog()
+        except NotPaid:
+            # The wallet has to be made able to pay first, which needs no call.
+            if not wallet.settings.pay.value:
+                raise
         try:
             await make_ready(session, wallet, fill=fill)
             return await work(session, wallet)

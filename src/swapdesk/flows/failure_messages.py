@@ -142,9 +142,14 @@ POLICY_ANEW = "you: swapdesk wallet policy set --anew, with every rule that you 
 """The same where its file is not what was set."""
 
 
+POLICY_FIRST = "you: swapdesk wallet policy set --per-day usdc.base=1"
+"""The same where calls are to be paid and nothing limits that."""
+
+
 def policy_next(rule: str) -> str:
     """Who acts where ``rule`` of the spending policy refuses."""
-    return POLICY_ANEW if rule == "POLICY_CHANGED" else POLICY_NEXT
+    own = {"POLICY_CHANGED": POLICY_ANEW, "POLICY_NEEDED": POLICY_FIRST}
+    return own.get(rule, POLICY_NEXT)
 
 
 UNPAID_CALL = Failure(

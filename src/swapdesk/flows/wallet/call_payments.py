@@ -117,12 +117,11 @@ class CallPayer:
                 "NO_ACCOUNT",
                 "you: swapdesk wallet new",
             )
-        if account.address not in accounts.unlocked:
-            if wallet.live:
-                await self.unlock()
-            else:
-                await wallet.unlock()
         return account
+
+    async def _open(self, client: WalletClient, wallet: LocalWallet, account: Account) -> None:
+        if account.address not in client.accounts.unlocked:
+            await (self.unlock() if wallet.live else wallet.unlock())
 
     async def _signed(
         self,
@@ -168,6 +167,7 @@ class CallPayer:
         review = await client.review(TypedDataPayload(Purpose.CALL, document, step), promise)
         if review.refused or review.phrase is not None:
             raise NotSignable(review.findings)
+        await self._open(client, self._wallet(), account)
         signed = await client.sign(review)
         assert isinstance(signed, Signature), "a document gets a signature"
         given = Authorization(account.address, 0, before, nonce, signed.signature)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.chain.deployments import CALL_ASSETS
 from swapdesk.flows.wallet.wallet_words import unread_next
 from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.client import WalletClient
@@ -68,6 +69,13 @@ class ChainTokens:
             await asyncio.sleep(0)
             if len(found) >= MOST_TOKENS:
                 break
+        if not found:
+            # What calls are paid in is known before any of them was paid.
+            dollars = {one.contract: one for one in CALL_ASSETS if one.chain == chain.lower()}
+            found = [
+                (Asset(one.symbol, one.decimals, one.contract), Decimal(1))
+                for one in dollars.values()
+            ]
         found.sort(key=lambda one: one[0].contract is not None)
         return list({one[0].contract: one for one in reversed(found)}.values())[::-1]
 
