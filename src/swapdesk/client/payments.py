@@ -21,6 +21,11 @@ from swapdesk.wire.operation import Operation
 
 REQUIRED = "payment-required"
 SIGNATURE = "payment-signature"
+RESPONSE = "payment-response"
+PAID_SECONDS = 60.0
+"""How long a call that is paid may take: it is settled on a chain before it is answered."""
+BETWEEN_PAYMENTS = 5.0
+"""Seconds after a payment of which nobody said that it is settled."""
 VERSION = 2
 MAX_HEADER = 16 * 1024
 MAX_WAYS = 16

@@ -44,7 +44,15 @@ from swapdesk.client.errors import (
     api_error,
 )
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
-from swapdesk.client.payments import REQUIRED, SIGNATURE, Payer, read_required
+from swapdesk.client.payments import (
+    BETWEEN_PAYMENTS,
+    PAID_SECONDS,
+    REQUIRED,
+    RESPONSE,
+    SIGNATURE,
+    Payer,
+    read_required,
+)
 from swapdesk.client.retry import OnRepeat, Repeat, RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
@@ -224,6 +232,7 @@ class ApiTransport:
         self._on_answered = on_answered
         self._payer = payer
         self._paying = asyncio.Lock()
+        self._pays_from = 0.0
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -307,11 +316,21 @@ class ApiTransport:
         unpaid: PaymentRequired,
     ) -> RawAnswer:
         """Pay what was asked for, and ask once more. One payment at a time, and one for a call:
-        what is lost from here on may have been paid."""
+        what is lost from here on may have been paid. A service that does not say that a payment is
+        settled may still be at it, and would fail on the next one (contract 14.7)."""
         assert self._payer is not None
         async with self._paying:
+            await self._clock.sleep(max(0.0, self._pays_from - self._clock.monotonic()))
             payment = await self._payer.pay(read_required(unpaid.required), operation)
-            return await self._attempt(operation, target, body, attempt + 1, payment)
+            paid = replace(operation, deadline=max(operation.deadline, PAID_SECONDS))
+            settled = False
+            try:
+                answer = await self._attempt(paid, target, body, attempt + 1, payment)
+                settled = RESPONSE in answer.headers
+                return answer
+            finally:
+                if not settled:
+                    self._pays_from = self._clock.monotonic() + BETWEEN_PAYMENTS
 
     def _over(self, until: datetime | None, wait: float = 0.0) -> bool:
         return until is not None and self._clock.now() + timedelta(seconds=wait) >= until

@@ -3,7 +3,8 @@
 Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4). A payment is
 read strictly and verified before the call is carried out, and settled after it succeeded: what was
 refused costs nothing. Where a settlement fails the answer is withheld. An order that was created
-meanwhile stays: nobody was told of its deposit address, nobody can pay it, and it expires.
+meanwhile stays: whoever pays for the same create again gets it, and until then nobody knows its
+deposit address, so that it expires.
 
 A payment serves one call. It is written down before the call, and taken back only when the call
 was refused before anything left: after a crash a payment that may have been settled serves nobody.

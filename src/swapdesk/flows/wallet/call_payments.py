@@ -7,6 +7,7 @@ the first payment of a price is told.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Awaitable, Callable
@@ -18,7 +19,7 @@ from swapdesk.chain.deployments import CALL_ASSETS, CallAsset
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import Authorization, PaymentTerms, RequiredPayment, payment_header
 from swapdesk.clock import Clock
-from swapdesk.flows.notation import exact_amount, grouped_address
+from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.transactions.transactor import NotSignable
 from swapdesk.flows.wallet.chain_links import LIVE_CONFIRMATIONS, is_private_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
@@ -29,10 +30,12 @@ from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import ChainStep, TypedDataPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wallet.review import Severity
+from swapdesk.wallet.spending import plain_amount
 from swapdesk.wallet.transactions import Signature
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.operation import Operation
 
+SIGNING_SECONDS = 60.0
 NODE = "you: name its node under rpc of this profile"
 LOOK = "you: look at what the service asks for; nothing was signed"
 _DOMAIN = {
@@ -75,7 +78,10 @@ class CallPayer:
         if required.problem:
             raise NotPaid(required.problem, "NOT_PAID", LOOK)
         try:
-            return await self._paid(required.ways, operation)
+            async with asyncio.timeout(SIGNING_SECONDS):
+                return await self._paid(required.ways, operation)
+        except TimeoutError:
+            raise NotPaid("the wallet took more than a minute", "NOT_PAID", LOOK) from None
         except WalletError as error:
             failure = failure_of_wallet(error)
             raise NotPaid(failure.cause, failure.code, failure.next) from None
@@ -100,7 +106,7 @@ class CallPayer:
         price = (asset.symbol, terms.units)
         if price not in self._prices:
             self._prices.add(price)
-            amount = exact_amount(from_base_units(terms.units, asset.decimals))
+            amount = plain_amount(from_base_units(terms.units, asset.decimals))
             self.told(
                 f"Calls are paid by {account.name} ({grouped_address(account.address)}):"
                 f" {operation.name} costs {amount} {asset.symbol}."

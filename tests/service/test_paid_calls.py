@@ -1,0 +1,467 @@
+"""Calls without credentials that are paid one by one: what is asked, taken, freed and withheld.
+
+Who looks at the chain is scripted here; ``sandbox/test_paid_calls.py`` has the real one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from service.new_store import open_new
+from service.orders_fixtures import venues_at
+from service.test_orders_api import BTC_ADDRESS, created
+from service.venue import PlainVenue
+from service.world import (
+    AS_FIRST,
+    BTC,
+    BY_PARTNER_ID,
+    CHAINS,
+    ETH,
+    INTERMEDIARIES,
+    PARTNERS,
+    TOKENS,
+)
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.payments import (
+    PAYMENTS_KEPT,
+    SETTLING_SECONDS,
+    CallTerms,
+    Reason,
+    Settled,
+    SignedPayment,
+)
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.operation import Access
+from swapdesk.wire.operations import OPERATIONS
+from swapdesk.wire.price_tiers import PriceTier
+
+BASE = "http://service/v2"
+TERMS = CallTerms(
+    chain_id=8453,
+    asset="0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+    name="USD Coin",
+    version="2",
+    pay_to="0x" + "1A" * 20,
+)
+ANN, BEN = "0x" + "2b" * 20, "0x" + "3c" * 20
+QUOTE = {"amount": "0.5", "from": ETH.id, "to": BTC.id}
+
+
+class ScriptedFacilitator:
+    """Takes what it is told to take; ``settled`` are nonces in their sequence."""
+
+    def __init__(self) -> None:
+        self.reason: Reason | None = None
+        self.outcome = Settled("0x" + "aa" * 32)
+        self.settled: list[str] = []
+
+    async def objection(self, payment: SignedPayment) -> Reason | None:
+        return self.reason
+
+    async def settle(self, payment: SignedPayment) -> Settled:
+        self.settled.append(payment.nonce)
+        return self.outcome
+
+
+@pytest.fixture
+def venue_list() -> list[PlainVenue]:
+    return venues_at()
+
+
+@pytest.fixture
+def facilitator() -> ScriptedFacilitator:
+    return ScriptedFacilitator()
+
+
+@pytest.fixture
+def service(
+    clock: ManualClock,
+    store: SqliteStore,
+    venue_list: list[PlainVenue],
+    facilitator: ScriptedFacilitator,
+) -> ServiceParts:
+    return assemble(
+        clock,
+        random.Random(7),
+        store,
+        CHAINS,
+        TOKENS,
+        venue_list,
+        PARTNERS,
+        INTERMEDIARIES,
+        onchain=Onchain(payments=(TERMS, facilitator)),
+    )
+
+
+class Pays(httpx.Auth):
+    """Pays every call out of one account, whatever it costs; ``change`` spoils a payment."""
+
+    requires_response_body = True
+
+    def __init__(self, payer: str, clock: ManualClock) -> None:
+        self._payer = payer
+        self._clock = clock
+        self._number = 0
+        self.change: Callable[[dict[str, Any]], object] = lambda payment: None
+        self.last = ""
+
+    def payment(self, entry: dict[str, Any]) -> dict[str, Any]:
+        self._number += 1
+        ends = self._clock.now() + timedelta(seconds=60)
+        nonce = f"0x{self._payer[2:4]}{self._number:062x}"
+        return {
+            "x402Version": 2,
+            "accepted": entry,
+            "payload": {
+                "signature": "0x" + "4d" * 64 + "1b",
+                "authorization": {
+                    "from": self._payer,
+                    "to": entry["payTo"],
+                    "value": entry["amount"],
+                    "validAfter": "0",
+                    "validBefore": str(int(ends.timestamp())),
+                    "nonce": nonce,
+                },
+            },
+        }
+
+    def auth_flow(self, request: httpx.Request):  # type: ignore[no-untyped-def]
+        answer = yield request
+        if answer.status_code == 402:
+            payment = self.payment(required(answer)["accepts"][0])
+            self.change(payment)
+            self.last = request.headers["payment-signature"] = encoded(payment)
+            yield request
+
+
+def encoded(payment: object) -> str:
+    return base64.b64encode(json.dumps(payment).encode()).decode()
+
+
+def required(answer: httpx.Response) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-required"]))
+    return found
+
+
+def told(answer: httpx.Response) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-response"]))
+    return found
+
+
+class Caller:
+    """An address on the network, and perhaps an account that pays."""
+
+    def __init__(self, service: ServiceParts, address: str, payer: str | None = None) -> None:
+        self.pays = None if payer is None else Pays(payer, service.clock)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=build_service(service), client=(address, 1))
+        self.http = httpx.AsyncClient(transport=transport, base_url=BASE, auth=self.pays)
+
+
+@pytest.fixture
+async def ann(service: ServiceParts) -> AsyncIterator[Caller]:
+    caller = Caller(service, "10.0.0.1", ANN)
+    async with caller.http:
+        yield caller
+
+
+@pytest.fixture
+async def ben(service: ServiceParts) -> AsyncIterator[Caller]:
+    caller = Caller(service, "10.0.0.2", BEN)
+    async with caller.http:
+        yield caller
+
+
+async def test_what_is_priced_asks_for_its_price_and_credentials_skip_it(
+    anyone: httpx.AsyncClient,
+) -> None:
+    for operation in OPERATIONS:
+        if operation.access is Access.OPEN:
+            continue
+        path = operation.path.replace("{", "").replace("}", "")
+        body = {} if operation.method == "POST" else None
+        answer = await anyone.request(operation.method, path, json=body)
+        if operation.price_tier is PriceTier.FREE:
+            assert answer.status_code == 401, path
+            continue
+        assert (answer.status_code, answer.content) == (402, b"{}"), path
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-request-id"]
+        asked = required(answer)
+        assert asked["x402Version"] == 2
+        assert asked["resource"]["url"] == f"{BASE}{path}"
+        assert asked["accepts"] == [
+            {
+                "scheme": "exact",
+                "network": "eip155:8453",
+                "amount": str(TERMS.prices[operation.price_tier]),
+                "asset": TERMS.asset,
+                "payTo": TERMS.pay_to,
+                "maxTimeoutSeconds": 60,
+                "extra": {"name": "USD Coin", "version": "2"},
+            }
+        ]
+    for headers in (AS_FIRST, BY_PARTNER_ID, {"authorization": "a:b"}, {"partner-id": "nobody"}):
+        assert (await anyone.get("/orders", headers=headers)).status_code != 402
+    assert (await anyone.get("/orders?apiKey=x")).status_code == 401
+
+
+async def test_a_browser_gets_a_page_without_scripts(anyone: httpx.AsyncClient) -> None:
+    browser = {"accept": "text/html,*/*;q=0.8", "user-agent": "Mozilla/5.0 (X11)"}
+    page = await anyone.get("/tokens", headers={**browser, "host": "<script>alert(1)</script>"})
+    assert page.status_code == 402
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert required(page)["accepts"]
+    assert "<script" not in page.text
+    assert "http" not in page.text
+    for one in ({"accept": "text/html"}, {"user-agent": "Mozilla/5.0"}):
+        assert (await anyone.get("/tokens", headers=one)).content == b"{}"
+
+
+async def test_a_payment_serves_one_call_and_is_settled_after_it(
+    ann: Caller, facilitator: ScriptedFacilitator
+) -> None:
+    answer = await ann.http.get("/quotes", params=QUOTE)
+    assert answer.status_code == 200
+    paid = told(answer)
+    assert paid.pop("payer").lower() == ANN
+    assert paid == {
+        "success": True,
+        "transaction": "0x" + "aa" * 32,
+        "network": "eip155:8453",
+    }
+    assert len(facilitator.settled) == 1
+    again = await ann.http.get(
+        "/quotes", params=QUOTE, headers={"payment-signature": ann.pays.last}, auth=None
+    )
+    assert (again.status_code, required(again)["error"]) == (402, Reason.USED)
+    assert len(facilitator.settled) == 1
+
+
+async def test_what_is_refused_costs_nothing_and_frees_the_payment(
+    ann: Caller, facilitator: ScriptedFacilitator
+) -> None:
+    refused = await ann.http.get("/quotes", params={**QUOTE, "amount": "x"})
+    assert refused.status_code == 422
+    assert "payment-response" not in refused.headers
+    assert facilitator.settled == []
+    served = await ann.http.get(
+        "/quotes", params=QUOTE, headers={"payment-signature": ann.pays.last}, auth=None
+    )
+    assert served.status_code == 200
+    assert len(facilitator.settled) == 1
+
+
+@pytest.mark.parametrize("open_", [False, True])
+async def test_without_a_settlement_the_answer_is_withheld(
+    ann: Caller, facilitator: ScriptedFacilitator, store: SqliteStore, open_: bool
+) -> None:
+    reason = Reason.CHAIN if open_ else Reason.FAILED
+    facilitator.outcome = Settled(reason=reason, open=open_)
+    quote = await ann.http.get("/quotes", params=QUOTE)
+    assert (quote.status_code, quote.content) == (402, b"{}")
+    assert told(quote)["success"] is False
+    assert (told(quote)["errorReason"], required(quote)["error"]) == (reason, reason)
+    # What may still be executed never serves again; what failed may.
+    facilitator.outcome = Settled("0x" + "bb" * 32)
+    again = await ann.http.get(
+        "/quotes", params=QUOTE, headers={"payment-signature": ann.pays.last}, auth=None
+    )
+    assert again.status_code == (402 if open_ else 200)
+
+
+async def test_an_order_whose_payment_failed_is_told_to_nobody(
+    ann: Caller, facilitator: ScriptedFacilitator
+) -> None:
+    quote = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"][0]["quoteId"]
+    facilitator.outcome = Settled(reason=Reason.FAILED)
+    body = {"quoteId": quote, "addressTo": BTC_ADDRESS}
+    answer = await ann.http.post("/exchanges", json=body)
+    assert (answer.status_code, answer.content) == (402, b"{}")
+    # Whoever asks again, and pays, gets the order that there is, as with every repeated create.
+    facilitator.outcome = Settled("0x" + "bb" * 32)
+    order = await ann.http.post("/exchanges", json=body)
+    assert order.status_code == 200
+    assert order.json()["x402PayerAddress"].lower() == ANN
+
+
+SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], Reason]] = {
+    "no version": (lambda one: one.pop("x402Version"), Reason.VERSION),
+    "version 1": (lambda one: one.update(x402Version=1), Reason.VERSION),
+    "no payload": (lambda one: one.pop("payload"), Reason.UNREADABLE),
+    "payload is a list": (lambda one: one.update(payload=[]), Reason.UNREADABLE),
+    "nothing accepted": (lambda one: one.pop("accepted"), Reason.UNREADABLE),
+    "another scheme": (lambda one: one["accepted"].update(scheme="upto"), Reason.SCHEME),
+    "another chain": (lambda one: one["accepted"].update(network="eip155:1"), Reason.NETWORK),
+    "another asset": (lambda one: one["accepted"].update(asset=ANN), Reason.ASSET),
+    "asset is a number": (lambda one: one["accepted"].update(asset=5), Reason.ASSET),
+    "less accepted": (lambda one: one["accepted"].update(amount="1"), Reason.AMOUNT),
+    "another payee accepted": (lambda one: one["accepted"].update(payTo=ANN), Reason.PAYEE),
+    "no signature": (lambda one: one["payload"].pop("signature"), Reason.UNREADABLE),
+    "short signature": (lambda one: one["payload"].update(signature="0x4d"), Reason.UNREADABLE),
+    "signature is a number": (lambda one: one["payload"].update(signature=7), Reason.UNREADABLE),
+}
+AUTHORIZED: dict[str, tuple[dict[str, Any], Reason]] = {
+    "less": ({"value": "999"}, Reason.AMOUNT),
+    "more": ({"value": "1001"}, Reason.AMOUNT),
+    "a number": ({"value": 1000}, Reason.UNREADABLE),
+    "a leading zero": ({"value": "01000"}, Reason.UNREADABLE),
+    "unicode digits": ({"value": "\u0661000"}, Reason.UNREADABLE),
+    "hexadecimal": ({"value": "0x3e8"}, Reason.UNREADABLE),
+    "negative": ({"value": "-1000"}, Reason.UNREADABLE),
+    "to somebody": ({"to": ANN}, Reason.PAYEE),
+    "from nobody": ({"from": "ann"}, Reason.UNREADABLE),
+    "short nonce": ({"nonce": "0x01"}, Reason.UNREADABLE),
+    "nonce null": ({"nonce": None}, Reason.UNREADABLE),
+    "time of 40 digits": ({"validBefore": "9" * 40}, Reason.UNREADABLE),
+    "one more field": ({"memo": "x"}, Reason.UNREADABLE),
+    "not yet": ({"validAfter": "99999999999"}, Reason.EARLY),
+    "over": ({"validBefore": "1"}, Reason.LATE),
+}
+
+
+def _authorized(changed: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
+    return lambda one: one["payload"]["authorization"].update(changed)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        *(pytest.param(*case, id=name) for name, case in SPOILED.items()),
+        *(
+            pytest.param(_authorized(changed), reason, id=name)
+            for name, (changed, reason) in AUTHORIZED.items()
+        ),
+    ],
+)
+async def test_a_spoiled_payment_is_told_why(
+    ann: Caller, facilitator: ScriptedFacilitator, change: Callable[..., object], reason: Reason
+) -> None:
+    ann.pays.change = change
+    answer = await ann.http.get("/quotes", params=QUOTE)
+    assert (answer.status_code, answer.content) == (402, b"{}")
+    assert required(answer)["error"] == reason
+    assert facilitator.settled == []
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "%%%", "e30=", encoded([]), encoded("x"), base64.b64encode(b"[" * 3_000).decode(),
+     base64.b64encode(b'{"x402Version":2,"x402Version":2}').decode(), "A" * 8_196],
+)  # fmt: skip
+async def test_a_header_that_is_no_payment_is_no_failure(
+    anyone: httpx.AsyncClient, header: str
+) -> None:
+    answer = await anyone.get("/tokens", headers={"payment-signature": header})
+    assert (answer.status_code, answer.content) == (402, b"{}")
+
+
+async def test_a_payment_must_outlive_its_settlement(ann: Caller, clock: ManualClock) -> None:
+    now = int(clock.now().timestamp())
+    for left, status in ((SETTLING_SECONDS - 1, 402), (SETTLING_SECONDS + 1, 200)):
+        ann.pays.change = _authorized({"validBefore": str(now + left)})
+        assert (await ann.http.get("/quotes", params=QUOTE)).status_code == status
+
+
+async def test_calls_are_counted_by_address_before_and_by_payer_after(
+    service: ServiceParts, anyone: httpx.AsyncClient, ann: Caller
+) -> None:
+    unpaid = [(await anyone.get("/tokens")).status_code for _ in range(61)]
+    assert unpaid == [402] * 60 + [429]
+    # Each call of a payer without a payment at hand is two for its address.
+    paid = [(await ann.http.get("/tokens")).status_code for _ in range(31)]
+    assert paid == [200] * 30 + [429]
+    others = [Caller(service, f"10.1.0.{number}", ANN) for number in range(4)]
+    for place, other in enumerate(others):
+        async with other.http:
+            other.pays._number = 1_000 * (place + 1)
+            found = [(await other.http.get("/tokens")).status_code for _ in range(10)]
+        # 60 of the payer in all, from wherever they come.
+        assert found == ([200] * 10 if place < 3 else [429] * 10)
+
+
+async def test_payers_see_their_own_orders_alone(ann: Caller, ben: Caller, api: Any) -> None:
+    order = await created(ann.http)
+    name = order["serviceId"]
+    assert (order["isX402"], order["x402PayerAddress"].lower()) == (True, ANN)
+    assert (await ann.http.get(f"/orders/{name}")).json()["serviceId"] == name
+    assert (await ann.http.get("/orders")).json()["total"] == 1
+    assert (await ben.http.get("/orders")).json()["total"] == 0
+    assert (await api.get("/orders")).json()["total"] == 0
+    unknown = await ben.http.get("/orders/nobodysorder1234567890")
+    for other in (ben.http, api):
+        foreign = await other.get(f"/orders/{name}")
+        assert (foreign.status_code, foreign.json()["code"]) == (404, unknown.json()["code"])
+    own = await created(api)
+    assert "isX402" not in own
+    assert (await ann.http.get(f"/orders/{own['serviceId']}")).status_code == 404
+
+
+class PaymentRows(RuleBasedStateMachine):
+    """The store against a dictionary, opened anew at any time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder = tempfile.TemporaryDirectory()
+        self._path = Path(self._folder.name) / "service.db"
+        self._loop = asyncio.new_event_loop()
+        self._clock = ManualClock()
+        self._store = open_new(self._path)
+        self._known: dict[str, bool] = {}
+
+    names = st.sampled_from("abc")
+
+    def _do(self, work: Any) -> Any:
+        return self._loop.run_until_complete(work)
+
+    @rule(name=names)
+    def reserve(self, name: str) -> None:
+        free = name not in self._known
+        assert self._do(self._store.reserve_payment(name, self._clock.now())) is free
+        self._known.setdefault(name, False)
+
+    @rule(name=names)
+    def free(self, name: str) -> None:
+        self._do(self._store.free_payment(name))
+        if self._known.get(name) is False:
+            del self._known[name]
+
+    @rule(name=names)
+    def settle(self, name: str) -> None:
+        self._do(self._store.settle_payment(name, "0x1"))
+        if name in self._known:
+            self._known[name] = True
+
+    @rule()
+    def killed(self) -> None:
+        self._do(self._store.close())
+        self._store = SqliteStore.open(self._path)
+
+    @invariant()
+    def nothing_is_dropped_early(self) -> None:
+        assert self._do(self._store.drop_payments(self._clock.now() - PAYMENTS_KEPT)) == 0
+
+    def teardown(self) -> None:
+        self._do(self._store.close())
+        self._loop.close()
+        self._folder.cleanup()
+
+
+TestPaymentRows = PaymentRows.TestCase
+TestPaymentRows.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
