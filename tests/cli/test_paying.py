@@ -1,0 +1,67 @@
+"""A desk without a key that pays each call from its wallet, under a spending policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli.desks import run_here
+from harness import Result, Sandbox, home_of
+
+READ = ("api", "GET", "/orders", "--json")
+COST = "0.0001"
+
+
+def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home_of(clean, home)
+    config = home / "config.toml"
+    config.touch(0o600)
+    config.write_text('[profiles.sandbox]\npay = "x402"\n')
+
+    def run(*arguments: str) -> Result:
+        return run_here(*arguments, home=home)
+
+    unset = run(*READ)
+    assert (unset.code, unset.error["code"]) == (9, "POLICY_NEEDED")
+    assert unset.error["next"] == "you: swapdesk wallet policy set --per-day usdc.base=1"
+    # What limits a single payment alone, or another token, bounds nothing over time.
+    for rule in (("--per-payment", "usdc.base=1"), ("--chain", "base")):
+        assert run("wallet", "policy", "set", *rule, "--json").code == 0
+        assert run(*READ).error["code"] == "POLICY_NEEDED"
+    assert run("wallet", "policy", "set", "--anew", "--per-day", "usdc.base=0.0003").code == 0
+    for number in range(3):
+        paid = run(*READ)
+        assert (paid.code, paid.document["total"]) == (0, 0), number
+        assert f"list_orders costs {COST} USDC." in paid.stderr
+    fourth = run(*READ)
+    assert (fourth.code, fourth.error["code"]) == (9, "POLICY_DAY")
+    assert f"0 left, this is {COST}" in fourth.error["message"]
+    limits = run("wallet", "policy", "show", "--json").document["policy"]["limits"]
+    assert [(str(one["used"]), str(one["left"])) for one in limits] == [("0.0003", "0")]
+    # A key beside it is one way too many; whoever only reads pays nothing.
+    assert run("--read-only", *READ).code == 9
+    config.write_text('[profiles.sandbox]\npay = "cash"\n')
+    assert run(*READ).error["code"] == "CONFIG"
+    config.write_text('[profiles.main]\nurl = "https://api.example/v2"\npay = "x402"\nkey = "k"\n')
+    both = run("--profile", "main", *READ)
+    assert both.error["code"] == "NOT_CONFIGURED"
+    assert "take out one of them" in both.error["message"]
+
+
+def test_a_live_profile_pays_on_the_chain_that_the_service_names(
+    clean: Sandbox, tmp_path: Path
+) -> None:
+    """Its wallet has no account yet, and its configuration a node or none."""
+    (tmp_path / "config.toml").touch(0o600)
+    table = f'[profiles.main]\nurl = "{clean.ready["url"]}"\npay = "x402"\n'
+    (tmp_path / "config.toml").write_text(table)
+
+    def read() -> Result:
+        return run_here("--profile", "main", *READ, home=tmp_path)
+
+    nowhere = read()
+    assert (nowhere.code, nowhere.error["code"]) == (9, "NO_NODE")
+    base = next(one["rpc"] for one in clean.ready["chains"] if one["shortName"] == "base")
+    (tmp_path / "config.toml").write_text(f'{table}[profiles.main.rpc]\nbase = "{base}"\n')
+    empty = read()
+    assert (empty.code, empty.error["code"]) == (9, "NO_ACCOUNT")
