@@ -17,6 +17,7 @@ from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running, until
 from sandbox.test_groups import funded, signed
+from service.valid import HeldAnswers
 from swapdesk.chain.addresses.kinds import derive_address
 
 ETH = "6689b73ec90e45f3b3e51566"
@@ -42,8 +43,19 @@ def only_theirs(answer: httpx.Response) -> None:
     assert "serviceId" not in answer.text
 
 
+@pytest.fixture(scope="module")
+def held(running: Running) -> HeldAnswers:
+    """Every answer is also what the service's own document says."""
+    keys = running.ready.partners[0]
+    headers = {"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"}
+    document = httpx.get(
+        f"{running.ready.url}/openapi.json", headers=headers, trust_env=False, verify=PLAIN
+    )
+    return HeldAnswers(document.json())
+
+
 @pytest.fixture
-def api(running: Running) -> Iterator[httpx.Client]:
+def api(running: Running, held: HeldAnswers) -> Iterator[httpx.Client]:
     keys = running.ready.partners[0]
     with httpx.Client(
         base_url=running.ready.url,
@@ -51,7 +63,7 @@ def api(running: Running) -> Iterator[httpx.Client]:
         trust_env=False,
         timeout=PATIENCE,
         verify=PLAIN,
-        event_hooks={"response": [only_theirs]},
+        event_hooks={"response": [only_theirs, held]},
     ) as client:
         yield client
 

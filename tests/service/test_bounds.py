@@ -272,6 +272,8 @@ def number_values(schema: dict[str, Any]) -> Values:
 def values(schema: dict[str, Any], *, body: bool) -> Values:
     if "allOf" in schema:
         (schema,) = schema["allOf"]
+    if schema.get("nullable") and "anyOf" in schema:
+        schema = schema["anyOf"][0]
     if "$ref" in schema:
         return OBJECTS[schema["$ref"]]
     kind = schema["type"]

@@ -294,7 +294,13 @@ def test_no_keyword_of_a_later_version() -> None:
         ),
         (
             {"anyOf": [{"$ref": "#/a"}, {"type": "null"}]},
-            {"allOf": [{"$ref": "#/a"}], "nullable": True},
+            {
+                "anyOf": [
+                    {"$ref": "#/a"},
+                    {"type": "object", "nullable": True, "enum": [None]},
+                ],
+                "nullable": True,
+            },
         ),
         (
             {"anyOf": [{"type": "integer"}, {"type": "string"}]},

@@ -107,17 +107,21 @@ def _written_name(key: str, field: FieldInfo) -> str:
     return field.serialization_alias or wire_names(key, field)[0]
 
 
+_NULL = {"type": "object", "nullable": True, "enum": [None]}
+
+
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema, or null; beside a reference nothing may stand in OpenAPI 3.0."""
     if "$ref" in schema:
-        return {"allOf": [schema], "nullable": True}
+        # Beside a reference ``nullable`` says nothing: null is an alternative of its own.
+        return {"anyOf": [schema, _NULL], "nullable": True}
     return {**schema, "nullable": True}
 
 
 def not_null(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without its null."""
     kept = {key: value for key, value in schema.items() if key != "nullable"}
-    return kept["allOf"][0] if kept.keys() == {"allOf"} else kept
+    return kept["anyOf"][0] if kept.get("anyOf", [])[1:] == [_NULL] else kept
 
 
 def converted(schema: Any) -> Any:
