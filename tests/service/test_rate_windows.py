@@ -14,12 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from service.new_store import open_new
 from service.world import AS_FREE, BTC, BY_PARTNER_ID, CHAINS, ETH, FREE, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.rate_limits import STRANGER_READS, WINDOW_SECONDS, CallWindows, limits_of
+from swapdesk.service.rate_limits import (
+    STRANGER_READS,
+    WINDOW_SECONDS,
+    CallWindows,
+    RateLimiter,
+    RequestCounter,
+    limits_of,
+)
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass
@@ -305,3 +313,26 @@ async def test_usage_of_old_windows_is_not_loaded(store: SqliteStore) -> None:
     assert windows.take_changed() == []
     seconds = [row.seconds for row in await store.load_usage(MIDNIGHT + timedelta(hours=2))]
     assert seconds == [86_400]
+
+
+@pytest.mark.parametrize("rate_class", [RateClass.QUOTE, RateClass.EXCHANGE])
+async def test_processes_over_one_store_share_the_windows(
+    tmp_path: Path, rate_class: RateClass
+) -> None:
+    """Each counts what the others counted, also where they ask at the same time."""
+    clock = ManualClock()
+    stores = [open_new(tmp_path / "service.db")]
+    stores += [SqliteStore.open(tmp_path / "service.db") for _ in range(2)]
+    few = RateWindows(per_minute=7, per_hour=70, per_day=700)
+    caller = Caller(Partner("p", "P", Tier.PRO, (), few, few), ApiKey("k", digest(b"s")))
+    limiters = [RateLimiter(store, clock, RequestCounter(store, clock)) for store in stores]
+    asked = [limiter.admit(caller, rate_class) for limiter in limiters for _ in range(5)]
+    admitted = [one for one in await asyncio.gather(*asked) if one is not None]
+    assert sum(one.retry_after is None for one in admitted) == 7
+    assert sorted(one.remaining for one in admitted if one.retry_after is None) == list(range(7))
+    clock.advance(60)
+    again = await limiters[2].admit(caller, rate_class)
+    assert again is not None
+    assert (again.remaining, again.retry_after) == (6, None)
+    for store in stores:
+        await store.close()

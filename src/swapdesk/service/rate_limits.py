@@ -230,7 +230,9 @@ _WRITTEN_FIRST = (RateClass.QUOTE, RateClass.EXCHANGE)
 
 
 class RateLimiter:
-    """The limits of every partner, enforced within this process and across its restarts."""
+    """The limits of every partner. Quotes and exchanges are counted in the store, so that every
+    process over it and every restart counts on; reads are counted by each process, and written
+    down every second."""
 
     def __init__(self, store: Store, clock: Clock, requests: RequestCounter) -> None:
         self._store = store
@@ -252,10 +254,18 @@ class RateLimiter:
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
-        counted = _counted(caller)
-        admission = self._windows.admit(counted, rate_class, limits, self._clock.now())
-        if admission.retry_after is None and rate_class in _WRITTEN_FIRST:
-            await self._store.save_usage(self._windows.usage(counted, rate_class))
+        counted, now = _counted(caller), self._clock.now()
+        if rate_class not in _WRITTEN_FIRST:
+            return self._windows.admit(counted, rate_class, limits, now)
+
+        def count(known: list[Usage]) -> tuple[list[Usage], RateDecision]:
+            windows = CallWindows()
+            windows.restore(known)
+            admission = windows.admit(counted, rate_class, limits, now)
+            return windows.usage(counted, rate_class), admission
+
+        usage, admission = await self._store.count_usage(counted, rate_class, count)
+        self._windows.restore(usage)
         return admission
 
     def admit_stranger(self, address: str) -> RateDecision:

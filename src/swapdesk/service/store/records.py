@@ -8,16 +8,18 @@ compare-and-set only.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct, field
 
 from swapdesk.service.access import TIER_TERMS, ApiKey, Partner, Scope, Tier
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
+
+T = TypeVar("T")
 
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (contract 1.25)."""
@@ -205,6 +207,10 @@ class Usage(Struct, frozen=True):
     seconds: int
     number: int
     used: int
+
+
+CountUsage = Callable[[list[Usage]], tuple[list[Usage], T]]
+"""From the counts of a class of calls to those that are written, and what that tells."""
 
 
 class DaySum(Struct, frozen=True):
@@ -515,6 +521,12 @@ class Store(Protocol):
 
     async def add_requests(self, month: str, counts: dict[str, int]) -> None:
         """Add to the request counters of partners for a month ``YYYY-MM``."""
+        ...
+
+    async def count_usage(
+        self, partner_id: str, rate_class: str, count: CountUsage[T]
+    ) -> tuple[list[Usage], T]:
+        """Take what ``count`` makes of the counts there are; between the two nobody else counts."""
         ...
 
     async def save_usage(self, rows: Sequence[Usage]) -> None:

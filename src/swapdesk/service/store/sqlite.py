@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from swapdesk.paths import make_directories
 from swapdesk.service.store import books, partners, records
@@ -19,6 +20,7 @@ from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.database import StoreFile, Writer, prepare
 from swapdesk.service.store.records import (
     BundleState,
+    CountUsage,
     OrderFilter,
     OrderVersion,
     OutboxRow,
@@ -55,6 +57,8 @@ from swapdesk.service.store.rows import (
 )
 from swapdesk.wire.orders import OrderStatusCode
 
+T = TypeVar("T")
+
 
 def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
     db.executemany(
@@ -85,10 +89,11 @@ def load_usage(db: sqlite3.Connection, since: datetime) -> list[Usage]:
     found = db.execute(
         "SELECT * FROM usage WHERE (number + 1) * seconds > ?", (since.timestamp(),)
     ).fetchall()
-    return [
-        Usage(row["partner_id"], row["rate_class"], row["seconds"], row["number"], row["used"])
-        for row in found
-    ]
+    return [_usage(row) for row in found]
+
+
+def _usage(row: sqlite3.Row) -> Usage:
+    return Usage(row["partner_id"], row["rate_class"], row["seconds"], row["number"], row["used"])
 
 
 class SqliteStore:
@@ -331,6 +336,20 @@ class SqliteStore:
 
     async def partner_book(self, partner_id: str) -> PartnerBook:
         return await self._file.read(lambda db: books.book_of(db, partner_id))
+
+    async def count_usage(
+        self, partner_id: str, rate_class: str, count: CountUsage[T]
+    ) -> tuple[list[Usage], T]:
+        def counted(db: sqlite3.Connection) -> tuple[list[Usage], T]:
+            found = db.execute(
+                "SELECT * FROM usage WHERE partner_id = ? AND rate_class = ?",
+                (partner_id, rate_class),
+            ).fetchall()
+            told = count([_usage(row) for row in found])
+            save_usage(db, told[0])
+            return told
+
+        return await self._file.write(counted)
 
     async def save_usage(self, rows: Sequence[Usage]) -> None:
         await self._file.write(lambda db: save_usage(db, rows))
