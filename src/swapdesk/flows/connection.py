@@ -79,6 +79,9 @@ def live_connection(settings: Settings) -> Connection:
             f"profile {settings.profile.value} has no key with secret_file and no partner_id,"
             " and does not pay its calls"
         )
+    if settings.profile.value in settings.profiles:
+        # Whoever has several accounts calls them by the names of their profiles.
+        partner = settings.profile.value
     return Connection(settings.url.value, credentials, partner, _attached(settings))
 
 
