@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import (
-    AUTHORIZATION_STATE,
     AccountFactory,
     Case,
     Facts,
@@ -191,8 +190,8 @@ class World(Struct, frozen=True):
         if selector == venues.NONCE_USED.selector:
             asked = venues.NONCE_USED.read(read.data)["nonce"]
             return word(int(known and asked == USED_NONCE))
-        if selector == AUTHORIZATION_STATE.selector:
-            asked = AUTHORIZATION_STATE.read(read.data)["nonce"]
+        if selector == erc20.AUTHORIZATION_STATE.selector:
+            asked = erc20.AUTHORIZATION_STATE.read(read.data)["nonce"]
             return word(int(known and asked == USED_NONCE.to_bytes(32, "big")))
         raise AssertionError(f"nothing answers {read.data.hex()}")
 

@@ -49,6 +49,7 @@ CASES: list[tuple[ClientError, int]] = [
     (errors.Unreachable("no connection"), 7),
     (LOST, 7),
     (BROKEN, 7),
+    (errors.NotPaid("no node", "NO_NODE", "you: name one"), 9),
     (errors.OutcomeUnknown("create_exchange", LOST), 8),
     (errors.OutcomeUnknown("create_exchange", BROKEN), 8),
 ]

@@ -13,7 +13,7 @@ COST = "0.0001"
 
 def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    home_of(clean, home)
+    home_of(clean, home, wallet=False)
     config = home / "config.toml"
     config.touch(0o600)
     config.write_text('[profiles.sandbox]\npay = "x402"\n')
@@ -21,6 +21,8 @@ def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_pat
     def run(*arguments: str) -> Result:
         return run_here(*arguments, home=home)
 
+    # The first command that looks at chains makes a wallet, and the faucet fills it.
+    assert run("wallet", "balance", "--json").code == 0
     unset = run(*READ)
     assert (unset.code, unset.error["code"]) == (9, "POLICY_NEEDED")
     assert unset.error["next"] == "you: swapdesk wallet policy set --per-day usdc.base=1"

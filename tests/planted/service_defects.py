@@ -105,7 +105,7 @@ SERVING = (
         "public-id-uses-up-the-key",
         "Whoever reads the partner-id off a page uses up the calls of the partner's key.",
         "swapdesk/service/rate_limits.py",
-        'return partner_id if caller.key is not None else f"partner-id {partner_id}"',
+        'return f"partner-id {partner_id}" if public else partner_id',
         "return partner_id",
         (
             "tests/service/test_rate_windows.py"

@@ -160,7 +160,7 @@ async def open_session(
 
 def _pay_calls(session: CommandSession) -> None:
     """Say what a call costs, and ask for the pass phrase of a live wallet."""
-    from swapdesk.cli.wallet_session import read_secret
+    from swapdesk.cli.secret_input import read_secret
 
     async def unlock() -> None:
         phrase = read_secret(session.call, "pass phrase", None, "--passphrase-fd")

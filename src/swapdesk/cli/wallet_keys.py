@@ -23,7 +23,8 @@ from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, o
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, safe_line
-from swapdesk.cli.wallet_session import MAX_SECRET, account_named, new_passphrase, read_secret
+from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_secret
+from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.notation import IsoTime, grouped_address, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import write_private

@@ -18,8 +18,8 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
+from swapdesk.cli.secret_input import read_secret
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.wallet_session import read_secret
 from swapdesk.flows.failure_messages import POLICY_ANEW
 from swapdesk.flows.notation import IsoTime, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet

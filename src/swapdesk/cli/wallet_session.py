@@ -7,90 +7,21 @@ in the environment: both are readable by other programs.
 from __future__ import annotations
 
 import asyncio
-import getpass
-import os
-import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.secret_input import read_secret
 from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.wallet_words import GONE, MISSING, failure_of_wallet
 from swapdesk.paths import UnsafePlace
-from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.protocol import RefusalCode
-
-MAX_SECRET = 16 * 1024
-
-
-def read_secret(call: CliContext, what: str, descriptor: int | None, option: str) -> Secret:
-    """The secret from its descriptor, else typed. Exit 2 where nobody can be asked."""
-    if descriptor is not None:
-        return _from_descriptor(descriptor, what, option)
-    if not call.interactive:
-        raise bad_input(
-            "NEEDS_SECRET",
-            f"The {what} is asked for at a terminal; else give {option} N.",
-            field=option.removeprefix("--"),
-        )
-    return Secret(_typed(f"{what[:1].upper()}{what[1:]}: "))
-
-
-def new_passphrase(call: CliContext, descriptor: int | None) -> Secret:
-    """A pass phrase for the first account of a wallet, typed twice."""
-    if descriptor is None and call.interactive:
-        call.output.talk(
-            "Nobody can replace a forgotten pass phrase: keys come back from copies of them alone."
-        )
-    first = read_secret(call, "new pass phrase of this wallet", descriptor, "--passphrase-fd")
-    if descriptor is None and _typed("Once more: ") != first.reveal():
-        raise bad_input("PASSPHRASES_DIFFER", "The two are not the same.")
-    return first
-
-
-def _typed(question: str) -> str:
-    try:
-        typed = getpass.getpass(question, stream=sys.stderr)
-    except EOFError:
-        typed = ""
-    if not typed:
-        raise CommandError(
-            Exit.INTERRUPTED,
-            "INTERRUPTED",
-            "Nothing was typed.",
-            next="you: give the command again",
-        )
-    return typed
-
-
-def _from_descriptor(descriptor: int, what: str, option: str) -> Secret:
-    name = option.removeprefix("--")
-    read = bytearray()
-    try:
-        while len(read) <= MAX_SECRET and (chunk := os.read(descriptor, 4096)):
-            read += chunk
-    except OSError as error:
-        message = f"The descriptor {descriptor} cannot be read: {error.strerror}."
-        raise bad_input("BAD_DESCRIPTOR", message, field=name) from None
-    if len(read) > MAX_SECRET:
-        raise bad_input("BAD_SECRET", f"The {what} is longer than {MAX_SECRET} bytes.", field=name)
-    try:
-        text = bytes(read).decode("utf-8")
-    except UnicodeDecodeError:
-        raise bad_input("BAD_SECRET", f"The {what} is no text.", field=name) from None
-    finally:
-        read[:] = bytes(len(read))
-    text = text.removesuffix("\n").removesuffix("\r")
-    if not text:
-        raise bad_input("BAD_SECRET", f"The {what} is empty.", field=name)
-    return Secret(text)
-
 
 T = TypeVar("T")
 
@@ -151,13 +82,13 @@ def run_on_chains(
     async def whole(session: CommandSession) -> T:
         from swapdesk.client.errors import NotPaid
 
-        wallet = session.desk.wallet
         try:
             await session.load_catalog()
         except NotPaid:
             # The wallet has to be made able to pay first, which needs no call.
-            if not wallet.settings.pay.value:
+            if not session.settings.pay.value:
                 raise
+        wallet = session.desk.wallet
         try:
             await make_ready(session, wallet, fill=fill)
             return await work(session, wallet)
