@@ -89,12 +89,12 @@ class Late:
 
     def __init__(self) -> None:
         self.service: ASGIApp = Starlette(routes=[Route("/v2/openapi.json", the_document)])
-        self._calls = 0
+        self.calls = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Without credentials one address has a limit; every call comes from its own.
-        self._calls += 1
-        scope["client"] = (f"2001:db8::{self._calls:x}", 1)
+        self.calls += 1
+        scope["client"] = (f"2001:db8::{self.calls:x}", 1)
         await self.service(scope, receive, send)
 
 
