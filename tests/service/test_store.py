@@ -374,7 +374,7 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
     await store.close()
     new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice", "plan")
     with sqlite3.connect(path) as db:
-        made = ("usage", "scans", "groups", "bundles", "day_sums", "commissions")
+        made = ("usage", "scans", "groups", "bundles", "day_sums", "commissions", "webhooks")
         tables = ("quotes", "orders", *made)
         wanted = {table: _columns(db, table) for table in tables}
         for index in ("one_order_per_transaction", "orders_of_group", "orders_finished"):

@@ -1,8 +1,8 @@
 """Everything between the server and a handler, the same for every request.
 
-Route, method, access, rate limit, parameters, handler: in this order. Every answer carries
-``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
-Routes come from the operations table. No redirects: a trailing slash is another path
+Route, method, access or signature, rate limit, parameters, handler: in this order. Every answer
+carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket
+handshake. Routes come from the operations table. No redirects: a trailing slash is another path
 (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row, except
 for the preflight of a page (:mod:`~swapdesk.service.browsers`).
 
@@ -34,6 +34,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
 from swapdesk.service.rate_limits import RateDecision, refusal
 from swapdesk.service.store.records import StoreUnavailable
+from swapdesk.service.webhooks import Delivery
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import QueryError, known_pairs, parse_query
@@ -126,10 +127,14 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     )
 
 
-async def document(request: Request) -> dict[str, Any]:
-    """The JSON object of a body: 415, 413 or 400 when it is none."""
+async def raw_body(request: Request) -> bytes:
+    """The bytes of a body: 415 where they are said to be no JSON, 413."""
     _require_json(request.headers.get("content-type", ""))
-    data = await _read(request)
+    return await _read(request)
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """The JSON object of a body: 400 when it is none."""
     try:
         value = decode_json(data, max_bytes=BODY_LIMIT)
     except CodecError as error:
@@ -461,6 +466,9 @@ class Surface:
         seen.route = operation.path
         if origin is not None and operation.access is Access.READ:
             seen.page = browsers.EVERY_PAGE
+        request, raw, delivery = Request(scope, receive), None, None
+        if operation.signed:
+            raw, delivery = await self._signed(request, found, seen)
         if operation.access is not Access.OPEN:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
@@ -491,12 +499,24 @@ class Surface:
         handler = self._handlers[operation.name]
         sent, asked = as_sent([*pairs, *found.parameters]), None
         if operation.body is not None:
-            sent = await document(Request(scope, receive))
+            sent = json_object(await raw_body(request) if raw is None else raw)
             asked = body(operation.body, sent)
         try:
-            return await handler(RequestContext(caller, path, query, asked, admit))
+            return await handler(RequestContext(caller, path, query, asked, admit, delivery))
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
+
+    async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
+        """The body of a request whose signature is right, and what is known by it. Others count
+        by the address that they come from; those that are right are never held up by them."""
+        try:
+            source = dict(found.parameters)["source"]
+            claimed = self._parts.webhooks.claimed(source, request.headers)
+            data = await raw_body(request)
+            return data, self._parts.webhooks.verified(claimed, data)
+        except ServiceError:
+            self._count_stranger(request.scope, seen)
+            raise
 
     async def _admit(self, caller: Caller, rate_class: RateClass, seen: Seen) -> None:
         seen.admission = await self._parts.rates.admit(caller, rate_class)
@@ -505,8 +525,10 @@ class Surface:
 
     def _admit_stranger(self, scope: Scope, sent_by: dict[str, str], seen: Seen) -> None:
         """Count a request without credentials, by the address that it comes from."""
-        if "authorization" in sent_by or "partner-id" in sent_by:
-            return
+        if "authorization" not in sent_by and "partner-id" not in sent_by:
+            self._count_stranger(scope, seen)
+
+    def _count_stranger(self, scope: Scope, seen: Seen) -> None:
         address = (scope.get("client") or ("",))[0]
         seen.admission = self._parts.rates.admit_stranger(address)
         if seen.admission.retry_after is not None:

@@ -27,7 +27,7 @@ from msgspec import Struct
 from swapdesk.service.store import books
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 6
+VERSION = 7
 
 _USAGE = """
 CREATE TABLE usage (
@@ -112,6 +112,16 @@ CREATE TRIGGER commissions_are_not_changed BEFORE UPDATE ON commissions
     BEGIN SELECT RAISE(ABORT, 'a commission is reversed by an entry, never changed'); END;
 CREATE TRIGGER commissions_are_not_deleted BEFORE DELETE ON commissions
     BEGIN SELECT RAISE(ABORT, 'a commission is reversed by an entry, never deleted'); END;
+"""
+
+_WEBHOOKS = """
+CREATE TABLE webhooks (
+    source   TEXT NOT NULL,
+    event_id TEXT NOT NULL,
+    ends     INTEGER NOT NULL,
+    PRIMARY KEY (source, event_id)
+) WITHOUT ROWID;
+CREATE INDEX webhooks_by_end ON webhooks (ends);
 """
 
 TABLES = (
@@ -224,6 +234,7 @@ CREATE TABLE requests (
     + _TRANSACTIONS
     + _GROUPS
     + _BOOKS
+    + _WEBHOOKS
 )
 
 _TERMS = (
@@ -255,6 +266,7 @@ UPDATES: dict[int, str] = {
     5: "ALTER TABLE quotes ADD COLUMN fee_usd TEXT;"
     "ALTER TABLE orders ADD COLUMN fee_usd TEXT;"
     "ALTER TABLE orders ADD COLUMN commission TEXT;" + _BOOKS + books.ENTER_MISSING + books.FILL,
+    6: _WEBHOOKS,
 }
 """What takes a file from a version to the next one."""
 
