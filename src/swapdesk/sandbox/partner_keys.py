@@ -15,6 +15,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from swapdesk.wire.webhook_signature import secret_of
+
 KEY_FILE = "sandbox.key"
 _KEY_BYTES = 32
 
@@ -85,6 +87,11 @@ def partner_keys(key: bytes) -> list[PartnerKeys]:
         )
         for name, tier in _PARTNERS
     ]
+
+
+def webhook_secret(key: bytes, source: str) -> str:
+    """What a source of webhooks signs its events with (contract 15.2)."""
+    return secret_of(_derived(key, source, "webhook"))
 
 
 def _derived(key: bytes, name: str, purpose: str) -> bytes:

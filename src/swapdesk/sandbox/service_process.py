@@ -45,7 +45,7 @@ from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, misdirected, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
+from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, listen, read_orders, stop_on_end
 from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_faults import BundleFaults, FaultyVenue, VenueFaults
@@ -63,6 +63,7 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
 from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
@@ -209,6 +210,10 @@ def build_sandbox_service(
         onchain=onchain,
         intervene=bundle_faults.intervene,
         dialect=options.dialect,
+        webhook_secrets={
+            source: webhook_secret(key, source)
+            for source in (*(row.code for row in VENUE_ROWS), BUNDLER)
+        },
     )
     hosts = frozenset({options.host})
     faults = AnswerFaults()
