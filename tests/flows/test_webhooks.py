@@ -209,7 +209,7 @@ def test_a_new_receiver_begins_now_and_only_has_the_orders_it_was_given(tmp_path
 
 
 def test_a_verifier_of_others_takes_a_signature_and_not_for_another_body(tmp_path: Path) -> None:
-    from swapdesk.flows.webhooks import signature
+    from swapdesk.wire.webhook_signature import signature
 
     secret = signing_secret(tmp_path / "secret")
     assert signing_secret(tmp_path / "secret") == secret

@@ -15,7 +15,15 @@ import pytest
 
 from service.new_store import open_new
 from service.price_venue import PriceVenue
-from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS
+from service.world import (
+    AS_FIRST,
+    CHAINS,
+    INTERMEDIARIES,
+    KEYWORDS,
+    PARTNERS,
+    TOKENS,
+    WEBHOOK_SECRETS,
+)
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.app import assemble, build_service
@@ -70,7 +78,7 @@ def unwritten_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sqlite
     yield opened
     asyncio.run(opened.close())
     with contextlib.closing(sqlite3.connect(path)) as read:
-        for table in ("quotes", "orders", "outbox", "groups", "bundles", "scans"):
+        for table in ("quotes", "orders", "outbox", "groups", "bundles", "scans", "webhooks"):
             count = f"SELECT count(*) FROM {table}"  # noqa: S608 - of the list above
             assert read.execute(count).fetchone() == (0,), table
 
@@ -89,6 +97,7 @@ def service(
         PARTNERS,
         INTERMEDIARIES,
         KEYWORDS,
+        webhook_secrets=WEBHOOK_SECRETS,
     )
 
 

@@ -45,6 +45,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "create_private_send": {"quoteId": TOKEN, "addressTo": "a"},
     "get_token": {"id": TOKEN},
     "get_order": {"serviceId": "a"},
+    "receive_webhook": {"source": "a"},
     "dex_approve": {"quoteId": TOKEN, "addressFrom": WALLET},
     "dex_allowance": {"quoteId": TOKEN, "addressFrom": WALLET},
     "dex_chain_signatures": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -64,7 +65,7 @@ def contract(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     served = asyncio.run(contract.read_document(contract.LATE))
     assert served == contract.schema.raw_schema
     yield contract
-    print(f"{contract.LATE.calls} calls were held against the document")
+    sys.stdout.write(f"{contract.LATE.calls} calls were held against the document\n")
     asyncio.run(store.close())
 
 

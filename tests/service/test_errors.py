@@ -17,6 +17,7 @@ from service.world import (
     INTERMEDIARIES,
     PARTNERS,
     TOKENS,
+    WEBHOOK_SECRETS,
 )
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.clock import ManualClock
@@ -77,6 +78,7 @@ def service(
         partners,
         INTERMEDIARIES,
         onchain=Onchain(sightings={"ethereum": nobody_asks(clock)}, bundler=PlainBundler()),
+        webhook_secrets=WEBHOOK_SECRETS,
     )
 
 

@@ -20,7 +20,7 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
 
 @pytest.mark.parametrize(
     "operation",
-    [operation for operation in OPERATIONS if operation.name != "health"],
+    [each for each in OPERATIONS if each.name != "health" and not each.signed],
     ids=lambda operation: operation.name,
 )
 async def test_unknown_parameters_are_refused(api: httpx.AsyncClient, operation: Operation) -> None:

@@ -371,3 +371,36 @@ async def status_of(
 ) -> dict[str, Any]:
     found: dict[str, Any] = (await api.get(f"/exchanges/multi/{multi_id}", headers=headers)).json()
     return found
+
+
+@pytest.mark.parametrize("anonymous", [False, True])
+async def test_the_maximum_of_an_order_is_that_of_the_live_limits(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, anonymous: bool
+) -> None:
+    """At the bound an order is created and opened; one unit above it is refused."""
+    pair = {"tokenIdFrom": ETH.id, "tokenIdTo": BTC.id}
+    told = json.loads((await api.get("/minMax", params=pair)).content, parse_float=Decimal)
+    most = Decimal(told["private" if anonymous else "cex"]["max"])
+    unit = Decimal(1).scaleb(-6)
+
+    async def asked(amount: Decimal) -> dict[str, Any]:
+        text = json.dumps({"orders": [row("AMOUNT", anonymous=anonymous)]})
+        answer = await api.post(
+            "/exchanges/multi",
+            content=text.replace('"AMOUNT"', str(amount)),
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    (above,) = (await asked(most + unit))["orders"]
+    assert above["error"]["code"] == "QUOTE_OVER_LIMIT"
+    at_most = await asked(most)
+    assert "error" not in at_most["orders"][0], at_most
+    for _ in range(4):
+        await opened(service, clock)
+        clock.advance(1)
+    (order,) = (await status(api, at_most["multiId"]))["orders"]
+    assert order["status"] == 0
+    assert order["depositAddress"]

@@ -146,6 +146,19 @@ async def test_quotes_link_to_creates_and_creates_to_their_order(served: dict[st
     assert links("/orders/{serviceId}", "get") == {"list_orders": LISTED_BY_TOKENS}
 
 
+async def test_bodies_of_webhooks(served: dict[str, Any]) -> None:
+    """What comes is an open object without declared fields; what goes has one."""
+    schemas = served["components"]["schemas"]
+    event = schemas["WebhookEvent"]
+    assert (event["type"], event["properties"]) == ("object", {})
+    assert event["additionalProperties"] is True
+    assert not event.get("required")
+    answer = schemas["WebhookAcknowledgement"]
+    assert answer["required"] == ["received"]
+    assert answer["properties"]["received"]["type"] == "boolean"
+    assert answer["properties"].keys() == {"received"}
+
+
 LISTED_BY_TOKENS = {
     "operationId": "list_orders",
     "parameters": {

@@ -149,6 +149,7 @@ def test_every_operation_succeeds_in_some_test() -> None:
         if not any(
             f"api.{operation.name}(" in source
             or ("{" not in operation.path and f'{operation.path}"' in source)
+            or (operation.signed and f'"{operation.path.partition("{")[0]}' in source)
             for source in sources
         )
     ]

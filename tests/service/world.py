@@ -9,6 +9,7 @@ from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.tokens import Token
+from swapdesk.wire.webhook_signature import secret_of
 
 CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -190,3 +191,5 @@ AS_SECOND = {"Authorization": "second-key:second-secret"}
 AS_FREE = {"Authorization": "free-key:free-secret"}
 AS_SUSPENDED = {"Authorization": "suspended-key:suspended-secret"}
 BY_PARTNER_ID = {"partner-id": "partner-first"}
+
+WEBHOOK_SECRETS = {name: secret_of(name.encode() * 12) for name in ("aa", "bb", "bundler")}

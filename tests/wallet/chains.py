@@ -30,6 +30,8 @@ class Chains(Struct):
     node: EvmNode
     faults: HeldFaults
     port: int
+    included: list[str]
+    """Operations of which the bundlers told that they came into a block."""
 
     def url(self, chain: str) -> str:
         return f"http://127.0.0.1:{self.port}/evm/{chain}"
@@ -48,13 +50,15 @@ async def served(
     clock, faults = SystemClock(), HeldFaults()
     world = WorldClock(clock, None, FAST)
     embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
+    included: list[str] = []
+    embedding.on_inclusion = included.append
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
     server = build_server(before(embedding.door), clock)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)
-        yield Chains(await embedding.node(), faults, listener.getsockname()[1])
+        yield Chains(await embedding.node(), faults, listener.getsockname()[1], included)
     finally:
         stop.set()
         await serving

@@ -13,9 +13,7 @@ A receiver that is new here begins with what comes from then on.
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
-import hmac
 import os
 import sqlite3
 from collections.abc import Callable, Collection
@@ -36,6 +34,7 @@ from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.paths import write_private
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.webhook_signature import secret_of, signature
 
 SCHEMA_VERSION = 1
 DEADLINE = 15.0
@@ -45,7 +44,6 @@ WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
 LOOK_SECONDS = 0.5
 """Between two looks at the journal, to which other desks write as well."""
 _AT_ONCE = 200
-_SECRET_PREFIX = "whsec_"
 _SECRET_BYTES = 32
 
 
@@ -72,18 +70,11 @@ def receiver(url: str) -> str:
 def signing_secret(file: Path) -> str:
     """``whsec_`` and 32 random bytes in base64; made when first asked for (mode 0600)."""
     try:
-        made = _SECRET_PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
+        made = secret_of(os.urandom(_SECRET_BYTES))
         write_private(file, made.encode() + b"\n")
     except FileExistsError:
         made = file.read_text(encoding="ascii").strip()
     return made
-
-
-def signature(secret: str, webhook_id: str, timestamp: int, body: bytes) -> str:
-    """``v1,`` and HMAC-SHA256 over ``id.timestamp.body`` in base64."""
-    key = base64.b64decode(secret.removeprefix(_SECRET_PREFIX))
-    content = f"{webhook_id}.{timestamp}.".encode() + body
-    return "v1," + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
 
 
 def webhook_id(event: OrderEvent) -> str:

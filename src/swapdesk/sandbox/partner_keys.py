@@ -16,6 +16,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from swapdesk.wire.webhook_signature import secret_of
+
 KEY_FILE = "sandbox.key"
 _KEY_BYTES = 32
 
@@ -115,6 +117,11 @@ def _key_of(key: bytes, row: _KeyRow) -> PartnerKeys:
         row.scope,
         row.suspended,
     )
+
+
+def webhook_secret(key: bytes, source: str) -> str:
+    """What a source of webhooks signs its events with (contract 15.2)."""
+    return secret_of(_derived(key, source, "webhook"))
 
 
 def _derived(key: bytes, name: str, purpose: str) -> bytes:

@@ -47,7 +47,7 @@ from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.http_server import build_server, misdirected, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
-from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys
+from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
 from swapdesk.sandbox.processes import announce, listen, read_orders, stop_on_end
 from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.scans import Scanner
@@ -66,6 +66,7 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
 from swapdesk.service.store.records import Overrides, Store, StoredKey, StoredPartner
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.dialect import Dialect
@@ -197,6 +198,10 @@ async def build_sandbox_service(
         onchain=onchain,
         intervene=bundle_faults.intervene,
         dialect=options.dialect,
+        webhook_secrets={
+            source: webhook_secret(key, source)
+            for source in (*(row.code for row in VENUE_ROWS), BUNDLER)
+        },
     )
     hosts = frozenset({options.host})
     faults = AnswerFaults()

@@ -263,11 +263,15 @@ class _Sandbox:
     async def stop(self) -> None:
         await asyncio.gather(self._service.stop(), self._node.stop())
 
-    def ready(self, partners: list[dict[str, str]]) -> ReadyLine:
+    @property
+    def _service_url(self) -> str:
         host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
+        return f"http://{host}:{self._service_socket.getsockname()[1]}/v2"
+
+    def ready(self, partners: list[dict[str, str]]) -> ReadyLine:
         node_port = self._node_socket.getsockname()[1]
         return ReadyLine(
-            url=f"http://{host}:{self._service_socket.getsockname()[1]}/v2",
+            url=self._service_url,
             control=f"http://{LOOPBACK}:{self._control_socket.getsockname()[1]}/sandbox",
             controlToken=self._control_token,
             partners=partners,
@@ -290,6 +294,7 @@ class _Sandbox:
             "seed": options.seed,
             "speed": None if speed is None else str(speed),
             "chainIds": options.chain_ids,
+            "service": self._service_url,
         }
 
     def _service_orders(self) -> dict[str, Any]:

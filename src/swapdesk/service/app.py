@@ -42,6 +42,7 @@ from swapdesk.service.store.records import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 from swapdesk.service.venues.registry import Venues
+from swapdesk.service.webhooks import Webhooks
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.tokens import Token
@@ -161,6 +162,7 @@ def assemble(
     onchain: Onchain | None = None,
     intervene: Intervene = nobody_intervenes,
     dialect: Dialect = Dialect.CONTRACT,
+    webhook_secrets: Mapping[str, str] | None = None,
 ) -> ServiceParts:
     """A service over these collaborators.
 
@@ -169,7 +171,8 @@ def assemble(
     tokens a private route may hop over; ``keywords`` are extra search terms by token id;
     without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
     and no bundles; ``intervene`` is what the operator does with the bundles of groups;
-    ``dialect`` is written for who has none of their own.
+    ``dialect`` is written for who has none of their own; ``webhook_secrets`` are what each source
+    of webhooks signs with.
     """
     catalog = ServiceCatalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
@@ -187,6 +190,7 @@ def assemble(
     paid = chains_of.payments
     payments = None if paid is None else CallPayments(*paid, store, clock)
     requests = RequestCounter(store, clock)
+    worker = Worker(store, catalog, registry, clock, desk, directory)
     return ServiceParts(
         clock=clock,
         rng=rng,
@@ -207,7 +211,8 @@ def assemble(
         funding=FundingDesk(groups, payable, bundles, watch, catalog, chains_of.solana),
         bundles=watch,
         hub=hub,
-        worker=Worker(store, catalog, registry, clock, desk, directory),
+        worker=worker,
+        webhooks=Webhooks(webhook_secrets or {}, store, clock, worker, watch),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
         payments=payments,

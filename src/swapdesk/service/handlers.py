@@ -28,6 +28,7 @@ from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import Store
 from swapdesk.service.venues.registry import Venues
+from swapdesk.service.webhooks import Delivery, Webhooks
 from swapdesk.wire.account import ChartPoint, CommissionSummary, VolumeStatistics, WeeklyVolume
 from swapdesk.wire.chains import ChainList
 from swapdesk.wire.dex import ApproveAnswer, SignatureRequirement
@@ -44,6 +45,7 @@ from swapdesk.wire.orders import Order, OrderList
 from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
+from swapdesk.wire.webhooks import WebhookAcknowledgement
 
 
 class Running(Protocol):
@@ -75,6 +77,7 @@ class ServiceParts(Struct, frozen=True):
     bundles: BundleWatch
     hub: Hub
     worker: Worker
+    webhooks: Webhooks
     stream: Endpoint
     version: str
     payments: CallPayments | None = None
@@ -92,6 +95,8 @@ class RequestContext(Struct):
     body: Any
     admit: Callable[[], Awaitable[None]]
     """Counts an exchange that is about to begin. Raises RATE_LIMIT_EXCEEDED."""
+    delivery: Delivery | None = None
+    """What the signature of a signed operation says."""
 
     @property
     def by(self) -> Caller:
@@ -220,3 +225,9 @@ class Handlers:
 
     async def get_chart(self, call: RequestContext) -> list[ChartPoint]:
         return await self._parts.account.chart(call.by, call.query)
+
+    async def receive_webhook(self, call: RequestContext) -> WebhookAcknowledgement:
+        if call.delivery is None:
+            raise LookupError("a signed operation has a delivery")
+        await self._parts.webhooks.take(call.delivery, call.body.model_extra or {})
+        return WebhookAcknowledgement(received=True)

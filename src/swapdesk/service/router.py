@@ -1,10 +1,10 @@
 """Everything between the server and a handler, the same for every request.
 
-Route, method, access or payment, rate limit, parameters, handler: in this order. Every answer
-carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket
-handshake. Routes come from the operations table. No redirects: a trailing slash is another path
-(contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a row, except
-for the preflight of a page (:mod:`~swapdesk.service.browsers`).
+Route, method, access (or payment, or signature), rate limit, parameters, handler: in this order.
+Every answer carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused
+WebSocket handshake. Routes come from the operations table. No redirects: a trailing slash is
+another path (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a
+row, except for the preflight of a page (:mod:`~swapdesk.service.browsers`).
 
 The log line of a request has its route, never a value of the caller's.
 """
@@ -42,13 +42,15 @@ from swapdesk.service.request_reading import (
     NoParameters,
     as_sent,
     body,
-    document,
+    json_object,
     names_api_key,
     parameters,
     query_pairs,
+    raw_body,
     with_values,
 )
 from swapdesk.service.store.records import StoreUnavailable
+from swapdesk.service.webhooks import Delivery
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import known_pairs
@@ -370,26 +372,28 @@ class Surface:
         seen.route = operation.path
         if origin is not None and operation.access is Access.READ:
             seen.page = browsers.EVERY_PAGE
+        request = Request(scope, receive)
+        signed = await self._signed(request, found, seen) if operation.signed else None
         if operation.access is not Access.OPEN:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
         if operation.access is not Access.OPEN and self._is_paid(operation.price_tier, sent_by):
             call = await self._payment(operation.price_tier, scope, seen)
             async with call:
-                return await self._carried_out(found, call.caller, scope, receive, seen, origin)
+                return await self._carried_out(found, call.caller, request, seen, origin)
         caller = self._caller(operation, sent_by)
-        return await self._carried_out(found, caller, scope, receive, seen, origin)
+        return await self._carried_out(found, caller, request, seen, origin, signed)
 
     async def _carried_out(
         self,
         found: Found,
         caller: Caller | None,
-        scope: Scope,
-        receive: Receive,
+        request: Request,
         seen: Seen,
         origin: str | None,
+        signed: tuple[bytes, Delivery] | None = None,
     ) -> object:
-        """What the handler says, once the caller is known."""
+        """What the handler says, once the caller is known, or what was ``signed``."""
         operation = found.operation
         if caller is not None:
             if seen.page and origin is not None:
@@ -402,7 +406,7 @@ class Surface:
             await self._admit(caller, _AT_THE_DOOR[operation.rate_class], seen)
             if operation.rate_class is RateClass.EXCHANGE:
                 seen.admission = self._parts.rates.standing(caller, RateClass.EXCHANGE)
-        pairs = query_pairs(scope["query_string"])
+        pairs = query_pairs(request.scope["query_string"])
         if operation.access is not Access.OPEN:
             pairs = _without_api_key(pairs)
 
@@ -417,10 +421,11 @@ class Surface:
         handler = self._handlers[operation.name]
         sent, asked = as_sent([*pairs, *found.parameters]), None
         if operation.body is not None:
-            sent = await document(Request(scope, receive))
+            sent = json_object(await raw_body(request) if signed is None else signed[0])
             asked = body(operation.body, sent)
         try:
-            return await handler(RequestContext(caller, path, query, asked, admit))
+            delivery = None if signed is None else signed[1]
+            return await handler(RequestContext(caller, path, query, asked, admit, delivery))
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
 
@@ -446,6 +451,18 @@ class Surface:
             raise refusal(RateClass.READ, admission)
         return call
 
+    async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
+        """The body of a request whose signature is right, and what is known by it. Others count
+        by the address that they come from; those that are right are never held up by them."""
+        try:
+            source = dict(found.parameters)["source"]
+            claimed = self._parts.webhooks.claimed(source, request.headers)
+            data = await raw_body(request)
+            return data, self._parts.webhooks.verified(claimed, data)
+        except ServiceError:
+            self._count_stranger(request.scope, seen)
+            raise
+
     async def _admit(self, caller: Caller, rate_class: RateClass, seen: Seen) -> None:
         seen.admission = await self._parts.rates.admit(caller, rate_class)
         if seen.admission is not None and seen.admission.retry_after is not None:
@@ -453,8 +470,10 @@ class Surface:
 
     def _admit_stranger(self, scope: Scope, sent_by: dict[str, str], seen: Seen) -> None:
         """Count a request without credentials, by the address that it comes from."""
-        if "authorization" in sent_by or "partner-id" in sent_by:
-            return
+        if "authorization" not in sent_by and "partner-id" not in sent_by:
+            self._count_stranger(scope, seen)
+
+    def _count_stranger(self, scope: Scope, seen: Seen) -> None:
         address = (scope.get("client") or ("",))[0]
         seen.admission = self._parts.rates.admit_stranger(address)
         if seen.admission.retry_after is not None:

@@ -55,6 +55,8 @@ class Operation(Struct, frozen=True):
     result_limit: int = 1 << 20
     deadline: float = 10.0
     links: dict[str, dict[str, str]] = field(default_factory=dict)
+    signed: bool = False
+    """Whether a signature over the body says who calls, in place of credentials (contract 15.2)."""
 
     @property
     def writes(self) -> bool:

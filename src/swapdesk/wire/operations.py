@@ -47,6 +47,7 @@ from swapdesk.wire.price_tiers import PriceTier
 from swapdesk.wire.providers import ProviderQuery, SwapProvider
 from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
 from swapdesk.wire.tokens import Token, TokenPath, TokenQuery, TokenSearchResult
+from swapdesk.wire.webhooks import WebhookAcknowledgement, WebhookEvent, WebhookPath
 
 BODY_LIMIT = 256 * 1024
 """Largest request body the service reads, in bytes."""
@@ -404,6 +405,29 @@ OPERATIONS: tuple[Operation, ...] = (
         list[ChartPoint],
         query=ChartQuery,
         errors=_KEY_READ,
+    ),
+    Operation(
+        "receive_webhook",
+        "POST",
+        "/webhooks/{source}",
+        "Take a signed event of a venue or bundler",
+        Access.OPEN,
+        RateClass.NONE,
+        PriceTier.FREE,
+        WebhookAcknowledgement,
+        path_parameters=WebhookPath,
+        body=WebhookEvent,
+        errors=(
+            E.BAD_REQUEST,
+            E.INVALID_API_CREDENTIALS,
+            E.NOT_FOUND,
+            E.PAYLOAD_TOO_LARGE,
+            E.UNSUPPORTED_MEDIA_TYPE,
+            E.VALIDATION_ERROR,
+            E.RATE_LIMIT_EXCEEDED,
+            *_ALWAYS,
+        ),
+        signed=True,
     ),
 )
 

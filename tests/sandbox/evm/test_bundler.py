@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from patience import PATIENCE
 from sandbox.evm.bundling import (
     CHAIN,
     DOLLAR,
@@ -98,6 +99,9 @@ async def test_a_bundle_pays_everybody_and_is_told_whole(here: Bundling) -> None
     landed = await here.landed(hash_)
     assert landed.success
     assert landed.confirmations >= 1
+    async with asyncio.timeout(PATIENCE):
+        while hash_ not in here.world.included:  # noqa: ASYNC110 - the bundler tells nobody else
+            await asyncio.sleep(0)
     assert [await held(here, payment.to) for payment in payments] == [7, 7, 7]
     receipt = await here.client.ask("eth_getUserOperationReceipt", hash_)
     assert receipt["success"] is True

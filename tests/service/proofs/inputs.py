@@ -196,6 +196,9 @@ INPUTS: dict[str, tuple[str, ...]] = {
         )
         for name in ("multiId", "sender")
     },
+    "receive_webhook source": (
+        "service/test_webhooks.py::test_a_source_is_known_by_its_own_secret",
+    ),
     "get_order serviceId": (
         _ORDERS + "test_create_details_and_list_give_the_same_object",
         "service/test_isolation.py::test_details_of_a_foreign_order_are_those_of_none",

@@ -1,13 +1,15 @@
 """The node as a process: ``python -m swapdesk.sandbox.node``, with its orders on stdin.
 
 Orders: ``fd`` (listening socket), ``token``, ``data`` (directory), ``seed`` and ``speed``
-or null for what is stored, ``chainIds`` (``sandbox`` or ``real``) of the embedded chains.
+or null for what is stored, ``chainIds`` (``sandbox`` or ``real``) of the embedded chains,
+``service`` (address of the service with ``/v2``, which is told of news; without it nobody is).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import socket
 import sys
 from decimal import Decimal
@@ -20,12 +22,13 @@ from swapdesk.chain.unused_curve import postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.database import OtherRelease
+from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.evm.chain_threads import give_way
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 from swapdesk.sandbox.node.issued_world import OtherWorld
 from swapdesk.sandbox.node.node import OtherSeed
 from swapdesk.sandbox.node.sandbox_node import keep_stepping, open_node
-from swapdesk.sandbox.partner_keys import SandboxKeyRefused
+from swapdesk.sandbox.partner_keys import SandboxKeyRefused, load_key
 from swapdesk.sandbox.processes import announce, read_orders, stop_on_end
 
 _REFUSALS = (OtherSeed, OtherRelease, OtherWorld, SandboxKeyRefused, ChainFileMismatch)
@@ -46,6 +49,13 @@ async def _run(orders: dict[str, Any]) -> int:
     except _REFUSALS as other:
         announce({"refused": str(other)})
         return 2
+    telling: asyncio.Task[None] | None = None
+    if (service := orders.get("service")) is not None:
+        # Ids are drawn from the machine's randomness: of a seed they would come twice.
+        key, rng = load_key(Path(orders["data"])), random.SystemRandom()
+        sender = EventSender(service, key, clock, rng)
+        opened.tell(sender)
+        telling = asyncio.create_task(sender.run())
     server = build_server(opened.application(orders["token"]), clock)
     listener = socket.socket(fileno=orders["fd"])
     ticking = asyncio.create_task(keep_stepping(opened.node, clock))
@@ -60,6 +70,8 @@ async def _run(orders: dict[str, Any]) -> int:
             task.result()
     finally:
         ticking.cancel()
+        if telling is not None:
+            telling.cancel()
         await opened.close()
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
@@ -63,10 +63,20 @@ def due_of(row: sqlite3.Row) -> Due:
     return Due(row["due_world"], row["due_now"])
 
 
+_NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
+"""What an exchange keeps for itself."""
+
+
+def _nobody(venue: str, key: str) -> None:
+    """Who is told of changes where nobody asked to be."""
+
+
 class AccountRows:
-    """The table of accounts. Changes run inside a transaction of the caller."""
+    """The table of accounts. Changes run inside a transaction of the caller; ``on_change`` hears
+    venue and key of what changed, before the transaction ends."""
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
+        self.on_change: Callable[[str, str], None] = _nobody
         self._connection = database.connection
         self._clock = clock
 
@@ -156,6 +166,8 @@ class AccountRows:
         changes = ", ".join(f"{name} = ?" for name in columns)
         query = f"UPDATE accounts SET {changes} WHERE id = ?"  # noqa: S608 (names checked above)
         self._connection.execute(query, (*columns.values(), row["id"]))
+        if not columns.keys() <= _NOT_TOLD:
+            self.on_change(row["venue"], row["key"])
 
     def credited(self, account: int) -> int:
         """Base units that arrived in time."""

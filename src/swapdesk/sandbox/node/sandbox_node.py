@@ -10,6 +10,7 @@ from msgspec import Struct
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.chain_rows import EVM_CHAINS, ChainIds
 from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.event_sender import EventSender
 from swapdesk.sandbox.node.evm.embedding import Background, Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import ChainDoors
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
@@ -20,6 +21,8 @@ from swapdesk.sandbox.node.solana.wallets import SolanaWallets
 from swapdesk.sandbox.partner_keys import load_key
 
 TICK_SECONDS = 0.1
+BUNDLER = "bundler"
+"""The source of events of operations."""
 DATABASE = "node.db"
 
 
@@ -32,6 +35,11 @@ class SandboxNode(Struct, frozen=True):
 
     def application(self, token: str) -> NodeApp:
         return NodeApp(self.node, token, ChainDoors(self.chains.door, self.solana.door))
+
+    def tell(self, sender: EventSender) -> None:
+        """Have a sender told of what the service may want to ask about."""
+        self.node.accounts.rows.on_change = lambda venue, key: sender.tell(venue, "orderId", key)
+        self.chains.on_inclusion = lambda told: sender.tell(BUNDLER, "userOpHash", told)
 
     async def close(self) -> None:
         await self.chains.close()

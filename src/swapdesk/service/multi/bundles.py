@@ -14,6 +14,7 @@ tried again until its orders expire.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from datetime import datetime
@@ -48,6 +49,7 @@ from swapdesk.service.store.records import (
     StoredOrder,
     StoreUnavailable,
 )
+from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
@@ -88,25 +90,26 @@ class BundleWatch:
         self._bundler = bundler
         self._clock = clock
         self._intervene = intervene
-        self._submitted = asyncio.Event()
+        self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """A bundle was submitted."""
-        self._submitted.set()
+        """A bundle was submitted, or its bundler has news of one."""
+        self._woken.set()
 
     async def run(self) -> None:
         """Work while bundles are under way; a store that does not answer is asked again."""
         while True:
+            self._woken.clear()
             try:
                 left = await self.step()
             except StoreUnavailable as unavailable:
                 log.error("bundles: the store does not answer: %s", unavailable)
                 left = 1
             if left:
-                await self._clock.sleep(_LOOK_SECONDS)
+                with contextlib.suppress(TimeoutError):
+                    await within(self._clock, _LOOK_SECONDS, self._woken.wait())
             else:
-                await self._submitted.wait()
-                self._submitted.clear()
+                await self._woken.wait()
 
     async def step(self) -> int:
         """Look at every bundle that is under way; how many are left."""

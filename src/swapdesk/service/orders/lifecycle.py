@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -84,6 +85,14 @@ class Worker:
         self._directory = directory
         self._recovery = Recovery(catalog, venues, desk.opening.routes, clock)
         self._owner = uuid.uuid4().hex
+        self._hinted: set[str] = set()
+        self._woken = asyncio.Event()
+
+    def hint(self, service_id: str) -> None:
+        """Look at an order now, or again once it was looked at. Lost with the process: then it is
+        looked at when it would have been without."""
+        self._hinted.add(service_id)
+        self._woken.set()
 
     async def run(self) -> None:
         """Work until cancelled; a store that does not answer is asked again.
@@ -95,7 +104,9 @@ class Worker:
         try:
             while True:
                 claimed: list[StoredOrder] = []
+                self._woken.clear()
                 try:
+                    await self._hasten(looking)
                     due = await self._store.next_due()
                     if due is not None and due <= self._clock.now():
                         claimed = await self._claim(self._clock.now(), BATCH - len(looking))
@@ -108,11 +119,8 @@ class Worker:
                     # A clock that jumps may end the lease of an order still looked at here.
                     if order.service_id not in looking:
                         self._begin(order, looking)
-                if len(looking) < BATCH:
-                    await self._clock.sleep(_IDLE_SECONDS)
-                else:
-                    with contextlib.suppress(TimeoutError):
-                        await within(self._clock, _IDLE_SECONDS, asyncio.wait(looking.values()))
+                with contextlib.suppress(TimeoutError):
+                    await within(self._clock, _IDLE_SECONDS, self._something_to_do(looking))
         finally:
             for task in looking.values():
                 task.cancel()
@@ -120,6 +128,7 @@ class Worker:
 
     async def step(self, now: datetime) -> int:
         """Claim what is due and work on it to the end; how many orders were looked at."""
+        await self._hasten({})
         claimed = await self._claim(now, BATCH)
         await asyncio.gather(*(self._look(order) for order in claimed))
         return len(claimed)
@@ -131,16 +140,37 @@ class Worker:
             now, owner=self._owner, lease_until=now + LEASE, limit=limit
         )
 
+    async def _hasten(self, looking: Mapping[str, object]) -> None:
+        """Make due what was hinted at; what is looked at now comes after that."""
+        ready = sorted(self._hinted - looking.keys())
+        if ready:
+            await self._store.hasten_orders(ready, self._clock.now())
+            self._hinted.difference_update(ready)
+
+    async def _something_to_do(self, looking: Mapping[str, asyncio.Task[None]]) -> None:
+        """Until an order was hinted at; where there is no place for one, until there is."""
+        if len(looking) < BATCH:
+            await self._woken.wait()
+        else:
+            await asyncio.wait(looking.values(), return_when=asyncio.FIRST_COMPLETED)
+
     def _begin(self, order: StoredOrder, looking: dict[str, asyncio.Task[None]]) -> None:
         task = asyncio.create_task(self._look(order))
         looking[order.service_id] = task
-        task.add_done_callback(lambda _: looking.pop(order.service_id, None))
+        task.add_done_callback(lambda _: self._looked(order, looking))
+
+    def _looked(self, order: StoredOrder, looking: dict[str, asyncio.Task[None]]) -> None:
+        looking.pop(order.service_id, None)
+        if order.service_id in self._hinted:
+            self._woken.set()
 
     async def sweep(self, now: datetime) -> None:
-        """Drop quotes 15 minutes after they expired and announcements nobody can see."""
+        """Drop quotes 15 minutes after they expired, announcements nobody can see, and payments and
+        events that come too late to be taken again."""
         await self._store.drop_quotes(now - QUOTES_KEPT)
         await self._store.drop_outbox(now - _OUTBOX_KEPT)
         await self._store.drop_payments(now - PAYMENTS_KEPT)
+        await self._store.drop_webhooks(now)
 
     async def _look(self, order: StoredOrder) -> None:
         try:

@@ -27,7 +27,7 @@ from msgspec import Struct
 from swapdesk.service.store import books, partners
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 8
+VERSION = 9
 
 _USAGE = """
 CREATE TABLE usage (
@@ -121,6 +121,16 @@ CREATE TABLE payments (
     transaction_hash TEXT
 ) WITHOUT ROWID;
 CREATE INDEX payments_by_end ON payments (ends);
+"""
+
+_WEBHOOKS = """
+CREATE TABLE webhooks (
+    source   TEXT NOT NULL,
+    event_id TEXT NOT NULL,
+    ends     INTEGER NOT NULL,
+    PRIMARY KEY (source, event_id)
+) WITHOUT ROWID;
+CREATE INDEX webhooks_by_end ON webhooks (ends);
 """
 
 TABLES = (
@@ -235,6 +245,7 @@ CREATE TABLE requests (
     + _BOOKS
     + partners.TABLES
     + _PAYMENTS
+    + _WEBHOOKS
 )
 
 _TERMS = (
@@ -268,6 +279,7 @@ UPDATES: dict[int, str] = {
     "ALTER TABLE orders ADD COLUMN commission TEXT;" + _BOOKS + books.ENTER_MISSING + books.FILL,
     6: partners.TABLES,
     7: _PAYMENTS,
+    8: _WEBHOOKS,
 }
 """What takes a file from a version to the next one."""
 

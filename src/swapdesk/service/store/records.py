@@ -509,6 +509,19 @@ class Store(Protocol):
 
     async def drop_payments(self, ended_before: datetime) -> int: ...
 
+    async def hasten_orders(self, service_ids: Sequence[str], now: datetime) -> None:
+        """Make orders due that a worker looks at later. Unknown ones, those that are being opened
+        and those that nobody looks at any more stay as they are."""
+        ...
+
+    async def note_webhook(self, source: str, event_id: str, ends: datetime) -> bool:
+        """Remember an event until its signatures are too old; False when it is known."""
+        ...
+
+    async def drop_webhooks(self, now: datetime) -> int:
+        """Forget events that have ended."""
+        ...
+
     async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]: ...
 
     async def last_outbox(self) -> int: ...

@@ -96,6 +96,18 @@ def _usage(row: sqlite3.Row) -> Usage:
     return Usage(row["partner_id"], row["rate_class"], row["seconds"], row["number"], row["used"])
 
 
+def note_webhook(db: sqlite3.Connection, source: str, event_id: str, ends: int) -> bool:
+    """A delivery that was signed anew is remembered as long as the newest signature counts."""
+    values = (source, event_id, ends)
+    if db.execute("INSERT OR IGNORE INTO webhooks VALUES (?, ?, ?)", values).rowcount:
+        return True
+    db.execute(
+        "UPDATE webhooks SET ends = max(ends, ?) WHERE source = ? AND event_id = ?",
+        (ends, source, event_id),
+    )
+    return False
+
+
 class SqliteStore:
     """A Store in one file. Create it with :meth:`open`, end it with :meth:`close`."""
 
@@ -283,6 +295,32 @@ class SqliteStore:
             return None if due is None else moment_of(due)
 
         return await self._file.read(read)
+
+    async def hasten_orders(self, service_ids: Sequence[str], now: datetime) -> None:
+        values = [
+            {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
+            for service_id in service_ids
+        ]
+        await self._file.write(
+            lambda db: (
+                db.executemany(
+                    "UPDATE orders SET due_at = :now WHERE service_id = :service_id"
+                    " AND due_at > :now AND status >= :opened",
+                    values,
+                ).rowcount
+            )
+        )
+
+    # Webhooks
+
+    async def note_webhook(self, source: str, event_id: str, ends: datetime) -> bool:
+        return await self._file.write(lambda db: note_webhook(db, source, event_id, micros(ends)))
+
+    async def drop_webhooks(self, now: datetime) -> int:
+        limit = micros(now)
+        return await self._file.write(
+            lambda db: db.execute("DELETE FROM webhooks WHERE ends < ?", (limit,)).rowcount
+        )
 
     # Payments of calls
 

@@ -104,6 +104,8 @@ class Embedding:
         self._keeper: Keeper | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._bundlers: Bundlers | None = None
+        self.on_inclusion: Callable[[str], None] = lambda operation_hash: None
+        """Hears the hash of each operation that came into a block."""
         self._methods: dict[str, Methods] = {}
         self._opening: asyncio.Task[EvmNode] | None = None
         self._node: EvmNode | None = None
@@ -217,7 +219,9 @@ class Embedding:
             clock=self._clock,
             faults=self._faults,
         )
-        self._bundlers = bundlers = Bundlers(node, self._directory)
+        self._bundlers = bundlers = Bundlers(
+            node, self._directory, lambda operation_hash: self.on_inclusion(operation_hash)
+        )
         self._methods = {
             name: Methods(chain, bundlers.methods(name)) for name, chain in node.chains.items()
         }

@@ -216,12 +216,12 @@ def _hash(value: Any) -> bytes:
 
 
 class Bundlers:
-    """One for each chain of the node, over one file below ``directory``."""
+    """One for each chain of the node, over one file below ``directory``; ``included`` as theirs."""
 
-    def __init__(self, node: EvmNode, directory: Path) -> None:
+    def __init__(self, node: EvmNode, directory: Path, included: Callable[[str], None]) -> None:
         self._rows = OperationRows(directory / "chains" / "bundler.db")
         self._bundlers = {
-            name: ChainBundler(chain, node.account(name, BUNDLER), self._rows)
+            name: ChainBundler(chain, node.account(name, BUNDLER), self._rows, included)
             for name, chain in node.chains.items()
         }
         self._running = [asyncio.create_task(one.run()) for one in self._bundlers.values()]

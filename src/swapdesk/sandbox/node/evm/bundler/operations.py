@@ -361,6 +361,13 @@ class OperationRows:
         )
         return [BundleRow(row["id"], bytes(row["hash"]), bytes(row["raw"])) for row in rows]
 
+    def hashes_of(self, bundle: BundleRow) -> list[bytes]:
+        """The operations of a bundle."""
+        rows = self._connection.execute(
+            "SELECT hash FROM operations WHERE bundle = ? ORDER BY id", (bundle.id,)
+        )
+        return [bytes(row["hash"]) for row in rows]
+
     def finish(self, bundle: BundleRow) -> None:
         """The bundle is in a block that counts."""
         with self._transaction() as connection:

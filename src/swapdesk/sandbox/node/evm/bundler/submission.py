@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -129,9 +129,18 @@ logger = logging.getLogger(__name__)
 
 
 class ChainBundler:
-    """The bundler of one chain, paid for by ``account``."""
+    """The bundler of one chain, paid for by ``account``; ``included`` hears the hash of each
+    operation that came into a block, once or again after a restart."""
 
-    def __init__(self, chain: LiveChain, account: ChainAccount, rows: OperationRows) -> None:
+    def __init__(
+        self,
+        chain: LiveChain,
+        account: ChainAccount,
+        rows: OperationRows,
+        included: Callable[[str], None],
+    ) -> None:
+        self._included = included
+        self._told: set[int] = set()
         self.chain = chain
         self.rows = rows
         self._name = chain.terms.short_name
@@ -225,8 +234,11 @@ class ChainBundler:
             if json.loads(found[1])["status"] != "0x1":
                 # An operation could not be executed any more; the others wait again.
                 self.rows.release(bundle)
-            elif chain.head.number - found[0] + 1 >= chain.terms.confirmations:
+                return False
+            self._tell(bundle)
+            if chain.head.number - found[0] + 1 >= chain.terms.confirmations:
                 self.rows.finish(bundle)
+                self._told.discard(bundle.id)
             return False
         if chain.pool.get(bundle.hash) is not None:
             return True
@@ -238,6 +250,12 @@ class ChainBundler:
                 return False
             logger.info("%s takes a bundle later: %s", self._name, problem)
         return True
+
+    def _tell(self, bundle: BundleRow) -> None:
+        if bundle.id not in self._told:
+            self._told.add(bundle.id)
+            for operation_hash in self.rows.hashes_of(bundle):
+                self._included("0x" + operation_hash.hex())
 
     async def _send(self) -> None:
         rows = await self._chosen()

@@ -1,0 +1,125 @@
+"""Events that venues and bundlers send to the service (contract 15).
+
+An event is a hint and never a fact. It says which order, or which operation of a bundle, has news;
+the worker then asks the venue, as it does without. So an event that is forged, repeated, late or
+out of order moves neither money nor a state, and one that is lost costs time alone.
+
+Who sends is proved by a signature (:mod:`~swapdesk.wire.webhook_signature`) over the bytes of the
+body. An event counts once by its id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from starlette.datastructures import Headers
+
+from swapdesk.clock import Clock
+from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.multi.bundles import BundleWatch
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.store.records import Store
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.webhook_signature import (
+    WINDOW_SECONDS,
+    is_signed,
+    is_webhook_id,
+    read_timestamp,
+)
+
+BUNDLER = "bundler"
+"""The source that tells of operations; every other one is a venue and tells of orders."""
+
+_LEG = re.compile(r"([0-9A-Za-z]{1,64}):", re.ASCII)
+"""A venue knows an order by the key that it was opened with: our id, and which leg it is."""
+
+
+class Delivery(Struct, frozen=True):
+    """One signed request, verified or only claimed."""
+
+    source: str
+    event_id: str
+    timestamp: int
+    signatures: str
+
+    @property
+    def ends(self) -> datetime:
+        """Until when the signature counts."""
+        return datetime.fromtimestamp(self.timestamp + WINDOW_SECONDS, UTC)
+
+
+class Webhooks:
+    """``secrets`` by source; ``worker`` and ``bundles`` are woken."""
+
+    def __init__(
+        self,
+        secrets: Mapping[str, str],
+        store: Store,
+        clock: Clock,
+        worker: Worker,
+        bundles: BundleWatch,
+    ) -> None:
+        self._secrets = secrets
+        self._store = store
+        self._clock = clock
+        self._worker = worker
+        self._bundles = bundles
+
+    def claimed(self, source: str, headers: Headers) -> Delivery:
+        """What the headers say, before the body is read. Raises NOT_FOUND for an unknown source,
+        INVALID_API_CREDENTIALS where no body could make them right."""
+        now = self._clock.now().timestamp()
+        if source not in self._secrets:
+            raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
+        said = [headers.getlist(f"webhook-{name}") for name in ("id", "timestamp", "signature")]
+        if any(len(values) != 1 for values in said):
+            raise _unsigned()
+        ((event_id,), (time,), (signatures,)) = said
+        timestamp = read_timestamp(time)
+        if timestamp is None or abs(now - timestamp) > WINDOW_SECONDS:
+            raise _unsigned()
+        if not is_webhook_id(event_id):
+            raise _unsigned()
+        return Delivery(source, event_id, timestamp, signatures)
+
+    def verified(self, claimed: Delivery, body: bytes) -> Delivery:
+        """The delivery, if its signature is the source's. Raises INVALID_API_CREDENTIALS."""
+        secret = self._secrets[claimed.source]
+        if not is_signed(secret, claimed.event_id, claimed.timestamp, body, claimed.signatures):
+            raise _unsigned()
+        return claimed
+
+    async def take(self, delivery: Delivery, event: Mapping[str, object]) -> None:
+        """Wake who follows what the event names; nothing for one that was taken before.
+
+        Raises VALIDATION_ERROR where the body names another id than the header.
+        """
+        if event.get("id", delivery.event_id) != delivery.event_id:
+            raise invalid("id", "is not the webhook-id that was signed")
+        ends = delivery.ends + timedelta(seconds=1)
+        if not await self._store.note_webhook(delivery.source, delivery.event_id, ends):
+            return
+        data = event.get("data")
+        if not isinstance(data, dict):
+            return
+        if delivery.source == BUNDLER:
+            await self._operation(data.get("userOpHash"))
+        elif isinstance(key := data.get("orderId"), str) and (named := _LEG.match(key)):
+            self._worker.hint(named[1])
+
+    async def _operation(self, told: object) -> None:
+        for bundle in await self._store.bundles_under_way():
+            if any(batch.hash == told for batch in bundle.batches):
+                self._bundles.wake()
+                return
+
+
+def _unsigned() -> ServiceError:
+    """The same for whatever is wrong, so that nobody learns how near they came."""
+    return ServiceError(
+        ErrorCode.INVALID_API_CREDENTIALS,
+        "The signature of this event is missing, wrong, too old or too early.",
+    )

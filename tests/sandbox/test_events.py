@@ -1,0 +1,89 @@
+"""Events of the node: delivered over the wire, bounded, and never in the way of its work."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+from standardwebhooks import Webhook
+
+import manual_time
+from sandbox.running import Running, create_order, ended, until
+from sandbox.test_serve import ALICE, BTC, ETH
+from swapdesk.clock import ManualClock
+from swapdesk.sandbox.node.event_sender import MOST_WAITING, WAITS, EventSender
+from swapdesk.sandbox.partner_keys import webhook_secret
+from swapdesk.sandbox.venue_rows import VENUE_ROWS
+
+KEY = bytes(32)
+
+
+def test_an_exchange_tells_the_service_of_its_orders(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox, sandbox.api() as api, sandbox.control() as control:
+        order = create_order(api, BTC, ETH, "0.5", ALICE)
+        paid = control.post("/deposits", json={"serviceId": order["serviceId"]})
+        assert paid.status_code == 200
+        assert ended(api, order["serviceId"])["status"] == 4
+
+        def sources() -> set[str]:
+            with closing(sqlite3.connect(tmp_path / "service.db")) as db:
+                return {row[0] for row in db.execute("SELECT source FROM webhooks")}
+
+        (source,) = until(sources, "an event was taken")
+        assert source in {row.code for row in VENUE_ROWS}
+
+
+class Service(httpx.AsyncBaseTransport):
+    """Takes events, or is not there."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.tries: list[httpx.Request] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.tries.append(request)
+        if self.down:
+            raise httpx.ConnectError("nobody is there", request=request)
+        return httpx.Response(200, json={"received": True})
+
+
+async def test_events_are_tried_a_few_times_and_wait_in_a_bounded_queue() -> None:
+    service, clock = Service(), ManualClock()
+    url = "http://127.0.0.1:9/v2"
+    sender = EventSender(url, KEY, clock, random.Random(1), service)
+    service.down = True
+    running = asyncio.create_task(sender.run())
+    try:
+        sender.tell("aa", "orderId", "first:in")
+        await manual_time.rest()
+        for number in range(2 * MOST_WAITING):
+            sender.tell("aa", "orderId", f"{number}:in")
+            sender.tell("aa", "orderId", f"{number}:in")
+        assert sender.waiting == MOST_WAITING
+        for _ in WAITS:
+            clock.advance_to_next()
+            await manual_time.rest()
+        ids = [each.headers["webhook-id"] for each in service.tries]
+        assert ids[: len(WAITS) + 1] == ids[:1] * (len(WAITS) + 1)
+        assert ids[len(WAITS) + 1] != ids[0], "and then it is the next one's turn"
+        stamps = [each.headers["webhook-timestamp"] for each in service.tries]
+        assert stamps[0] != stamps[len(WAITS)], "each try is signed anew"
+        service.down = False
+        clock.advance_to_next()
+        await manual_time.rest()
+        assert sender.waiting == 0
+        last = service.tries[-1]
+        assert last.url == f"{url}/webhooks/aa"
+        at = datetime.fromtimestamp(int(last.headers["webhook-timestamp"]), UTC)
+        mine = Webhook(webhook_secret(KEY, "aa"))
+        signed = mine.sign(last.headers["webhook-id"], at, last.content.decode())
+        assert last.headers["webhook-signature"] == signed
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running

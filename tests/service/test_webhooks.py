@@ -1,0 +1,524 @@
+"""Events of venues and bundlers: who is believed, and that an event only wakes who asks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from standardwebhooks import Webhook
+from starlette.datastructures import Headers
+
+import manual_time
+from patience import PATIENCE
+from service.http_calls import JSON, code, fields
+from service.orders_fixtures import until
+from service.plain_bundler import PlainBundler
+from service.signed_webhooks import delivery
+from service.test_http_bodies import NO_OBJECTS, OTHER_KINDS
+from service.venue import PlainVenue
+from service.world import AS_FIRST, BTC, ETH, WEBHOOK_SECRETS
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import build_service
+from swapdesk.service.bundling import Landed
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.multi.bundles import BundleWatch, nobody_intervenes
+from swapdesk.service.rate_limits import STRANGER_READS
+from swapdesk.service.store.records import StoredBatch, StoredBundle, StoredGroup
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.webhooks import Webhooks
+from swapdesk.wire.operations import BODY_LIMIT
+from swapdesk.wire.orders import LegStatus
+from swapdesk.wire.webhook_signature import WINDOW_SECONDS, is_signed, signature
+
+EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+REFUND = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+NOTHING_NEW = b'{"type":"order.updated","data":{"orderId":"nobody:in"}}'
+
+
+@pytest.fixture
+def venue() -> PlainVenue:
+    return PlainVenue("aa", "Alpha")
+
+
+@pytest.fixture
+def venue_list(venue: PlainVenue) -> list[PlainVenue]:
+    return [venue]
+
+
+@pytest.fixture
+def now(clock: ManualClock) -> int:
+    return int(clock.now().timestamp())
+
+
+async def post(
+    api: httpx.AsyncClient, body: bytes, headers: dict[str, str], source: str = "aa"
+) -> httpx.Response:
+    return await api.post(f"/webhooks/{source}", content=body, headers=headers)
+
+
+def about(key: str, **more: Any) -> bytes:
+    return json.dumps({"type": "order.updated", "data": {"orderId": key}, **more}).encode()
+
+
+def rows(store: SqliteStore, table: str = "orders") -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(store.path)) as db:
+        return db.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - names of the tests
+
+
+async def an_order(api: httpx.AsyncClient) -> str:
+    query = {"amount": "0.5", "from": BTC.id, "to": ETH.id, "types": "standard"}
+    quoted = await api.get("/quotes", params=query, headers=AS_FIRST)
+    (row,) = [row for row in quoted.json()["quotes"] if "error" not in row]
+    body = {"quoteId": row["quoteId"], "addressTo": EVM, "refundAddress": REFUND}
+    made = await api.post("/exchanges", json=body, headers=AS_FIRST)
+    assert made.status_code == 200, made.text
+    return str(made.json()["serviceId"])
+
+
+async def status(api: httpx.AsyncClient, service_id: str) -> int:
+    return int((await api.get(f"/orders/{service_id}", headers=AS_FIRST)).json()["status"])
+
+
+async def comes_true(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Let the loop turn until something holds; the clock stands still."""
+    async with asyncio.timeout(PATIENCE):
+        while not await condition():  # noqa: ASYNC110 - the condition is of other threads
+            await asyncio.sleep(0)
+
+
+async def reaches(api: httpx.AsyncClient, service_id: str, wanted: int) -> None:
+    async def reached() -> bool:
+        return await status(api, service_id) == wanted
+
+    await comes_true(reached)
+
+
+@asynccontextmanager
+async def running(service: ServiceParts) -> AsyncIterator[httpx.AsyncClient]:
+    """The service with what works in its background."""
+    application = build_service(service)
+    transport = httpx.ASGITransport(app=application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx.AsyncClient(transport=transport, base_url="http://service/v2") as client,
+    ):
+        yield client
+
+
+# An event wakes
+
+
+async def test_an_order_moves_at_once_while_the_clock_stands_still(
+    service: ServiceParts, venue: PlainVenue, now: int
+) -> None:
+    async with running(service) as api:
+        service_id = await an_order(api)
+        (key,) = venue.keys
+        steps = ((LegStatus.CONFIRMING, 1), (LegStatus.EXCHANGING, 2), (LegStatus.FINISHED, 4))
+        for number, (leg, reached) in enumerate(steps):
+            venue.move(key, leg)
+            body = about(key)
+            answer = await post(api, body, delivery(body, now, event_id=f"evt_{number}"))
+            assert (answer.status_code, answer.json()) == (200, {"received": True})
+            await reaches(api, service_id, reached)
+        assert int(service.clock.now().timestamp()) == now
+
+
+async def test_news_that_come_during_a_look_are_looked_for_once_more(
+    service: ServiceParts, venue: PlainVenue, clock: ManualClock
+) -> None:
+    async with running(service) as api:
+        service_id = await an_order(api)
+        (key,) = venue.keys
+        venue.trouble.report_slowly = True
+        await service.webhooks.take(await claimed(service, about(key), "evt_1"), data(key))
+        await until(lambda: key in venue.asked)
+        # What this look is told is older than the news.
+        venue.move(key, LegStatus.CONFIRMING)
+        await service.webhooks.take(await claimed(service, about(key), "evt_2"), data(key))
+        venue.trouble.released.set()
+        await reaches(api, service_id, 1)
+
+
+def data(key: str) -> dict[str, object]:
+    return {"data": {"orderId": key}}
+
+
+async def claimed(service: ServiceParts, body: bytes, event_id: str) -> Any:
+    headers = delivery(body, int(service.clock.now().timestamp()), event_id=event_id)
+    found = service.webhooks.claimed("aa", Headers(headers))
+    return service.webhooks.verified(found, body)
+
+
+async def test_a_bundle_is_looked_at_because_of_its_bundler(
+    store: SqliteStore, service: ServiceParts, clock: ManualClock, now: int
+) -> None:
+    bundler = PlainBundler()
+    watch = BundleWatch(store, bundler, clock, nobody_intervenes)
+    hooks = Webhooks(WEBHOOK_SECRETS, store, clock, service.worker, watch)
+    hashed, at = "0x" + "ab" * 32, clock.now()
+    await store.begin_group(StoredGroup("abc", "partner-first", at, "ethereum"), [])
+    batch = StoredBatch(("an-order",), {}, hashed, EVM, "0.7", signature="0x")
+    ends = at + timedelta(hours=1)
+    await store.save_bundle(
+        StoredBundle(
+            0, "abc", "partner-first", "ethereum", at, at, ends, "submitted", EVM, (batch,)
+        )
+    )
+    bundler.silent = True
+    watching = asyncio.create_task(watch.run())
+    try:
+        await manual_time.rest()
+        bundler.silent, bundler.blocks[hashed] = False, Landed("0x01", 1, 1, True, "")
+        for number, (told, left) in enumerate((("0x00", 1), (hashed, 0))):
+            event = {"type": "operation.included", "data": {"userOpHash": told}}
+            body = json.dumps(event).encode()
+            headers = delivery(body, now, source="bundler", event_id=f"evt_{number}")
+            found = hooks.claimed("bundler", Headers(headers))
+            await hooks.take(hooks.verified(found, body), event)
+
+            async def settled(wanted: int = left) -> bool:
+                return len(await store.bundles_under_way()) == wanted
+
+            await comes_true(settled)
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    assert clock.now() == at
+
+
+# Replayed, reordered, late, of nothing
+
+
+async def test_replays_and_reorderings_change_nothing(
+    service: ServiceParts, store: SqliteStore, venue: PlainVenue, now: int
+) -> None:
+    async with running(service) as api:
+        service_id = await an_order(api)
+        (key,) = venue.keys
+        events = []
+        for number, (leg, reached) in enumerate(
+            ((LegStatus.CONFIRMING, 1), (LegStatus.SENDING, 2))
+        ):
+            venue.move(key, leg)
+            body = about(key, id=f"evt_{number}")
+            events.append((body, delivery(body, now, event_id=f"evt_{number}")))
+            await post(api, *events[-1])
+            await reaches(api, service_id, reached)
+        asked, before = len(venue.asked), rows(store)
+        rng = random.Random(3)
+        for body, headers in rng.choices(events, k=40):
+            answer = await post(api, body, headers)
+            assert (answer.status_code, answer.json()) == (200, {"received": True})
+        assert (len(venue.asked), rows(store)) == (asked, before)
+
+
+async def test_an_event_that_nothing_at_the_venue_bears_out_moves_nothing(
+    service: ServiceParts, store: SqliteStore, venue: PlainVenue, now: int
+) -> None:
+    async with running(service) as api:
+        service_id = await an_order(api)
+        (key,) = venue.keys
+        asked = len(venue.asked)
+        kept = {"due_at", "lease_owner", "lease_until"}
+        before = without(store, kept)
+        body = about(key, status=4, displayStatus="SWAP_COMPLETED", payoutHash="0x00")
+        assert (await post(api, body, delivery(body, now))).status_code == 200
+        await until(lambda: len(venue.asked) > asked)
+        assert await status(api, service_id) == 0
+        assert without(store, kept) == before
+
+
+def without(store: SqliteStore, columns: set[str]) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(store.path)) as db:
+        db.row_factory = sqlite3.Row
+        found = db.execute("SELECT * FROM orders").fetchall()
+    return [{k: v for k, v in dict(row).items() if k not in columns} for row in found]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b'{"data":null}',
+        b'{"data":[]}',
+        b'{"data":{}}',
+        b'{"data":{"orderId":null}}',
+        b'{"data":{"orderId":{"a":1}}}',
+        b'{"data":{"orderId":""}}',
+        b'{"data":{"orderId":"abc"}}',
+        b'{"data":{"orderId":"a b:in"}}',
+        b'{"data":{"orderId":"abc:in"}}',
+        b'{"data":{"orderId":"' + b"a" * 9000 + b':in"}}',
+        b'{"data":{"orderId":"a\\u0000:in"},"more":[1,2.5,{"a":1e-9}],"type":7}',
+    ],
+)
+async def test_an_event_of_nothing_is_taken_and_changes_nothing(
+    anyone: httpx.AsyncClient, service: ServiceParts, store: SqliteStore, now: int, body: bytes
+) -> None:
+    for source in ("aa", "bundler"):
+        answer = await post(anyone, body, delivery(body, now, source=source), source)
+        assert (answer.status_code, answer.json()) == (200, {"received": True})
+        assert await service.worker.step(service.clock.now()) == 0
+        assert rows(store) == []
+
+
+async def test_an_order_that_nobody_looks_at_any_more_stays_as_it_is(
+    service: ServiceParts, store: SqliteStore, venue: PlainVenue, api: httpx.AsyncClient, now: int
+) -> None:
+    await an_order(api)
+    (key,) = venue.keys
+    for change in ("due_at = NULL", "status = -2"):
+        with closing(sqlite3.connect(store.path, isolation_level=None)) as db:
+            db.execute(f"UPDATE orders SET {change}")  # noqa: S608 - two literals above
+        before, body = rows(store), about(key)
+        headers = delivery(body, now, event_id=f"evt_{change[0]}")
+        assert (await post(api, body, headers)).status_code == 200
+        assert await service.worker.step(service.clock.now()) == 0
+        assert rows(store) == before
+
+
+async def test_event_ids_are_forgotten_once_no_signature_counts(
+    service: ServiceParts, store: SqliteStore, anyone: httpx.AsyncClient, clock: ManualClock
+) -> None:
+    begin = int(clock.now().timestamp())
+    await post(anyone, NOTHING_NEW, delivery(NOTHING_NEW, begin))
+    clock.advance(WINDOW_SECONDS)
+    # The same event signed anew, as senders do that try again.
+    again = delivery(NOTHING_NEW, begin + 2 * WINDOW_SECONDS)
+    assert (await post(anyone, NOTHING_NEW, again)).json() == {"received": True}
+    clock.advance(2 * WINDOW_SECONDS - 1)
+    await service.worker.sweep(clock.now())
+    assert len(rows(store, "webhooks")) == 1
+    clock.advance(3)
+    await service.worker.sweep(clock.now())
+    assert rows(store, "webhooks") == []
+
+
+# Who is believed
+
+
+def refused(answer: httpx.Response, store: SqliteStore) -> str:
+    """That it is refused, and that nothing came of it; the message."""
+    assert code(answer) == (401, "INVALID_API_CREDENTIALS")
+    assert answer.json().keys() == {"message", "code", "requestId"}
+    assert answer.headers["x-request-id"] == answer.json()["requestId"]
+    assert rows(store, "webhooks") == []
+    return str(answer.json()["message"])
+
+
+async def test_another_implementation_signs(anyone: httpx.AsyncClient, now: int) -> None:
+    body = '{"id":"msg_1","data":{"orderId":"é:in"}}'
+    at = datetime.fromtimestamp(now, UTC)
+    signed = Webhook(WEBHOOK_SECRETS["aa"]).sign("msg_1", at, body)
+    headers = {**JSON, "webhook-id": "msg_1", "webhook-timestamp": str(now)}
+    answer = await post(anyone, body.encode(), {**headers, "webhook-signature": signed})
+    assert (answer.status_code, answer.json()) == (200, {"received": True})
+
+
+async def test_a_source_is_known_by_its_own_secret(
+    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+) -> None:
+    body = NOTHING_NEW
+    unknown = await post(anyone, body, delivery(body, now), "cc")
+    assert code(unknown) == (404, "NOT_FOUND")
+    refused(await post(anyone, body, delivery(body, now, source="bb")), store)
+    assert (await post(anyone, body, delivery(body, now, source="bb"), "bb")).status_code == 200
+
+
+async def test_one_of_several_signatures_is_enough_and_other_versions_count_for_nothing(
+    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+) -> None:
+    right = delivery(NOTHING_NEW, now)
+    name = "webhook-signature"
+    mine = right[name]
+    for other in (f"v2{mine[2:]}", f"v1a{mine[2:]}", mine[3:], f"{mine}=", f"{mine},{mine}", "v1,"):
+        refused(await post(anyone, NOTHING_NEW, {**right, name: other}), store)
+    many = f"v2,{mine[3:]} v1,AAAA {mine} nonsense"
+    assert (await post(anyone, NOTHING_NEW, {**right, name: many})).status_code == 200
+
+
+async def test_whatever_is_wrong_is_told_alike(
+    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+) -> None:
+    good = delivery(NOTHING_NEW, now)
+    told = set()
+    wrong: list[dict[str, str]] = [
+        {name: value for name, value in good.items() if name != left_out}
+        for left_out in good
+        if left_out != "content-type"
+    ]
+    wrong += [delivery(NOTHING_NEW, now + late) for late in (-301, 301, -(10**9))]
+    wrong += [delivery(NOTHING_NEW, now, event_id=name) for name in ("", "a.b", "a" * 129, "a b")]
+    for time in ("", f"+{now}", f"0{now}", f"{now}.0", f"{now}e0", f"-{now}", "1_0", "9" * 40):
+        wrong.append({**good, "webhook-timestamp": time})
+    wrong.append({**good, "webhook-id": "evt_2"})
+    wrong.append({**good, "webhook-timestamp": str(now + 1)})
+    for headers in wrong:
+        told.add(refused(await post(anyone, NOTHING_NEW, headers), store))
+    assert len(told) == 1
+    for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
+        twice = [*good.items(), (name, good[name])]
+        answer = await anyone.post("/webhooks/aa", content=NOTHING_NEW, headers=twice)
+        told.add(refused(answer, store))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("late", [-WINDOW_SECONDS, WINDOW_SECONDS])
+async def test_five_minutes_on_either_side(anyone: httpx.AsyncClient, now: int, late: int) -> None:
+    headers = delivery(NOTHING_NEW, now + late)
+    assert (await post(anyone, NOTHING_NEW, headers)).status_code == 200
+
+
+SECRET = WEBHOOK_SECRETS["aa"]
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    body=st.binary(max_size=60),
+    event_id=st.from_regex(r"[A-Za-z0-9_:-]{1,20}", fullmatch=True),
+    at=st.integers(0, 10**11),
+    part=st.sampled_from(("body", "id", "timestamp", "signature")),
+    place=st.integers(0, 10**6),
+    other=st.integers(1, 255),
+)
+def test_any_other_byte_is_refused(
+    body: bytes, event_id: str, at: int, part: str, place: int, other: int
+) -> None:
+    """A byte changed anywhere; a time is changed in its last digit, so that it stays one."""
+    mine = signature(SECRET, event_id, at, body)
+    assert is_signed(SECRET, event_id, at, body, mine)
+
+    def changed(raw: bytes) -> bytes:
+        at_byte = place % len(raw)
+        return raw[:at_byte] + bytes([raw[at_byte] ^ other]) + raw[at_byte + 1 :]
+
+    if part == "body":
+        body = changed(body) if body else bytes([other])
+    elif part == "id":
+        event_id = changed(event_id.encode()).decode("latin-1")
+    elif part == "timestamp":
+        at = at // 10 * 10 + (at + 1 + other % 9) % 10
+    else:
+        mine = changed(mine.encode()).decode("latin-1")
+    assert not is_signed(SECRET, event_id, at, body, mine)
+
+
+async def test_every_byte_of_a_delivery_is_signed(
+    anyone: httpx.AsyncClient, store: SqliteStore, clock: ManualClock, now: int
+) -> None:
+    """Over HTTP: body, id, time and signature, each at every place."""
+    good = delivery(NOTHING_NEW, now)
+    for place in range(len(NOTHING_NEW)):
+        body = NOTHING_NEW[:place] + bytes([NOTHING_NEW[place] ^ 1]) + NOTHING_NEW[place + 1 :]
+        refused(await post(anyone, body, good), store)
+        clock.advance(2)
+    for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
+        for place, letter in enumerate(good[name]):
+            text = good[name][:place] + chr(ord(letter) ^ 1) + good[name][place + 1 :]
+            refused(await post(anyone, NOTHING_NEW, {**good, name: text}), store)
+            clock.advance(1)
+
+
+# Bodies
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+async def test_events_are_json(anyone: httpx.AsyncClient, now: int, kind: str) -> None:
+    headers = {**delivery(b"{}", now), "content-type": kind}
+    assert code(await post(anyone, b"{}", headers)) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+@pytest.mark.parametrize("body", NO_OBJECTS)
+async def test_signed_bodies_that_are_no_object(
+    anyone: httpx.AsyncClient, store: SqliteStore, now: int, body: bytes
+) -> None:
+    assert code(await post(anyone, body, delivery(body, now))) == (400, "BAD_REQUEST")
+    assert rows(store, "webhooks") == []
+
+
+async def test_the_body_is_read_no_further_than_its_limit(
+    anyone: httpx.AsyncClient, now: int
+) -> None:
+    body = b'{"a":"' + b"b" * (BODY_LIMIT - 8) + b'"}'
+    assert (await post(anyone, body, delivery(body, now))).status_code == 200
+    body += b" "
+    assert code(await post(anyone, body, delivery(body, now))) == (413, "PAYLOAD_TOO_LARGE")
+
+
+async def test_an_id_in_the_body_is_the_one_that_was_signed(
+    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+) -> None:
+    for told in ("evt_2", "", 1, None, ["evt_1"]):
+        body = json.dumps({"id": told}).encode()
+        assert fields(await post(anyone, body, delivery(body, now))).keys() == {"id"}
+        assert rows(store, "webhooks") == []
+    body = b'{"id":"evt_1"}'
+    assert (await post(anyone, body, delivery(body, now))).status_code == 200
+
+
+async def test_it_takes_no_parameters(anyone: httpx.AsyncClient, now: int) -> None:
+    headers = delivery(NOTHING_NEW, now)
+    answer = await anyone.post("/webhooks/aa?apiKey=1", content=NOTHING_NEW, headers=headers)
+    assert fields(answer).keys() == {"apiKey"}
+
+
+# Floods
+
+
+async def test_who_is_wrong_counts_by_address_and_who_is_right_is_not_held_up(
+    service: ServiceParts, store: SqliteStore, now: int
+) -> None:
+    application = build_service(service)
+
+    def at(address: str) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(app=application, client=(address, 1))
+        return httpx.AsyncClient(transport=transport, base_url="http://service/v2")
+
+    async with at("192.0.2.1") as crowd, at("192.0.2.2") as other:
+        for number in range(STRANGER_READS):
+            path = "/webhooks/nobody" if number % 2 else "/webhooks/aa"
+            answer = await crowd.post(path, content=b"{}", headers={**JSON, **AS_FIRST})
+            assert answer.status_code in (401, 404)
+        full = await crowd.post("/webhooks/aa", content=b"{}", headers=JSON)
+        assert code(full) == (429, "RATE_LIMIT_EXCEEDED")
+        assert int(full.headers["retry-after"]) > 0
+        assert (await crowd.get("/chains")).status_code == 429, "it is one count of an address"
+        for number in range(STRANGER_READS + 5):
+            headers = delivery(NOTHING_NEW, now, event_id=f"evt_{number}")
+            assert (await post(crowd, NOTHING_NEW, headers)).status_code == 200
+        assert (await crowd.get("/chains", headers=AS_FIRST)).status_code == 200
+        assert (await other.post("/webhooks/aa", content=b"{}")).status_code == 401
+
+
+async def test_an_unsigned_body_is_not_read(service: ServiceParts) -> None:
+    """What could be right for no body is refused before one byte of it is asked for."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        raise AssertionError("the body was read")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v2/webhooks/aa",
+        "raw_path": b"/v2/webhooks/aa",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json")],
+    }
+    await build_service(service)(scope, receive, send)
+    assert sent[0]["status"] == 401
