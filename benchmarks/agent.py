@@ -147,7 +147,7 @@ def _policy_checks(figures: Figures) -> None:
     from swapdesk.agent.spending.policy_file import PolicyKeeper
     from swapdesk.agent.transactions.file import RecordsFile
     from swapdesk.agent.transactions.spent import SpentRecord, count
-    from swapdesk.wallet.spending import Limit, PolicyToken, Price, SpendingPolicy, Window
+    from swapdesk.wallet.spending import Limit, PolicyToken, Price, SpendingPolicy, SpendWindow
 
     dollar = PolicyToken(_CHAIN_ID, _USDC.contract, 6, "USDC", "base")
     coin = PolicyToken(_CHAIN_ID, None, 18, "ETH", "base")
@@ -158,7 +158,9 @@ def _policy_checks(figures: Figures) -> None:
         content = number.to_bytes(32, "big")
         return Spending(_CHAIN_ID, (paid,), ("0xpayee",), content, f"nonce {number}", gas)
 
-    limits = [Limit(window, Decimal(10**6), token) for window in Window for token in (None, dollar)]
+    limits = [
+        Limit(window, Decimal(10**6), token) for window in SpendWindow for token in (None, dollar)
+    ]
     prices = (Price(dollar, Decimal(1)), Price(coin, Decimal(3_000)))
     policy = SpendingPolicy(tuple(limits), prices, payees=("0xpayee",))
     with tempfile.TemporaryDirectory() as name:

@@ -36,7 +36,8 @@ def conformance_page() -> str:
         for place, of_place in groupby(rows, key=lambda row: row["place"])
     ]
     open_ones = table(heads[:2], [(row["number"], row["sentence"]) for row in gaps])
-    return page("Conformance", SAID, counted, section("Gaps", open_ones), *parts)
+    left = [section("Gaps", open_ones)] if gaps else []
+    return page("Conformance", SAID, counted, *left, *parts)
 
 
 def _line(row: dict[str, str]) -> tuple[str, str, str]:

@@ -61,8 +61,8 @@ from swapdesk.wallet.spending import (
     PolicyToken,
     Price,
     SpendingPolicy,
+    SpendWindow,
     TokenKey,
-    Window,
     only_lowers,
 )
 
@@ -232,7 +232,7 @@ TOKENS = {
 }
 
 
-def limit(window: Window, key: TokenKey, units: int) -> Limit:
+def limit(window: SpendWindow, key: TokenKey, units: int) -> Limit:
     return Limit(window, Decimal(units).scaleb(-TOKENS[key].decimals), TOKENS[key])
 
 
@@ -244,11 +244,14 @@ LIMITS = st.builds(
     st.lists(
         st.one_of(
             st.builds(
-                limit, st.sampled_from(Window), st.sampled_from(list(TOKENS)), st.integers(0, 900)
+                limit,
+                st.sampled_from(SpendWindow),
+                st.sampled_from(list(TOKENS)),
+                st.integers(0, 900),
             ),
             st.builds(
                 lambda window, most: Limit(window, Decimal(most) / 1000),
-                st.sampled_from(Window),
+                st.sampled_from(SpendWindow),
                 st.integers(0, 10_000),
             ),
         ),
@@ -269,7 +272,7 @@ EVENTS = st.lists(
 """Kind, units, nonce, seconds that pass before it, and by how many the clock is set back."""
 
 
-class Ledger:
+class SpendSums:
     """What was released, by the time that really passed."""
 
     def __init__(self) -> None:
@@ -318,7 +321,7 @@ def spending(made: Made, claim: Claim) -> Spending:
 @given(LIMITS, EVENTS)
 def test_no_total_exceeds_its_limit(policy: SpendingPolicy, events: list[tuple]) -> None:
     passed, back = 0, 0
-    ledger, seen = Ledger(), list[Made]()
+    ledger, seen = SpendSums(), list[Made]()
     with TemporaryDirectory() as directory:
         file = RecordsFile(Path(directory), writable=False)
         record = SpentRecord(file, lambda: float(passed))
@@ -345,7 +348,7 @@ def test_no_total_exceeds_its_limit(policy: SpendingPolicy, events: list[tuple])
 
 
 def refused(
-    policy: SpendingPolicy, ledger: Ledger, passed: int, made: Made, seen: list[Made]
+    policy: SpendingPolicy, ledger: SpendSums, passed: int, made: Made, seen: list[Made]
 ) -> None:
     """Something would have been exceeded."""
     over = []
@@ -380,10 +383,10 @@ def test_everything_is_held_to_every_rule(kind) -> None:  # type: ignore[no-unty
     # What lets the money through Permit2 names nobody who gets it.
     assert found(SpendingPolicy(payees=()), made) == listed
     assert found(SpendingPolicy(tokens=()), made) == ({"TOKEN"} if moves else set())
-    priced = SpendingPolicy((Limit(Window.DAY, Decimal(0)),), PRICES)
+    priced = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(0)),), PRICES)
     cost = "UNBOUND" if kind is unlimited else "DAY"
     assert found(priced, made) == (set() if not made.moves else {cost})
-    unpriced = SpendingPolicy((Limit(Window.DAY, Decimal(10**9)),))
+    unpriced = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(10**9)),))
     assert found(unpriced, made) == (set() if not made.moves else {"PRICE"})
     assert on_solana is (made.promise.chain_id is None)
 
@@ -407,7 +410,7 @@ def test_an_unlimited_approval_fills_a_limit_that_comes_later(tmp_path: Path) ->
     assert one.spends[0].units == math.inf
     with file.transaction() as connection:
         count(connection, one, NOW)
-    policy = SpendingPolicy((limit(Window.DAY, DOLLAR, 10**12),))
+    policy = SpendingPolicy((limit(SpendWindow.DAY, DOLLAR, 10**12),))
     other = transfer(1, 2)
     later = spending(other, read_payload(other.payload, other.promise))
     [said] = judge(policy, later, record.past(NOW, later), NOW)
@@ -445,7 +448,7 @@ def test_what_only_lowers_lets_nothing_more_through(new, old, events) -> None:  
 
 def test_a_policy_is_raised_by_whatever_lets_more_through() -> None:
     old = SpendingPolicy(
-        (Limit(Window.DAY, Decimal(5)), limit(Window.HOUR, DOLLAR, 7)),
+        (Limit(SpendWindow.DAY, Decimal(5)), limit(SpendWindow.HOUR, DOLLAR, 7)),
         (Price(TOKENS[DOLLAR], Decimal(1)),),
         payees=(BOB,),
         tokens=(TOKENS[DOLLAR],),
@@ -453,9 +456,9 @@ def test_a_policy_is_raised_by_whatever_lets_more_through() -> None:
     )
     for name, value, lowers in (
         ("limits", old.limits[:1], False),
-        ("limits", (*old.limits, limit(Window.PAYMENT, DOLLAR, 9)), True),
-        ("limits", (Limit(Window.DAY, Decimal("5.01")), old.limits[1]), False),
-        ("limits", (Limit(Window.DAY, Decimal("4.99")), old.limits[1]), True),
+        ("limits", (*old.limits, limit(SpendWindow.PAYMENT, DOLLAR, 9)), True),
+        ("limits", (Limit(SpendWindow.DAY, Decimal("5.01")), old.limits[1]), False),
+        ("limits", (Limit(SpendWindow.DAY, Decimal("4.99")), old.limits[1]), True),
         ("limits", (old.limits[0], replace(old.limits[1], token=TOKENS[COIN])), False),
         ("prices", (), True),
         ("prices", (Price(TOKENS[DOLLAR], Decimal(2)),), True),

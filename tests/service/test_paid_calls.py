@@ -41,10 +41,10 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.payments import (
     PAYMENTS_KEPT,
     SETTLING_SECONDS,
+    CallPayment,
     CallTerms,
     Reason,
     Settled,
-    SignedPayment,
 )
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Access
@@ -71,10 +71,10 @@ class ScriptedFacilitator:
         self.outcome = Settled("0x" + "aa" * 32)
         self.settled: list[str] = []
 
-    async def objection(self, payment: SignedPayment) -> Reason | None:
+    async def objection(self, payment: CallPayment) -> Reason | None:
         return self.reason
 
-    async def settle(self, payment: SignedPayment) -> Settled:
+    async def settle(self, payment: CallPayment) -> Settled:
         self.settled.append(payment.nonce)
         return self.outcome
 

@@ -28,7 +28,7 @@ from swapdesk.wallet.spending import (
     PolicyToken,
     Price,
     SpendingPolicy,
-    Window,
+    SpendWindow,
 )
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import Chains, served
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DOLLAR = PolicyToken(CHAIN_ID, USDC.contract, 6, "USDC", CHAIN)
 COIN = PolicyToken(CHAIN_ID, None, 18, "ETH", CHAIN)
-TEN = SpendingPolicy((Limit(Window.DAY, Decimal(1_000), DOLLAR),))
+TEN = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(1_000), DOLLAR),))
 """Ten permits of 100 USDC."""
 
 
@@ -97,7 +97,7 @@ async def test_the_eleventh_of_ten_payments_is_stopped(someone: Trader) -> None:
 
 
 async def test_a_kill_before_it_is_written_down_counts_nothing(someone: Trader) -> None:
-    await set_policy(someone, SpendingPolicy((Limit(Window.HOUR, Decimal(100), DOLLAR),)))
+    await set_policy(someone, SpendingPolicy((Limit(SpendWindow.HOUR, Decimal(100), DOLLAR),)))
     dying = await WalletClient.start(someone.place, program=dying_at("_insert_given"))
     await dying.unlock(PASSPHRASE)
     with pytest.raises(AgentGone):
@@ -113,7 +113,7 @@ async def test_what_was_signed_before_the_policy_counts(someone: Trader) -> None
         assert (await agent.policy()).policy is None
         for number in range(3):
             await permit(agent, someone, number)
-        limit = Limit(Window.DAY, Decimal(350), DOLLAR)
+        limit = Limit(SpendWindow.DAY, Decimal(350), DOLLAR)
         status = await agent.set_policy(SpendingPolicy((limit,)), PASSPHRASE)
         assert (status.uses[0].used, status.uses[0].left) == (300, 50)
         assert "50 left, this is 100" in (await refusal(agent, someone, 3)).findings[0].words
@@ -121,7 +121,8 @@ async def test_what_was_signed_before_the_policy_counts(someone: Trader) -> None
 
 async def test_transactions_count_with_their_gas(someone: Trader) -> None:
     usd = SpendingPolicy(
-        (Limit(Window.DAY, Decimal(5)),), (Price(COIN, Decimal(3_000)), Price(DOLLAR, Decimal(1)))
+        (Limit(SpendWindow.DAY, Decimal(5)),),
+        (Price(COIN, Decimal(3_000)), Price(DOLLAR, Decimal(1))),
     )
     await set_policy(someone, usd)
     async with someone.agent() as agent:
@@ -146,7 +147,7 @@ async def test_only_the_pass_phrase_raises(someone: Trader) -> None:
             assert refused.value.code is (wanted or Code.WRONG_PASSPHRASE)
         assert (await agent.policy()).policy is None
         await agent.set_policy(TEN, PASSPHRASE)
-        lower = replace(TEN, limits=(Limit(Window.DAY, Decimal(99), DOLLAR),), payees=())
+        lower = replace(TEN, limits=(Limit(SpendWindow.DAY, Decimal(99), DOLLAR),), payees=())
         await agent.set_policy(lower)
         assert (await agent.policy()).policy == lower
         assert {one.code for one in (await refusal(agent, someone, 0)).findings} == {
@@ -237,8 +238,8 @@ async def test_what_is_allowed_and_until_when(someone: Trader) -> None:
         (SpendingPolicy(tokens=(COIN, DOLLAR)), set()),
         (SpendingPolicy(payees=(DEPOSIT,)), {"POLICY_PAYEE"}),
         (SpendingPolicy(payees=(router.lower(),)), set()),
-        (SpendingPolicy((Limit(Window.PAYMENT, Decimal(99), DOLLAR),)), {"POLICY_PAYMENT"}),
-        (SpendingPolicy((Limit(Window.HOUR, Decimal(100)),)), {"POLICY_PRICE"}),
+        (SpendingPolicy((Limit(SpendWindow.PAYMENT, Decimal(99), DOLLAR),)), {"POLICY_PAYMENT"}),
+        (SpendingPolicy((Limit(SpendWindow.HOUR, Decimal(100)),)), {"POLICY_PRICE"}),
     ]
     async with someone.agent() as agent:
         for policy, codes in cases:

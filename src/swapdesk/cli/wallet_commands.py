@@ -431,9 +431,13 @@ def set_(
     """
     from swapdesk.cli.wallet_policy import PolicyChange, set_policy
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.wallet.spending import Window
+    from swapdesk.wallet.spending import SpendWindow
 
-    limits = {Window.PAYMENT: per_payment, Window.HOUR: per_hour, Window.DAY: per_day}
+    limits = {
+        SpendWindow.PAYMENT: per_payment,
+        SpendWindow.HOUR: per_hour,
+        SpendWindow.DAY: per_day,
+    }
     change = PolicyChange(limits, prices, chains, tokens, payees, until, anew)
     if change.says_nothing:
         raise bad_input("NOTHING_GIVEN", "Give at least one rule to set, or --anew.")

@@ -36,7 +36,7 @@ from swapdesk.wallet.spending import (
     PolicyToken,
     Price,
     SpendingPolicy,
-    Window,
+    SpendWindow,
     plain_amount,
 )
 
@@ -58,7 +58,7 @@ class PolicyTokenFacts(Struct, frozen=True):
 class PolicyLimit(Struct, frozen=True):
     """``token`` None: in USD. ``used`` None: a token that was signed for has no price."""
 
-    per: Window
+    per: SpendWindow
     token: PolicyTokenFacts | None
     most: Decimal
     used: Decimal | None
@@ -94,7 +94,7 @@ class PolicyDocument(Struct, frozen=True):
 class PolicyChange(Struct, frozen=True):
     """The parts that were given. A list is in place of the whole list; ``any`` alone ends it."""
 
-    limits: Mapping[Window, Amounts]
+    limits: Mapping[SpendWindow, Amounts]
     prices: Amounts = ()
     chains: tuple[str, ...] = ()
     tokens: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class PolicyChange(Struct, frozen=True):
 
     @property
     def says_nothing(self) -> bool:
-        return self == PolicyChange(dict.fromkeys(Window, ()))
+        return self == PolicyChange(dict.fromkeys(SpendWindow, ()))
 
 
 async def show_policy(call: CliContext, wallet: LocalWallet) -> int:

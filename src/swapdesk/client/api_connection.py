@@ -21,7 +21,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.own_calls import OwnCalls
-from swapdesk.client.payments import Payer
+from swapdesk.client.payments import PaysCalls
 from swapdesk.client.retry import OnRepeat, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
@@ -96,7 +96,7 @@ class ApiConnection:
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,
         own_calls: OwnCalls | None = None,
-        payer: Payer | None = None,
+        payer: PaysCalls | None = None,
     ) -> None:
         self.credentials = credentials
         self._transport = ApiTransport(

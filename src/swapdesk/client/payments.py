@@ -72,7 +72,7 @@ class Authorization(Struct, frozen=True):
     signature: str
 
 
-class Payer(Protocol):
+class PaysCalls(Protocol):
     async def pay(self, required: RequiredPayment, operation: Operation) -> str:
         """The value of the header that pays one call. Raises NotPaid."""
 

@@ -50,7 +50,7 @@ from swapdesk.client.payments import (
     REQUIRED,
     RESPONSE,
     SIGNATURE,
-    Payer,
+    PaysCalls,
     read_required,
 )
 from swapdesk.client.retry import OnRepeat, Repeat, RetryBudget, RetryPolicy
@@ -219,7 +219,7 @@ class ApiTransport:
         policy: RetryPolicy | None = None,
         on_counted: Callable[[Operation], None] | None = None,
         on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
-        payer: Payer | None = None,
+        payer: PaysCalls | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials

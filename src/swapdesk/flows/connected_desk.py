@@ -21,7 +21,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.live import OrderStream
 from swapdesk.client.own_calls import OwnCalls
-from swapdesk.client.payments import Payer
+from swapdesk.client.payments import PaysCalls
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
@@ -63,7 +63,7 @@ class ConnectedDesk:
         transport: httpx.AsyncBaseTransport | None,
         running: set[str],
         background: BackgroundTasks,
-        payer: Payer | None = None,
+        payer: PaysCalls | None = None,
     ) -> None:
         self.connection = connection
         rng = random.Random()  # jitter only

@@ -93,7 +93,7 @@ class Reason(StrEnum):
     CHAIN = "chain_unavailable"
 
 
-class SignedPayment(Struct, frozen=True):
+class CallPayment(Struct, frozen=True):
     """An authorization as it was signed: ``payer`` with its checksum, times in Unix seconds,
     ``nonce`` and ``signature`` as 0x-hex in lower case."""
 
@@ -127,11 +127,11 @@ class Settled(Struct, frozen=True):
 class Facilitator(Protocol):
     """Whoever looks at the chain and brings payments there."""
 
-    async def objection(self, payment: SignedPayment) -> Reason | None:
+    async def objection(self, payment: CallPayment) -> Reason | None:
         """Why the chain would not take it now; None where it would."""
         ...
 
-    async def settle(self, payment: SignedPayment) -> Settled:
+    async def settle(self, payment: CallPayment) -> Settled:
         """Have it executed, and wait until it is. Bounded in time."""
         ...
 
@@ -211,7 +211,7 @@ class CallPayments:
             headers["payment-response"] = told
         return PaymentNeeded(entry, headers)
 
-    async def accept(self, header: str | None, tier: PriceTier, url: str) -> SignedPayment:
+    async def accept(self, header: str | None, tier: PriceTier, url: str) -> CallPayment:
         """The payment of a call that is carried out next; it serves no other from here on. Raises
         PaymentNeeded."""
         if header is None:
@@ -228,18 +228,18 @@ class CallPayments:
             raise self.needed(tier, url, Reason.USED)
         return payment
 
-    def _in_time(self, payment: SignedPayment) -> None:
+    def _in_time(self, payment: CallPayment) -> None:
         now = self._clock.now().timestamp()
         if payment.valid_after > now:
             raise PaymentRefused(Reason.EARLY)
         if payment.valid_before < now + SETTLING_SECONDS:
             raise PaymentRefused(Reason.LATE)
 
-    async def free(self, payment: SignedPayment) -> None:
+    async def free(self, payment: CallPayment) -> None:
         """The call was refused, and nothing was sent: the payment may serve another one."""
         await self._store.free_payment(payment.key)
 
-    async def settle(self, payment: SignedPayment, tier: PriceTier, url: str) -> str:
+    async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
         """The value of ``payment-response``. Raises PaymentNeeded: the answer is withheld."""
         settled = await self._facilitator.settle(payment)
         told = _encoded(
@@ -265,7 +265,7 @@ def payer_of(partner_id: str) -> str | None:
     return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if found else None
 
 
-def caller_of(payment: SignedPayment) -> Caller:
+def caller_of(payment: CallPayment) -> Caller:
     """Whoever pays has an account of their own, so that orders, lists and the stream show each
     payer theirs alone."""
     partner = Partner(
@@ -308,7 +308,7 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
 }
 
 
-def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> SignedPayment:
+def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
     """A payment of a call of this price, as far as it can be judged without a chain and without a
     clock. Raises PaymentRefused."""
     found = _body(header)
@@ -325,7 +325,7 @@ def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> SignedPaymen
     payee = terms.pay_to.lower()
     if str(told.get("payTo")).lower() != payee or given["to"].lower() != payee:
         raise PaymentRefused(Reason.PAYEE)
-    return SignedPayment(
+    return CallPayment(
         payer=checksummed(given["from"]),
         units=int(given["value"]),
         valid_after=int(given["validAfter"]),

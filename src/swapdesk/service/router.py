@@ -31,9 +31,9 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Encoded, Handlers, RequestContext, ServiceParts
 from swapdesk.service.payments import (
     PAGE_HEADERS,
+    CallPayment,
     CallPayments,
     PaymentNeeded,
-    SignedPayment,
     caller_of,
 )
 from swapdesk.service.rate_limits import RateDecision, refusal
@@ -210,7 +210,7 @@ class PaidCall:
     def __init__(
         self,
         payments: CallPayments,
-        payment: SignedPayment,
+        payment: CallPayment,
         tier: PriceTier,
         url: str,
         seen: Seen,

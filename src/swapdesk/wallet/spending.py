@@ -19,7 +19,7 @@ RULE = "POLICY_"
 """What the codes of its findings begin with."""
 
 
-class Window(StrEnum):
+class SpendWindow(StrEnum):
     """Over what a limit counts. Hour and day slide: they are the last 60 minutes and 24 hours."""
 
     PAYMENT = "payment"
@@ -27,7 +27,7 @@ class Window(StrEnum):
     DAY = "day"
 
 
-SECONDS: Mapping[Window, int] = {Window.HOUR: 3_600, Window.DAY: 86_400}
+SECONDS: Mapping[SpendWindow, int] = {SpendWindow.HOUR: 3_600, SpendWindow.DAY: 86_400}
 
 TokenKey = tuple[int | None, str | None]
 """Chain and contract (mint on Solana); None for Solana, and for the chain's own coin."""
@@ -61,12 +61,12 @@ def _scale(decimals: int) -> Fraction:
 class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     """At most ``most`` whole tokens, or USD where ``token`` is None."""
 
-    window: Window
+    window: SpendWindow
     most: Decimal
     token: PolicyToken | None = None
 
     @property
-    def key(self) -> tuple[Window, TokenKey | None]:
+    def key(self) -> tuple[SpendWindow, TokenKey | None]:
         return self.window, None if self.token is None else self.token.key
 
     @property

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from swapdesk.agent.spending.outflows import Ledger, Spending, Units, counted
+from swapdesk.agent.spending.outflows import Spending, SpendSums, Units, counted
 from swapdesk.wallet.review import Finding, Severity
 from swapdesk.wallet.rule_codes import SPENDING
 from swapdesk.wallet.spending import (
@@ -19,8 +19,8 @@ from swapdesk.wallet.spending import (
     LimitUse,
     PolicyToken,
     SpendingPolicy,
+    SpendWindow,
     TokenKey,
-    Window,
     plain_amount,
 )
 
@@ -31,7 +31,7 @@ _USD_DECIMALS = 2
 class Past(Struct, frozen=True):
     """What was counted before, in each sliding window; ``again`` that this very payload was."""
 
-    windows: Mapping[Window, Ledger]
+    windows: Mapping[SpendWindow, SpendSums]
     again: bool = False
 
 
@@ -53,7 +53,7 @@ NEEDED = (
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
     """Whether all that leaves is limited by the hour or the day, be it in USD."""
-    limited = [one for one in policy.limits if one.window is not Window.PAYMENT]
+    limited = [one for one in policy.limits if one.window is not SpendWindow.PAYMENT]
     tokens = {None if one.token is None else one.token.key for one in limited}
     return None in tokens or {one.token for one in spending.all} <= tokens
 
@@ -95,14 +95,14 @@ def _over(policy: SpendingPolicy, spending: Spending, past: Past) -> Iterator[tu
     """A limit is asked only about what the payload itself moves: what was signed before the limit
     was lowered stays signed, and stops nothing else."""
     own = counted(spending)
-    alone = Ledger(own).totals
-    ledgers: dict[Window, tuple[Totals, Totals]] = {Window.PAYMENT: ({}, alone)}
+    alone = SpendSums(own).totals
+    ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {SpendWindow.PAYMENT: ({}, alone)}
     prices = {one.token.key: one.exact for one in policy.prices}
-    for limit in sorted(policy.limits, key=lambda one: list(Window).index(one.window)):
+    for limit in sorted(policy.limits, key=lambda one: list(SpendWindow).index(one.window)):
         keys = alone if limit.token is None else {limit.token.key} & alone.keys()
         if not any(alone[key] for key in keys):
             continue
-        if limit.window is not Window.PAYMENT and past.again:
+        if limit.window is not SpendWindow.PAYMENT and past.again:
             continue
         if limit.window not in ledgers:
             ledger = past.windows[limit.window]

@@ -1,8 +1,8 @@
 """What leaves by a payload once it is signed, out of the claim that the gate judges.
 
 What a contract is allowed and what it takes out of it are the same money, and so are payloads of
-which the chain executes one: both count once (``Ledger``). A payment to the account itself, or to
-its own smart account, stays with its owner: only its gas counts.
+which the chain executes one: both count once (``SpendSums``). A payment to the account itself, or
+to its own smart account, stays with its owner: only its gas counts.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]
 """What each taker of each account's token was granted and takes, by ``once``."""
 
 
-class Ledger:
+class SpendSums:
     """The most that can leave of each token by all that was counted."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from swapdesk.agent.spending.limits import Past
-from swapdesk.agent.spending.outflows import Counted, Ledger, Spend, Spending
+from swapdesk.agent.spending.outflows import Counted, Spend, Spending, SpendSums
 from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.wallet.spending import SECONDS, Window
+from swapdesk.wallet.spending import SECONDS, SpendWindow
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
@@ -72,7 +72,7 @@ class SpentRecord:
         self._rows: list[Counted] = []
         self._last = 0
         self._dropped = 0
-        self._ledgers: dict[Window, tuple[int, int, Ledger]] = {}
+        self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
         """Each with the places of its first row and behind its last one, of all ever read."""
 
     @property
@@ -108,7 +108,7 @@ class SpentRecord:
     def past(self, now: datetime, spending: Spending | None = None) -> Past:
         """What was counted in the windows that end ``now``."""
         if self._empty:
-            return Past({window: Ledger() for window in SECONDS})
+            return Past({window: SpendSums() for window in SECONDS})
         end = _microseconds(self.now(now))
         self._read(end - max(SECONDS.values()) * _SECOND)
         windows = {
@@ -133,7 +133,7 @@ class SpentRecord:
         del self._times[:over], self._rows[:over]
         self._dropped += over
 
-    def _ledger(self, window: Window, start: int) -> Ledger:
+    def _ledger(self, window: SpendWindow, start: int) -> SpendSums:
         """Of the rows from ``start`` on; made anew only when one has left the window."""
         first, end = self._dropped + start, self._dropped + len(self._rows)
         known = self._ledgers.get(window)
@@ -142,7 +142,7 @@ class SpentRecord:
                 known[2].add(self._rows[known[1] - self._dropped :])
             ledger = known[2]
         else:
-            ledger = Ledger(self._rows[start:])
+            ledger = SpendSums(self._rows[start:])
         self._ledgers[window] = (first, end, ledger)
         return ledger
 

@@ -15,7 +15,7 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm_answers import EvmUncertain
-from swapdesk.service.payments import SignedPayment
+from swapdesk.service.payments import CallPayment
 from swapdesk.service.venues.onchain.reader import OnchainReader
 
 _DOMAIN = [
@@ -107,7 +107,7 @@ def permit_document(
     return _document(domain, "Permit", _PERMIT, message)
 
 
-def authorization_document(domain: Domain, payment: SignedPayment) -> Document:
+def authorization_document(domain: Domain, payment: CallPayment) -> Document:
     """EIP-3009: whoever has it may bring the transfer to the chain, once."""
     message = {
         "from": payment.payer,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, EvmUnreachable
 from swapdesk.clock import Clock
-from swapdesk.service.payments import Reason, Settled, SignedPayment
+from swapdesk.service.payments import CallPayment, Reason, Settled
 from swapdesk.service.venues.onchain.documents import (
     Domain,
     authorization_document,
@@ -32,7 +32,7 @@ class ChainFacilitator:
         self._wallet = wallet
         self._clock = clock
 
-    async def objection(self, payment: SignedPayment) -> Reason | None:
+    async def objection(self, payment: CallPayment) -> Reason | None:
         terms = payment.terms
         domain = Domain(terms.name, terms.version, terms.chain_id, terms.asset)
         document = authorization_document(domain, payment)
@@ -54,7 +54,7 @@ class ChainFacilitator:
             return Reason.USED
         return Reason.FUNDS if held < payment.units else None
 
-    async def settle(self, payment: SignedPayment) -> Settled:
+    async def settle(self, payment: CallPayment) -> Settled:
         parts = read_signature(payment.signature)
         assert parts is not None, "it was verified before"
         data = erc20.TRANSFER_WITH_AUTHORIZATION.call(
