@@ -24,6 +24,7 @@ from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, ValidationBody
 from swapdesk.wire.model import WireModel
 from swapdesk.wire.operation import Access, Operation
 from swapdesk.wire.operations import BY_NAME, OPERATIONS, STREAM_PATH
+from swapdesk.wire.price_tiers import PriceTier
 
 REF = "#/components/schemas/{model}"
 LINE = "line"
@@ -180,6 +181,10 @@ Quote, create and track swap orders. Amounts are decimal numbers in the token's 
 for reading reference data, quotes and an order by its id. An `apiKey` query parameter is not a
 credential: it is ignored when `Authorization` is sent, and answered 401 without it.
 
+**Payment.** A service that takes payments answers a call without credentials 402. It is sent
+again with `payment-signature`, base64 of an x402 payment (version 2, scheme `exact`, EIP-3009)
+over what `payment-required` asked for.
+
 **Strictness.** Unknown or repeated parameters, empty values and unknown body fields are
 answered 422 with `fields`. Numbers in a query have ASCII digits and at most one point, no sign
 and no exponent. Text of format `{LINE}` is one line without control characters and without a
@@ -246,6 +251,13 @@ _WINDOW = {
         "schema": {"type": "string"},
     },
 }
+_PAID = {
+    "payment-response": {
+        "description": "To a call that was paid for: base64 of JSON with `success`, "
+        "`transaction`, `network` and `payer`.",
+        "schema": {"type": "string"},
+    }
+}
 _PAGE = {
     "access-control-allow-origin": {
         "description": "To a request with `Origin`: the pages that may read the answer.",
@@ -278,6 +290,7 @@ def _other_answers() -> dict[str, Any]:
                     "`network`, `asset`, `amount`, `payTo`, `maxTimeoutSeconds` and `scheme`.",
                     "schema": {"type": "string"},
                 },
+                **_PAID,
             },
             "content": {
                 "application/json": {"schema": {"type": "object", "maxProperties": 0}},
@@ -444,7 +457,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     answers: dict[str, Any] = {
         "200": {
             "description": operation.summary,
-            "headers": _headers(operation),
+            "headers": {**_headers(operation), **_paid(operation)},
             "content": {"application/json": {"schema": _result(operation.result)}},
         }
     }
@@ -480,6 +493,11 @@ def _headers(operation: Operation) -> dict[str, Any]:
     counted = {} if operation.access is Access.OPEN else _WINDOW
     page = _PAGE if operation.access is Access.READ else {}
     return {**_HEADERS, **counted, **page}
+
+
+def _paid(operation: Operation) -> dict[str, Any]:
+    """What tells who paid for a call that they did."""
+    return {} if operation.price_tier is PriceTier.FREE else _PAID
 
 
 def _result(result: Any) -> dict[str, Any]:
