@@ -99,7 +99,8 @@ def words(schema: dict[str, Any], of: str = "") -> Iterator[str]:
     for name, value in schema.items():
         if name == "items":
             yield from words(value, "[]")
-        elif name == "allOf":
+        elif name == "allOf" or (name == "anyOf" and schema.get("nullable")):
+            # Beside a reference null is an alternative of its own.
             yield from words(value[0], of)
         elif name != "description":
             yield of + writings.get(name, f"{name}={{}}".format)(value)
