@@ -18,6 +18,7 @@ from benchmarks import (
     bundles,
     command,
     completion,
+    creates,
     evm,
     fanout,
     groups,
@@ -54,6 +55,7 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "sandbox": lambda chosen: sandbox.run(min(3, chosen.rounds)),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
     "account": lambda chosen: account.run(chosen.rounds),
+    "creates": lambda chosen: creates.run(min(3, chosen.rounds)),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),
 }

@@ -13,7 +13,6 @@ import random
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.parse
@@ -22,9 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import load
+from benchmarks import load, served
 from benchmarks.report import Case
-from benchmarks.served import SERVER_CORE
 from benchmarks.service_world import AUTHORIZATION
 
 PRISM = "@stoplight/prism-cli@5.16.0"
@@ -35,7 +33,6 @@ CONNECTIONS = 16
 SECONDS = 4.0
 ROUNDS = 3
 FASTER = 3.0
-_CLIENT_CORE = 1
 _HEADERS = {"authorization": AUTHORIZATION, "accept": "application/json"}
 
 
@@ -46,25 +43,19 @@ def run(prism: str | None = None, *, seconds: float = SECONDS) -> list[Case]:
         if command is None:
             print("service: skipped, prism needs node and npm")
             return []
-        os.sched_setaffinity(0, {_CLIENT_CORE})
-        own_port, prism_port = _free_port(), _free_port()
-        own = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.served", str(own_port), str(TOKENS)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        os.sched_setaffinity(0, {served.CLIENT_CORE})
+        own_port, prism_port = served.free_port(), served.free_port()
+        own, ids = served.start(own_port, TOKENS)
         mock = None
         try:
-            assert own.stdout is not None
-            orders = json.loads(own.stdout.readline())["orders"]
+            orders = ids["orders"]
             document = Path(scratch) / "openapi.json"
             document.write_text(json.dumps(_with_examples(own_port, orders[0])))
             mock = subprocess.Popen(
                 [*command, "mock", "-p", str(prism_port), "-h", "127.0.0.1", str(document)],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                preexec_fn=lambda: os.sched_setaffinity(0, {SERVER_CORE}),
+                preexec_fn=lambda: os.sched_setaffinity(0, {served.SERVER_CORE}),
             )
             _wait(prism_port)
             return _compare(own_port, prism_port, orders, seconds)
@@ -153,12 +144,6 @@ def _prism(scratch: Path, given: str | None) -> list[str] | None:
     if subprocess.run(installing, capture_output=True, check=False).returncode:
         return None
     return [str(scratch / "node_modules" / ".bin" / "prism")]
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _wait(port: int) -> None:
