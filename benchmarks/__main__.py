@@ -33,6 +33,7 @@ from benchmarks import (
     stalls,
     start,
     tokens,
+    transitions,
 )
 from benchmarks.report import Case
 
@@ -56,6 +57,7 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "fanout": lambda chosen: fanout.run(chosen.rounds),
     "account": lambda chosen: account.run(chosen.rounds),
     "creates": lambda chosen: creates.run(min(3, chosen.rounds)),
+    "transitions": lambda chosen: transitions.run(min(3, chosen.rounds)),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),
 }
