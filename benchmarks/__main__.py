@@ -32,6 +32,7 @@ from benchmarks import (
     service,
     stalls,
     start,
+    stream,
     tokens,
     transitions,
 )
@@ -58,6 +59,7 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "account": lambda chosen: account.run(chosen.rounds),
     "creates": lambda chosen: creates.run(min(3, chosen.rounds)),
     "transitions": lambda chosen: transitions.run(min(3, chosen.rounds)),
+    "stream": lambda chosen: stream.run(),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),
 }
