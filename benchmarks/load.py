@@ -88,9 +88,7 @@ def _whole(received: bytearray) -> int | None:
     return size if len(received) >= size else None
 
 
-def request(
-    port: int, target: str, headers: Mapping[str, str], body: bytes | None = None
-) -> bytes:
+def request(port: int, target: str, headers: Mapping[str, str], body: bytes | None = None) -> bytes:
     """One GET as it goes over the wire, or a POST where it has a body of JSON."""
     lines = [f"{'GET' if body is None else 'POST'} {target} HTTP/1.1", f"host: 127.0.0.1:{port}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
