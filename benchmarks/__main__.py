@@ -24,6 +24,7 @@ from benchmarks import (
     groups,
     idle,
     live,
+    orders_list,
     past,
     restart,
     sandbox,
@@ -60,6 +61,7 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "creates": lambda chosen: creates.run(min(3, chosen.rounds)),
     "transitions": lambda chosen: transitions.run(min(3, chosen.rounds)),
     "stream": lambda chosen: stream.run(),
+    "orders": lambda chosen: orders_list.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),
 }
