@@ -21,6 +21,7 @@ from benchmarks import (
     creates,
     evm,
     fanout,
+    framework,
     groups,
     idle,
     live,
@@ -63,6 +64,7 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "stream": lambda chosen: stream.run(),
     "orders": lambda chosen: orders_list.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
+    "fastapi": lambda chosen: framework.run(),
     "service": lambda chosen: service.run(chosen.prism),
 }
 
