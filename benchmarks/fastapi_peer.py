@@ -1,23 +1,67 @@
 """``python benchmarks/fastapi_peer.py PORT FILE``: two pages of the service as FastAPI writes them.
 
-Routes with typed parameters and response models, as its documentation shows them: a search of the
-tokens and an order by its id. ``FILE`` has the same tokens and orders, as the service tells them.
-Nothing of the middleware is here: no access, no limits, no request counts.
+Routes with typed parameters and response models, dependencies and a middleware, as its
+documentation shows them: a search of the tokens, and an order by its id from a database. ``FILE``
+has the same tokens and orders, as the service tells them. Each request has an id, and its caller is
+known and counted, as at the service.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
+import sqlite3
 import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import uvicorn
-from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi import Depends, FastAPI, Header, HTTPException, Query, Request, Response
 from pydantic import BaseModel
 
 SERVER_CORE = 0
+KEYS = {"benchmark": hashlib.sha256(b"benchmark").digest()}
+LIMIT = 10**9
+"""Requests a minute."""
 app = FastAPI()
+counted: Counter[tuple[str, int]] = Counter()
+
+
+@app.middleware("http")
+async def with_request_id(request: Request, call_next: Any) -> Any:
+    answer = await call_next(request)
+    answer.headers["x-request-id"] = str(uuid.uuid4())
+    return answer
+
+
+def caller(authorization: Annotated[str, Header()]) -> str:
+    key, _, secret = authorization.partition(":")
+    digest = hashlib.sha256(secret.encode()).digest()
+    if not hmac.compare_digest(KEYS.get(key, b""), digest):
+        raise HTTPException(401, "Wrong credentials.")
+    return key
+
+
+def admitted(response: Response, key: Annotated[str, Depends(caller)]) -> None:
+    window = (key, int(time.time()) // 60)
+    counted[window] += 1
+    if counted[window] > LIMIT:
+        raise HTTPException(429, "Too many requests.")
+    response.headers["x-ratelimit-limit"] = str(LIMIT)
+    response.headers["x-ratelimit-remaining"] = str(LIMIT - counted[window])
+
+
+def database() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(sys.argv[2] + ".db", check_same_thread=False)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 class Chain(BaseModel):
@@ -52,7 +96,7 @@ class Order(BaseModel):
     outToken: Token | None = None  # noqa: N815 - a name of the wire
 
 
-@app.get("/tokens")
+@app.get("/tokens", dependencies=[Depends(admitted)])
 async def list_tokens(
     request: Request,
     term: str | None = None,
@@ -73,12 +117,16 @@ async def list_tokens(
     )
 
 
-@app.get("/orders/{service_id}")
-async def get_order(request: Request, service_id: str) -> Order:
-    order: dict[str, Any] | None = request.app.state.orders.get(service_id)
-    if order is None:
+@app.get("/orders/{service_id}", dependencies=[Depends(admitted)])
+def get_order(
+    service_id: str, connection: Annotated[sqlite3.Connection, Depends(database)]
+) -> Order:
+    found = connection.execute(
+        "SELECT body FROM orders WHERE service_id = ?", (service_id,)
+    ).fetchone()
+    if found is None:
         raise HTTPException(404, "There is no such order.")
-    return Order(**order)
+    return Order.model_validate_json(found[0])
 
 
 def main() -> None:
@@ -90,7 +138,10 @@ def main() -> None:
         (one, f"{one.name}\n{one.symbol}\n{(one.model_extra or {}).get('address')}".casefold())
         for one in tokens
     ]
-    app.state.orders = {one["serviceId"]: one for one in world["orders"]}
+    with sqlite3.connect(sys.argv[2] + ".db") as db:
+        db.execute("CREATE TABLE orders (service_id TEXT PRIMARY KEY, body TEXT NOT NULL)")
+        rows = [(one["serviceId"], json.dumps(one)) for one in world["orders"]]
+        db.executemany("INSERT INTO orders VALUES (?, ?)", rows)
     uvicorn.run(app, port=int(sys.argv[1]), loop="uvloop", http="httptools", access_log=False)
 
 

@@ -3,8 +3,7 @@
 Server and client are pinned to one core each; runs alternate and the best of three counts. No
 request is answered from memory: each asks for another page of tokens than the 256 that the service
 keeps, and for another order than the 1,024. Both serve the same 5,000 tokens and 3,000 orders.
-FastAPI is installed with pip into a scratch directory. It has its orders in memory, and neither
-access nor limits.
+FastAPI is installed with pip into a scratch directory (``benchmarks/fastapi_peer.py``).
 """
 
 from __future__ import annotations
