@@ -18,11 +18,14 @@ from benchmarks import (
     bundles,
     command,
     completion,
+    creates,
     evm,
     fanout,
+    framework,
     groups,
     idle,
     live,
+    orders_list,
     past,
     restart,
     sandbox,
@@ -31,7 +34,9 @@ from benchmarks import (
     service,
     stalls,
     start,
+    stream,
     tokens,
+    transitions,
 )
 from benchmarks.report import Case
 
@@ -54,7 +59,12 @@ CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "sandbox": lambda chosen: sandbox.run(min(3, chosen.rounds)),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
     "account": lambda chosen: account.run(chosen.rounds),
+    "creates": lambda chosen: creates.run(min(3, chosen.rounds)),
+    "transitions": lambda chosen: transitions.run(min(3, chosen.rounds)),
+    "stream": lambda chosen: stream.run(),
+    "orders": lambda chosen: orders_list.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
+    "fastapi": lambda chosen: framework.run(),
     "service": lambda chosen: service.run(chosen.prism),
 }
 

@@ -50,7 +50,7 @@ async def _measure(scratch: Path, rounds: int, figures: Figures) -> None:
     store, _ = await stored_orders(scratch, tokens, 1, clock.now())
     since = clock.now() - timedelta(days=DAYS)
     with closing(connect(scratch / "service.db", writes=True)) as db:
-        _multiply(db, micros(since) // 1_000_000)
+        multiply(db, micros(since) // 1_000_000)
         began = time.perf_counter()
         found = books.recount(db)
         print(f"  recount of {ORDERS:,} orders: {time.perf_counter() - began:.1f} s")
@@ -70,8 +70,11 @@ async def _measure(scratch: Path, rounds: int, figures: Figures) -> None:
     await store.close()
 
 
-def _multiply(db: sqlite3.Connection, since: int) -> None:
-    """Finish a million copies of the one order, each at a time and of a value of its own."""
+def multiply(db: sqlite3.Connection, since: int, **more: str) -> None:
+    """Finish a million copies of the one order, each at a time and of a value of its own.
+
+    ``more`` are further columns as expressions over ``n``, the number of the copy from 1.
+    """
     columns = [row["name"] for row in db.execute("PRAGMA table_info(orders)")]
     changed = {
         "service_id": "printf('order%017d', n)",
@@ -84,6 +87,7 @@ def _multiply(db: sqlite3.Connection, since: int) -> None:
         "commission": "'0.' || printf('%08d', n % 99999989)",
         "detail": "json_object('finished', strftime('%Y-%m-%dT%H:%M:%S.000Z',"
         f" {since} + n * {DAYS * 86_400} / {ORDERS}, 'unixepoch'))",
+        **more,
     }
     values = ", ".join(changed.get(name, name) for name in columns)
     db.execute("BEGIN")

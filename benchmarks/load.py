@@ -1,4 +1,4 @@
-"""A closed loop of GET requests over a few kept connections: answers a second, and their times.
+"""A closed loop of requests over a few kept connections: answers a second, and their times.
 
 Plain protocol code, so that one core of client is enough for a fast server; the same code
 asks every server that is compared.
@@ -52,10 +52,11 @@ class _Connection(asyncio.Protocol):
 
     def _ask(self) -> None:
         self._sent = time.perf_counter()
-        if self._sent >= self._until:
+        request = next(self._requests, None) if self._sent < self._until else None
+        if request is None:
             self._transport.close()
             return
-        self._transport.write(next(self._requests))  # type: ignore[attr-defined]
+        self._transport.write(request)  # type: ignore[attr-defined]
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -87,20 +88,24 @@ def _whole(received: bytearray) -> int | None:
     return size if len(received) >= size else None
 
 
-def request(port: int, target: str, headers: Mapping[str, str]) -> bytes:
-    """One GET as it goes over the wire."""
-    lines = [f"GET {target} HTTP/1.1", f"host: 127.0.0.1:{port}"]
+def request(port: int, target: str, headers: Mapping[str, str], body: bytes | None = None) -> bytes:
+    """One GET as it goes over the wire, or a POST where it has a body of JSON."""
+    lines = [f"{'GET' if body is None else 'POST'} {target} HTTP/1.1", f"host: 127.0.0.1:{port}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+    if body is not None:
+        lines += ["content-type: application/json", f"content-length: {len(body)}"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + (body or b"")
 
 
-def run(port: int, requests: Sequence[bytes], *, connections: int, seconds: float) -> Load:
-    """Ask ``requests`` in turn, over and over, for ``seconds``."""
+def run(
+    port: int, requests: Sequence[bytes], *, connections: int, seconds: float, once: bool = False
+) -> Load:
+    """Ask ``requests`` in turn, over and over unless ``once``, for ``seconds`` at most."""
 
     async def drive() -> Load:
         def turns(offset: int) -> Iterator[bytes]:
             number = offset
-            while True:
+            while not once or number < len(requests):
                 yield requests[number % len(requests)]
                 number += connections
 

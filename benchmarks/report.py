@@ -66,7 +66,9 @@ class Figures:
         value = statistics.median(samples)
         return Case(name, subject, "limit", value, most, 1.0, unit, scale, len(samples))
 
-    def best(self, name: str, subject: str, most: float) -> Case:
+    def best(
+        self, name: str, subject: str, most: float, unit: str = "ms", scale: float = 1e3
+    ) -> Case:
         """The smallest sample, in seconds, against a fixed limit: neighbours only add to it."""
         samples = self._samples[subject]
-        return Case(name, subject, "limit", min(samples), most, 1.0, count=len(samples))
+        return Case(name, subject, "limit", min(samples), most, 1.0, unit, scale, len(samples))

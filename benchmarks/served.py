@@ -1,7 +1,8 @@
-"""``python -m benchmarks.served PORT TOKENS``: the service over a large world, on one core.
+"""``python -m benchmarks.served PORT TOKENS ORDERS QUOTES``: the service over a large world, on one
+core.
 
 The whole middleware is at work: access, rate limits, validation, request counts, log. Prints
-one line with a token page and an order id when it answers.
+one line with the ids of its orders and quotes when it answers.
 """
 
 from __future__ import annotations
@@ -10,42 +11,65 @@ import asyncio
 import json
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import uvloop
 
-from benchmarks.service_world import build, stored_orders
+from benchmarks.service_world import InstantVenue, build, stored_orders, stored_quotes
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.service.app import build_service
 
 SERVER_CORE = 0
+CLIENT_CORE = 1
 ORDERS = 500
 
 
-async def _serve(port: int, count: int) -> None:
+def start(
+    port: int, tokens: int, orders: int = ORDERS, quotes: int = 0
+) -> tuple[subprocess.Popen[str], dict[str, list[str]]]:
+    """The service as a process that answers, and the ids of its ``orders`` and ``quotes``."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.served", *map(str, (port, tokens, orders, quotes))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+async def _serve(port: int, count: int, orders: int, quotes: int) -> None:
     clock = SystemClock()
     chains, tokens = build_catalog(1, count, clock.now())
     with tempfile.TemporaryDirectory() as scratch:
-        store, orders = await stored_orders(Path(scratch), tokens[:200], ORDERS, clock.now())
-        server = build_server(
-            build_service(build(clock, store, chains, tokens)), clock, lifespan=True
-        )
+        store, held = await stored_orders(Path(scratch), tokens[:200], orders, clock.now())
+        enabled = [token for token in tokens[:200] if token.enabled and token.chain_data.enabled]
+        quoted = await stored_quotes(store, enabled, quotes, clock.now())
+        parts = build(clock, store, chains, tokens, [InstantVenue()])
+        server = build_server(build_service(parts), clock, lifespan=True)
         listener = socket.create_server(("127.0.0.1", port))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await started(server, asyncio.Event())
-        print(json.dumps({"orders": [order.service_id for order in orders]}), flush=True)
+        ids = {"orders": [order.service_id for order in held], "quotes": quoted}
+        print(json.dumps(ids), flush=True)
         await serving
         await store.close()
 
 
 def main() -> None:
     os.sched_setaffinity(0, {SERVER_CORE})
-    port, count = map(int, sys.argv[1:])
-    uvloop.run(_serve(port, count))
+    uvloop.run(_serve(*map(int, sys.argv[1:])))
 
 
 if __name__ == "__main__":

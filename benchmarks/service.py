@@ -13,18 +13,16 @@ import random
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import load
+from benchmarks import load, served
 from benchmarks.report import Case
-from benchmarks.served import SERVER_CORE
 from benchmarks.service_world import AUTHORIZATION
 
 PRISM = "@stoplight/prism-cli@5.16.0"
@@ -35,8 +33,7 @@ CONNECTIONS = 16
 SECONDS = 4.0
 ROUNDS = 3
 FASTER = 3.0
-_CLIENT_CORE = 1
-_HEADERS = {"authorization": AUTHORIZATION, "accept": "application/json"}
+HEADERS = {"authorization": AUTHORIZATION, "accept": "application/json"}
 
 
 def run(prism: str | None = None, *, seconds: float = SECONDS) -> list[Case]:
@@ -46,28 +43,22 @@ def run(prism: str | None = None, *, seconds: float = SECONDS) -> list[Case]:
         if command is None:
             print("service: skipped, prism needs node and npm")
             return []
-        os.sched_setaffinity(0, {_CLIENT_CORE})
-        own_port, prism_port = _free_port(), _free_port()
-        own = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.served", str(own_port), str(TOKENS)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        os.sched_setaffinity(0, {served.CLIENT_CORE})
+        own_port, prism_port = served.free_port(), served.free_port()
+        own, ids = served.start(own_port, TOKENS)
         mock = None
         try:
-            assert own.stdout is not None
-            orders = json.loads(own.stdout.readline())["orders"]
+            orders = ids["orders"]
             document = Path(scratch) / "openapi.json"
             document.write_text(json.dumps(_with_examples(own_port, orders[0])))
             mock = subprocess.Popen(
                 [*command, "mock", "-p", str(prism_port), "-h", "127.0.0.1", str(document)],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                preexec_fn=lambda: os.sched_setaffinity(0, {SERVER_CORE}),
+                preexec_fn=lambda: os.sched_setaffinity(0, {served.SERVER_CORE}),
             )
-            _wait(prism_port)
-            return _compare(own_port, prism_port, orders, seconds)
+            wait(prism_port)
+            return _pages(own_port, prism_port, orders, seconds)
         finally:
             for process in (own, mock):
                 if process is not None:
@@ -75,44 +66,52 @@ def run(prism: str | None = None, *, seconds: float = SECONDS) -> list[Case]:
                     process.wait(10)
 
 
-def _compare(own: int, mock: int, orders: Sequence[str], seconds: float) -> list[Case]:
-    cases = []
-    token_targets = _searches(own)
-    order_targets = [f"/orders/{name}" for name in orders]
-    for name, targets in (("GET /tokens", token_targets), ("GET /orders/{id}", order_targets)):
-        best: dict[str, load.Load] = {}
-        for _ in range(ROUNDS):
-            for who, port, prefix in (("service", own, "/v2"), ("prism", mock, "")):
-                requests = [load.request(port, prefix + target, _HEADERS) for target in targets]
-                seen = load.run(port, requests, connections=CONNECTIONS, seconds=seconds)
-                if seen.refused:
-                    raise RuntimeError(f"{who} refused {seen.refused} of {name}")
-                if who not in best or seen.per_second > best[who].per_second:
-                    best[who] = seen
-        for who, seen in best.items():
-            print(
-                f"{name:18s} {who:8s} {seen.per_second:8.0f}/s"
-                f"  p50 {seen.quantile(0.5) * 1e3:6.2f} ms  p99 {seen.quantile(0.99) * 1e3:6.2f} ms"
-                f"  {seen.bytes / seen.answers:9.0f} bytes"
-            )
-        cases.append(
-            Case(
-                name=f"{name}, time per answer",
-                subject="service",
-                baseline="prism",
-                value=1 / best["service"].per_second,
-                base=1 / best["prism"].per_second,
-                demand=1 / FASTER,
-                count=best["service"].answers,
-            )
+def _pages(own: int, mock: int, orders: Sequence[str], seconds: float) -> list[Case]:
+    peers = {"service": (own, "/v2"), "prism": (mock, "")}
+    targets = {"GET /tokens": _searches(own), "GET /orders/{id}": [f"/orders/{o}" for o in orders]}
+    return [compare(name, found, peers, FASTER, seconds) for name, found in targets.items()]
+
+
+def compare(
+    name: str,
+    targets: Sequence[str],
+    peers: Mapping[str, tuple[int, str]],
+    faster: float,
+    seconds: float,
+) -> Case:
+    """The same requests to two servers in turn, each named with its port and prefix; the first
+    shall answer ``faster`` times as many a second."""
+    best: dict[str, load.Load] = {}
+    for _ in range(ROUNDS):
+        for who, (port, prefix) in peers.items():
+            requests = [load.request(port, prefix + target, HEADERS) for target in targets]
+            seen = load.run(port, requests, connections=CONNECTIONS, seconds=seconds)
+            if seen.refused:
+                raise RuntimeError(f"{who} refused {seen.refused} of {name}")
+            if who not in best or seen.per_second > best[who].per_second:
+                best[who] = seen
+    for who, seen in best.items():
+        print(
+            f"{name:18s} {who:8s} {seen.per_second:8.0f}/s"
+            f"  p50 {seen.quantile(0.5) * 1e3:6.2f} ms  p99 {seen.quantile(0.99) * 1e3:6.2f} ms"
+            f"  {seen.bytes / seen.answers:9.0f} bytes"
         )
-    return cases
+    subject, baseline = peers
+    return Case(
+        name=f"{name}, time per answer",
+        subject=subject,
+        baseline=baseline,
+        value=1 / best[subject].per_second,
+        base=1 / best[baseline].per_second,
+        demand=1 / faster,
+        count=best[subject].answers,
+    )
 
 
 def _searches(port: int) -> list[str]:
     """Two thousand searches for 200 terms of the world, the first ones far more often (Zipf)."""
     rng = random.Random(1)
-    tokens = _ask(port, "/tokens?pageSize=1000")["tokens"]
+    tokens = ask(port, "/tokens?pageSize=1000")["tokens"]
     words = sorted(
         {word.lower() for token in tokens for word in token["name"].split() if word.isalnum()}
     )
@@ -126,18 +125,18 @@ def _searches(port: int) -> list[str]:
 
 def _with_examples(port: int, order: str) -> dict[str, Any]:
     """The service's document with an example for each of the two answers."""
-    document = _ask(port, "/openapi.json")
+    document = ask(port, "/openapi.json")
     for path, target in (
         ("/tokens", f"/tokens?pageSize={PAGE}"),
         ("/orders/{serviceId}", f"/orders/{order}"),
     ):
         answer = document["paths"][path]["get"]["responses"]["200"]
-        answer["content"]["application/json"]["example"] = _ask(port, target)
+        answer["content"]["application/json"]["example"] = ask(port, target)
     return document
 
 
-def _ask(port: int, target: str) -> dict[str, Any]:
-    asked = urllib.request.Request(f"http://127.0.0.1:{port}/v2{target}", headers=_HEADERS)
+def ask(port: int, target: str) -> dict[str, Any]:
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}/v2{target}", headers=HEADERS)
     with urllib.request.urlopen(asked, timeout=30) as answer:
         read: dict[str, Any] = json.load(answer)
         return read
@@ -155,13 +154,7 @@ def _prism(scratch: Path, given: str | None) -> list[str] | None:
     return [str(scratch / "node_modules" / ".bin" / "prism")]
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
-
-
-def _wait(port: int) -> None:
+def wait(port: int) -> None:
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
@@ -169,4 +162,4 @@ def _wait(port: int) -> None:
             return
         except OSError:
             time.sleep(0.2)
-    raise RuntimeError("prism did not come up")
+    raise RuntimeError("the other server did not come up")

@@ -1,7 +1,7 @@
 """A service over a small or large world with stored orders, for the measured programs.
 
-No venue trades here: what is measured is reading. The limits of its one partner are wide, so
-that the whole middleware works without refusing the load.
+Without quotes no venue trades here: what is measured is reading. The limits of its one partner are
+wide, so that the whole middleware works without refusing the load.
 """
 
 from __future__ import annotations
@@ -13,19 +13,35 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from swapdesk.clock import Clock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.app import assemble
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import (
+    FLOATING,
+    CentralizedVenue,
+    DepositInstruction,
+    LegOrder,
+    LegReport,
+    Terms,
+    Unavailable,
+    VenueLimits,
+    VenueTraits,
+)
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id, new_quote_id
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode
+from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 AUTHORIZATION = "benchmark:benchmark"
+RECEIVER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+DEPOSIT_ADDRESS = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 _WIDE = RateWindows(per_minute=10**9, per_hour=10**9, per_day=10**9)
 PARTNER = Partner(
     "benchmark",
@@ -38,20 +54,82 @@ PARTNER = Partner(
 )
 
 
+class InstantVenue:
+    """Opens every leg at once, at the quoted amounts, and sees no deposit."""
+
+    provider = SwapProvider(id="c" * 24, name="Instant", short_name="cc", enabled=True)
+    traits = VenueTraits()
+    poll_seconds = 5.0
+
+    def __init__(self) -> None:
+        self._opened: dict[str, DepositInstruction] = {}
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        return token_in.id != token_out.id
+
+    def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
+        return None
+
+    async def quote(
+        self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
+    ) -> Unavailable:
+        return Unavailable("quotes are made beforehand")
+
+    async def open(self, leg: LegOrder) -> DepositInstruction:
+        opened = DepositInstruction(DEPOSIT_ADDRESS, None, leg.amount_in, leg.amount_out)
+        return self._opened.setdefault(leg.key, opened)
+
+    async def find(self, key: str) -> DepositInstruction | None:
+        return self._opened.get(key)
+
+    async def report(self, key: str) -> LegReport | None:
+        return LegReport(LegStatus.WAITING) if key in self._opened else None
+
+    async def send_on(self, key: str, address: str, tag: str | None) -> None:
+        raise NotImplementedError("nothing is declined")
+
+
 def build(
-    clock: Clock, store: SqliteStore, chains: Iterable[Chain], tokens: Iterable[Token]
+    clock: Clock,
+    store: SqliteStore,
+    chains: Iterable[Chain],
+    tokens: Iterable[Token],
+    venues: Iterable[CentralizedVenue] = (),
 ) -> ServiceParts:
-    """The parts of a service without venues."""
+    """The parts of a service, without venues if none are given."""
     return assemble(
         clock=clock,
         rng=random.Random(1),
         store=store,
         chains=chains,
         tokens=tokens,
-        venues=[],
+        venues=venues,
         partners=[PARTNER],
         intermediaries=[],
     )
+
+
+async def stored_quotes(
+    store: SqliteStore, tokens: Sequence[Token], count: int, now: datetime
+) -> list[str]:
+    """Ids of ``count`` standard quotes of :class:`InstantVenue`, good for a day, that pay out to
+    ``RECEIVER``."""
+    rng = random.Random(-count)
+    payable = [token for token in tokens if token.chain_data.kind == "evm"]
+    quotes = []
+    for _ in range(count):
+        token_out = rng.choice(payable)
+        token_in = rng.choice([token for token in tokens if token is not token_out])
+        quote = replace(
+            _quote(rng, token_in, token_out, now),
+            route="standard",
+            legs=(InstantVenue.provider.short_name,),
+            expires=now + timedelta(days=1),
+        )
+        quotes.append(quote)
+    for start in range(0, count, 1_000):
+        await store.save_quotes(quotes[start : start + 1_000])
+    return [quote.quote_id for quote in quotes]
 
 
 async def stored_orders(
@@ -115,11 +193,11 @@ def _order(rng: random.Random, quote: StoredQuote, created: datetime) -> StoredO
         amount_in_usd=quote.amount_in_usd,
         amount_out_usd=quote.amount_out_usd,
         minutes=quote.minutes,
-        receiver_address="0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+        receiver_address=RECEIVER,
         receiver_tag=None,
         refund_address=None,
         refund_tag=None,
-        deposit_address="bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+        deposit_address=DEPOSIT_ADDRESS,
         deposit_tag=None,
         legs=quote.legs,
         middle_token_id=None,

@@ -60,8 +60,8 @@ class ServiceCatalog:
             if token.cex_token_id:
                 self._by_cex_id.setdefault(token.cex_token_id.casefold(), token.id)
         words = keywords or {}
-        self._haystacks = {
-            token.id: "\n".join(
+        self._haystacks = [
+            "\n".join(
                 (
                     token.name,
                     token.symbol,
@@ -71,7 +71,7 @@ class ServiceCatalog:
                 )
             ).casefold()
             for token in self._tokens
-        }
+        ]
         self._cex_chains = {token.chain.casefold() for token in self._tokens if token.has_cex}
         self._dex_chains = {token.chain.casefold() for token in self._tokens if token.has_dex}
         self._encoded: dict[str, bytes] = {}
@@ -140,15 +140,19 @@ class ServiceCatalog:
             for name in ("mainnet", "has_cex", "has_dex", "has_self_private", "has_bundler")
             if (wanted := getattr(query, name)) is not None
         ]
+        found = self._tokens
+        # The term first: it leaves few tokens to ask for anything else.
+        if term is not None:
+            pairs = zip(self._tokens, self._haystacks, strict=True)
+            found = [token for token, haystack in pairs if term in haystack]
         found = [
             token
-            for token in self._tokens
+            for token in found
             if (query.unverified or not token.unverified or address is not None)
             and (address is None or (token.address or "").casefold() == address)
             and (chain is None or token.chain_data.short_name.casefold() == chain)
             and (symbol is None or token.symbol.casefold() == symbol)
-            and all(getattr(token, name) == wanted for name, wanted in flags)
-            and (term is None or term in self._haystacks[token.id])
+            and (not flags or all(getattr(token, name) == wanted for name, wanted in flags))
         ]
         start = (query.page - 1) * query.page_size
         return found[start : start + query.page_size], len(found)

@@ -1,8 +1,9 @@
 """The order stream ``WS /ws``: the handshake, one connection, and the hub behind them all.
 
-``Hub`` reads the outbox in commit order and passes on ids only. Each connection reads the order
-when it sends, so that a slow reader gets the latest state, and at most one update per order waits
-(contract 11.7). Frames: contract 11.3 to 11.5.
+``Hub`` reads the outbox in commit order and passes on ids only. Each connection asks it for the
+order when it sends, so that a slow reader gets the latest state, and at most one update per order
+waits (contract 11.7). An order is read once for all its readers, until it is announced again.
+Frames: contract 11.3 to 11.5.
 
 The handshake refuses before the upgrade: no credentials (401), malformed ones (400),
 ``partner-id`` alone (401). Wrong credentials are told after it: ``error`` AUTH_FAILED, then close
@@ -13,10 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from msgspec import Struct, field
 from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -24,6 +26,7 @@ from swapdesk.clock import Clock
 from swapdesk.service.access import AccessRefused, Caller, Directory
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.orders.presentation import visible
 from swapdesk.service.store.records import Store, StoredOrder, StoreUnavailable
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
@@ -45,6 +48,7 @@ log = logging.getLogger(__name__)
 
 _ROWS_AT_ONCE = 500
 _RETRY_SECONDS = 0.5
+_NEWS_KEPT = 1_024  # some 8 kB each
 
 
 class Subscriber(Protocol):
@@ -67,6 +71,14 @@ class Subscriber(Protocol):
         ...
 
 
+class _News(Struct):
+    """An order as it was last announced; ``frames`` has its JSON and its frame by dialect."""
+
+    version: int
+    order: StoredOrder | None = None
+    frames: dict[Dialect, tuple[bytes, str]] = field(default_factory=dict)
+
+
 class Hub:
     """One per process. ``run`` until cancelled, which ends every connection with 1001."""
 
@@ -75,6 +87,7 @@ class Hub:
         self._desk = desk
         self._clock = clock
         self._subscribers: dict[str, set[Subscriber]] = {}
+        self._news: OrderedDict[str, _News] = OrderedDict()
         self.delivered: int | None = None
         """The newest sequence every subscriber was told of; None before the first look."""
 
@@ -99,6 +112,10 @@ class Hub:
         """Tell the subscribers every change after a sequence; returns the newest sequence."""
         while rows := await self._store.read_outbox(after, _ROWS_AT_ONCE):
             for row in rows:
+                self._news.pop(row.service_id, None)  # what was read of it is old now
+                self._news[row.service_id] = _News(row.version)
+                if len(self._news) > _NEWS_KEPT:
+                    self._news.popitem(last=False)
                 for subscriber in self._subscribers.get(row.partner_id, ()):
                     subscriber.offer(row.service_id)
             after = rows[-1].sequence
@@ -135,16 +152,32 @@ class Hub:
         """The order, if the partner may see it now."""
         return await self._desk.find(partner_id, service_id)
 
+    async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        """As :meth:`find`, in the state that was announced last or in a newer one."""
+        news = self._news.get(service_id) or _News(0)
+        order = news.order
+        if order is None:
+            order = await self.find(partner_id, service_id)
+            if order is not None and order.version >= news.version:
+                news.order = order
+            return order
+        seen = order.partner_id == partner_id and visible(order.created, self._clock.now())
+        return order if seen else None
+
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
         """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
 
         Only the owner may ever ask for it.
         """
         encoded = self._desk.presentation.encoded(order)
-        if dialect is not Dialect.CONTRACT:
-            encoded = encode_json(dialect.names(decode_json(encoded)))
-        data = encoded.decode()
-        return f'{{"type":"order_update","data":{data}}}'
+        frames = (self._news.get(order.service_id) or _News(0)).frames
+        # The same bytes unless the order or one of its tokens changed.
+        if dialect not in frames or frames[dialect][0] is not encoded:
+            own = encoded
+            if dialect is not Dialect.CONTRACT:
+                own = encode_json(dialect.names(decode_json(encoded)))
+            frames[dialect] = (encoded, f'{{"type":"order_update","data":{own.decode()}}}')
+        return frames[dialect][1]
 
 
 _TYPES = ("subscribe", "unsubscribe", "ping")
@@ -321,13 +354,11 @@ class StreamConnection:
         """End a reader for whom a frame, or too many of them, have waited too long."""
         while True:
             await self._clock.sleep(1.0)
-            since = (self._sending_since, self._behind_since, *self._oldest())
+            oldest = next(iter(self._pending.values()), None)
+            since = (self._sending_since, self._behind_since, oldest)
             waiting = [at for at in since if at is not None]
             if waiting and self._clock.monotonic() - min(waiting) >= SLOW_READER_SECONDS:
                 raise _Ended(CloseCode.SLOW_READER)
-
-    def _oldest(self) -> tuple[float, ...]:
-        return (next(iter(self._pending.values())),) if self._pending else ()
 
     def _note_backlog(self) -> None:
         """Since when more waits than may wait: a slow reader takes a little again and again, so
@@ -359,7 +390,7 @@ class StreamConnection:
         if not (self._all or service_id in self._watched):
             return
         try:
-            order = await self._hub.find(self.partner_id, service_id)
+            order = await self._hub.latest(self.partner_id, service_id)
         except StoreUnavailable:
             # The change is committed; it is told once the store answers again.
             self._pending.setdefault(service_id, since)

@@ -41,7 +41,7 @@ from swapdesk.wire.multi import (
     MultiTransactions,
 )
 from swapdesk.wire.operations import OPERATIONS
-from swapdesk.wire.orders import Order, OrderList
+from swapdesk.wire.orders import Order
 from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
@@ -196,8 +196,8 @@ class Handlers:
     async def get_order(self, call: RequestContext) -> Encoded:
         return Encoded(await self._parts.orders.encoded(call.by, call.path.service_id))
 
-    async def list_orders(self, call: RequestContext) -> OrderList:
-        return await self._parts.orders.list(call.by, call.query)
+    async def list_orders(self, call: RequestContext) -> Encoded:
+        return Encoded(await self._parts.orders.encoded_list(call.by, call.query))
 
     async def dex_approve(self, call: RequestContext) -> ApproveAnswer:
         return await self._parts.dex.approve(call.by, call.body)

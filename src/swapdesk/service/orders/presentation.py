@@ -14,7 +14,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.service.catalog import ServiceCatalog, page_count
+from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, display, non_refundable, rank
@@ -24,7 +24,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
-from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatusCode
+from swapdesk.wire.orders import LegStatus, Order, OrderQuery, OrderStatusCode
 from swapdesk.wire.quotes import SortOrder
 from swapdesk.wire.tokens import Token
 
@@ -225,14 +225,15 @@ def window_start(now: datetime) -> datetime:
     return now - WINDOW
 
 
-async def list_orders(
-    store: Store, presentation: Presentation, partner_id: str, query: OrderQuery, now: datetime
-) -> OrderList:
-    """One page. ``from`` is clamped to the 48-hour window; ``from`` after ``to`` is refused."""
+async def find_orders(
+    store: Store, partner_id: str, query: OrderQuery, now: datetime
+) -> tuple[list[StoredOrder], int]:
+    """The rows of one page, and how many there are on all pages. ``from`` is clamped to the
+    48-hour window; ``from`` after ``to`` is refused."""
     if query.from_ is not None and query.to is not None and query.from_ > query.to:
         raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
     since = window_start(now)
-    orders, total = await store.list_orders(
+    return await store.list_orders(
         OrderFilter(
             partner_id=partner_id,
             since=since if query.from_ is None else max(since, query.from_),
@@ -247,11 +248,6 @@ async def list_orders(
             offset=(query.page - 1) * query.page_size,
             limit=query.page_size,
         )
-    )
-    return OrderList(
-        orders=[presentation.order(order) for order in orders],
-        total=total,
-        total_pages=page_count(total, query.page_size),
     )
 
 
