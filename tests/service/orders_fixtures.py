@@ -25,8 +25,9 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import Order, OrderList, OrderQuery
 from swapdesk.wire.tokens import Token
 
 START = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -196,6 +197,10 @@ class Floor:
         quote = await self.quote(of=of, route=route)
         request = ExchangeRequest(quote_id=quote.quote_id, address_to=to, **body)
         return await self.desk.create(caller(of), request, "exchange")
+
+    async def listed(self, by: Caller) -> OrderList:
+        """The first page of their orders, read as a client reads it."""
+        return decode(OrderList, await self.desk.encoded_list(by, OrderQuery()), side="client")
 
     async def work(self, seconds: float = 5.0) -> int:
         """Move the clock and let the worker look at what is due."""

@@ -35,7 +35,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import Order, OrderQuery
+from swapdesk.wire.orders import Order
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def refused(call: Awaitable[Any]) -> ServiceError:
 
 
 async def only_order(floor: Floor) -> Order:
-    listed = await floor.desk.list(caller(), OrderQuery())
+    listed = await floor.listed(caller())
     assert listed.total == len(listed.orders) == 1
     return listed.orders[0]
 
@@ -167,7 +167,7 @@ async def test_64_twins_get_one_order(floor: Floor) -> None:
         )
         assert len({encode_json(answer) for answer in answers}) == 1
     assert len(floor.openings) == len(set(floor.openings)) == 20
-    assert (await floor.desk.list(caller(), OrderQuery())).total == 20
+    assert (await floor.listed(caller())).total == 20
 
 
 async def test_a_twin_waits_for_the_first(floor: Floor) -> None:
@@ -307,7 +307,7 @@ async def _crash_and_recover(path: Path, route: str, trouble: str, blade: Blade)
         order = await only_order(floor)
         assert order.status == 0, blade.calls
     else:
-        assert (await floor.desk.list(caller(), OrderQuery())).total == 0
+        assert (await floor.listed(caller())).total == 0
     again = await floor.desk.create(caller(), exchange(quote), "exchange")
     assert again.deposit_address is not None
     assert (await only_order(floor)).service_id == again.service_id

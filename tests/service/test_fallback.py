@@ -21,7 +21,7 @@ from service.orders_fixtures import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import Order, OrderQuery
+from swapdesk.wire.orders import Order
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ async def refused(call: Awaitable[Any]) -> ServiceError:
 
 
 async def only_order(floor: Floor) -> Order:
-    listed = await floor.desk.list(caller(), OrderQuery())
+    listed = await floor.listed(caller())
     assert listed.total == len(listed.orders) == 1
     return listed.orders[0]
 

@@ -26,7 +26,7 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.states import allowed
 from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import LegReport
-from swapdesk.wire.orders import LegStatus, Order, OrderQuery
+from swapdesk.wire.orders import LegStatus, Order
 
 EVERYTHING = OrderFilter(
     partner_id=ALICE.partner_id,
@@ -222,9 +222,9 @@ class OrderMachine(RuleBasedStateMachine):
     def only_the_owner_sees_it_and_only_for_48_hours(self) -> None:
         now = self.clock.now()
         visible = {r.service_id for r in self._rows() if now - r.created <= timedelta(hours=48)}
-        mine = self.runner.run(self.floor.desk.list(caller(), OrderQuery()))
+        mine = self.runner.run(self.floor.listed(caller()))
         assert {order.service_id for order in mine.orders} == visible
-        theirs = self.runner.run(self.floor.desk.list(caller(BOB), OrderQuery()))
+        theirs = self.runner.run(self.floor.listed(caller(BOB)))
         assert theirs.total == 0
         for service_id in self.seen:
             found = self.runner.run(self.floor.desk.find(ALICE.partner_id, service_id))

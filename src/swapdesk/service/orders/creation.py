@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from weakref import WeakValueDictionary
 
 from swapdesk.clock import Clock
@@ -38,7 +38,7 @@ from swapdesk.service.store.records import QuoteConsumed, QuoteGone, Store, Stor
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import Order, OrderList, OrderQuery, OrderStatusCode
+from swapdesk.wire.orders import Order, OrderQuery, OrderStatusCode
 
 log = logging.getLogger(__name__)
 
@@ -179,25 +179,14 @@ class OrderDesk:
             return None
         return order
 
-    async def list(self, caller: Caller, query: OrderQuery) -> OrderList:
-        """One page of the caller's orders of the last 48 hours."""
-        orders, total = await self._listed(caller, query)
-        return OrderList(
-            orders=[self.presentation.order(order) for order in orders],
-            total=total,
-            total_pages=page_count(total, query.page_size),
-        )
-
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
-        """As :meth:`list`, as the JSON of the answer: each order as it is told by itself."""
-        orders, total = await self._listed(caller, query)
+        """One page of the caller's orders of the last 48 hours, as the JSON of the answer: each
+        order as it is told by itself."""
+        partner_id, now = caller.partner.partner_id, self._clock.now()
+        orders, total = await find_orders(self._store, partner_id, query, now)
         written = b",".join(map(self.presentation.encoded, orders))
         pages = page_count(total, query.page_size)
         return b'{"orders":[%b],"total":%d,"totalPages":%d}' % (written, total, pages)
-
-    async def _listed(self, caller: Caller, query: OrderQuery) -> tuple[Sequence[StoredOrder], int]:
-        partner_id = caller.partner.partner_id
-        return await find_orders(self._store, partner_id, query, self._clock.now())
 
     async def _begin(
         self,
