@@ -155,18 +155,18 @@ def of_client_error(error: ClientError) -> CommandError:
     )
     from swapdesk.flows.failure_messages import (
         ANSWER_REFUSED,
-        NOTHING_SENT,
         OUTCOME_UNKNOWN,
         UNREACHABLE,
         failure_of,
+        unsent,
     )
 
     end = exit_of(error)
     if isinstance(error, RequestRefused):
         return CommandError(end, "REQUEST_REFUSED", f"{error}.")
     if isinstance(error, NotPaid):
-        message = f"The call was not paid: {error}"
-        return CommandError(end, error.code, message, NOTHING_SENT, error.next)
+        said = unsent(error)
+        return CommandError(end, error.code, said.cause, said.money, said.next)
     if isinstance(error, OutcomeUnknown):
         said = OUTCOME_UNKNOWN
         return CommandError(

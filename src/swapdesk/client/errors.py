@@ -151,7 +151,7 @@ class NotPaid(ClientError):
     and ``next`` are those of what refused. Nothing was signed."""
 
     def __init__(self, words: str, code: str, next_: str) -> None:
-        super().__init__(words)
+        super().__init__(words.rstrip("."))
         self.code = code
         self.next = next_
 

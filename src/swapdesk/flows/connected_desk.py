@@ -23,6 +23,7 @@ from swapdesk.client.live import OrderStream
 from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import PaysCalls
 from swapdesk.client.sandbox_control import SandboxControl
+from swapdesk.client.stream_events import StreamTimes
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.catalog.catalog import Catalog
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quoting import QuoteDesk
 
 log = logging.getLogger(__name__)
+
+PAID_TIMES = StreamTimes(poll_down=60.0)
+"""Where each look at the orders is paid for: once a minute."""
 
 SETTLE_SECONDS = 60.0
 """How often a request of unknown outcome is looked for while the desk runs."""
@@ -78,7 +82,13 @@ class ConnectedDesk:
             payer=payer,
         )
         self.stream = OrderStream(
-            None, connection.credentials, clock, self.api, rng, background=background
+            None,
+            connection.credentials,
+            clock,
+            self.api,
+            rng,
+            times=PAID_TIMES if connection.credentials.pays else None,
+            background=background,
         )
         self.exchange = ExchangeFlow(
             self.api,

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from swapdesk.client.errors import ClientError, NotPaid
 from swapdesk.wire.errors import ErrorCode
 
 Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
@@ -176,6 +177,13 @@ CLOCK_IS_WRONG = Failure(
     NOTHING_SENT,
     "you: set the clock of this machine",
 )
+
+
+def unsent(error: ClientError) -> Failure:
+    """What to say of a call that never came about: nobody paid for it, or nobody was reached."""
+    if isinstance(error, NotPaid):
+        return Failure(f"The call was not paid: {error}.", NOTHING_SENT, error.next)
+    return UNREACHABLE
 
 
 def failure_of(code: str, status: int | None) -> Failure:

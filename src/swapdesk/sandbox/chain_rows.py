@@ -35,6 +35,12 @@ class ChainRow(Struct, frozen=True):
     enabled: bool = True
     beat: Literal["world", "slots"] = "world"
 
+    def chain_id_of(self, ids: ChainIds) -> int | None:
+        """The EVM id, under which the sandbox's own are told from the real ones."""
+        if self.chain_id is None or ids == "sandbox":
+            return self.chain_id
+        return self.chain_id - SANDBOX_CHAIN_IDS
+
     @property
     def address_pattern(self) -> str:
         """What a payout address looks like (contract 5.1)."""
@@ -115,9 +121,9 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
     found = {}
     for row in CHAIN_ROWS:
         fee = _LOWEST_BASE_FEES.get(row.short_name)
-        if fee is None or row.chain_id is None:
+        chain_id = row.chain_id_of(ids)
+        if fee is None or chain_id is None:
             continue
-        chain_id = row.chain_id if ids == "sandbox" else row.chain_id - SANDBOX_CHAIN_IDS
         found[row.short_name] = ChainTerms(
             row.short_name, chain_id, row.block_ms, row.confirmations, fee
         )

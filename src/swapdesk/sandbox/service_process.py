@@ -40,6 +40,7 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertai
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.answer_faults import AnswerFaults
+from swapdesk.sandbox.chain_rows import ChainIds
 from swapdesk.sandbox.control import Control, OrderFaucet, WorldPace
 from swapdesk.sandbox.conversation import Recorder, Replay, read_conversation
 from swapdesk.sandbox.exchange import SimulatedExchange
@@ -144,6 +145,7 @@ class ServiceOptions(Struct, frozen=True):
     control_token: str
     host: str
     tokens: int | None = None
+    chain_ids: ChainIds = "sandbox"
     dialect: Dialect = Dialect.CONTRACT
     connect: Connect | None = None
     transport: httpx.AsyncBaseTransport | None = None
@@ -175,7 +177,7 @@ async def build_sandbox_service(
     bundle_faults = BundleFaults()
     key = load_key(options.data)
     await store.add_partners(build_partners(partner_keys(key), clock.now()))
-    chains, tokens = _catalog(market.seed, options.tokens, clock)
+    chains, tokens = _catalog(market.seed, options.tokens, clock, options.chain_ids)
     onchain = build_onchain(
         options.node_url, key, chains, tokens, clock, market, options.connect, options.transport
     )
@@ -233,6 +235,7 @@ async def _run(orders: dict[str, Any]) -> int:
         control_token=orders["controlToken"],
         host=str(orders["host"]),
         tokens=orders["tokens"],
+        chain_ids=orders["chainIds"],
         dialect=Dialect(orders["dialect"]),
     )
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
@@ -268,13 +271,15 @@ def _recorded(door: ASGIApp, file: str | None) -> ASGIApp:
         return door
 
 
-def _catalog(seed: int, count: int | None, clock: Clock) -> tuple[list[Chain], list[Token]]:
+def _catalog(
+    seed: int, count: int | None, clock: Clock, ids: ChainIds
+) -> tuple[list[Chain], list[Token]]:
     if count is None:
-        chains = build_chains()
+        chains = build_chains(ids)
         return chains, build_tokens(chains, clock.now())
     from swapdesk.sandbox.world_generator import build_catalog
 
-    return build_catalog(seed, count, clock.now())
+    return build_catalog(seed, count, clock.now(), ids)
 
 
 async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:

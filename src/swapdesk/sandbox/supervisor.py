@@ -307,6 +307,7 @@ class _Sandbox:
             "data": str(self._options.data),
             "host": self._options.host,
             "tokens": self._options.tokens,
+            "chainIds": self._options.chain_ids,
             "dialect": self._options.dialect,
             "record": None if self._options.record is None else str(self._options.record),
         }

@@ -11,7 +11,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS, ChainRow
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS, ChainIds, ChainRow
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA_CHAIN
 from swapdesk.sandbox.scans import scan_before
 from swapdesk.sandbox.token_rows import (
@@ -142,12 +142,12 @@ def provider_of(venue: VenueRow) -> SwapProvider:
     )
 
 
-def build_chains() -> list[Chain]:
+def build_chains(ids: ChainIds = "sandbox") -> list[Chain]:
     """Every chain of the catalogue, disabled ones too."""
-    return [_chain(place, row) for place, row in enumerate(CHAIN_ROWS)]
+    return [_chain(place, row, ids) for place, row in enumerate(CHAIN_ROWS)]
 
 
-def _chain(place: int, row: ChainRow) -> Chain:
+def _chain(place: int, row: ChainRow, ids: ChainIds) -> Chain:
     return Chain(
         id=object_id("chain", row.short_name),
         created=_CREATED,
@@ -163,7 +163,7 @@ def _chain(place: int, row: ChainRow) -> Chain:
         address_url=f"{row.explorer}/{row.address_page}/{{address}}",
         priority=Decimal(place),
         kind=row.kind,
-        chain_id=row.chain_id,
+        chain_id=row.chain_id_of(ids),
         enabled=row.enabled,
     )
 

@@ -14,7 +14,7 @@ from itertools import accumulate
 from random import Random
 
 from swapdesk.chain.addresses import base58
-from swapdesk.sandbox.chain_rows import ChainRow
+from swapdesk.sandbox.chain_rows import ChainIds, ChainRow
 from swapdesk.sandbox.scans import SCAN_LIFE, scan_with
 from swapdesk.sandbox.world import (
     build_chains,
@@ -113,14 +113,16 @@ _CENT = Decimal("0.01")
 _REASONS = tuple(reason for reason in UnscannedReason if reason != UnscannedReason.NATIVE_TOKEN)
 
 
-def build_catalog(seed: int, count: int, begin: datetime) -> tuple[list[Chain], list[Token]]:
+def build_catalog(
+    seed: int, count: int, begin: datetime, ids: ChainIds = "sandbox"
+) -> tuple[list[Chain], list[Token]]:
     """The chains of the sandbox, and its tokens filled up to ``count`` with generated ones.
 
     Raises ValueError for a count out of FEWEST to MOST.
     """
     if not FEWEST <= count <= MOST:
         raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
-    chains = build_chains()
+    chains = build_chains(ids)
     tokens = build_tokens(chains, begin)
     tokens += generate_tokens(seed, count - len(tokens), chains, begin)
     return chains, tokens

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.group_status import GroupStanding
-from swapdesk.flows.failure_messages import UNREACHABLE, Failure, failure_of
+from swapdesk.flows.failure_messages import Failure, failure_of, unsent
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
@@ -73,7 +73,8 @@ def or_take_back(next_: str, standing: GroupStanding) -> str:
 
 def _service_said(error: ClientError, money: str) -> Outcome:
     if not isinstance(error, ApiError):
-        failure = Failure(UNREACHABLE.cause, money, "you: try again")
+        lost = unsent(error)
+        failure = Failure(lost.cause, money, lost.next)
         return replace(still_open("NOT_REACHABLE", failure), error=error)
     code = error.code or f"HTTP_{error.status}"
     said = failure_of(error.code or "", error.status).cause

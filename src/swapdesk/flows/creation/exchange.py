@@ -20,7 +20,14 @@ from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.api_connection import OTHER_ID, Receipt
-from swapdesk.client.errors import Answered, AnswerRefused, ApiError, ClientError, OutcomeUnknown
+from swapdesk.client.errors import (
+    Answered,
+    AnswerRefused,
+    ApiError,
+    ClientError,
+    NotPaid,
+    OutcomeUnknown,
+)
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
 from swapdesk.flows.creation.order_verification import (
@@ -41,8 +48,8 @@ from swapdesk.flows.failure_messages import (
     OUTCOME_PENDING,
     OUTCOME_UNKNOWN,
     QUOTE_ENDED,
-    UNREACHABLE,
     failure_of,
+    unsent,
 )
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, ReleaseVerdict
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
@@ -210,7 +217,8 @@ class ExchangeFlow:
         except ClientError as error:
             # Definite by the client's own word: nothing left, or nothing happened.
             self._journal.intents.mark_refused(intent.id, code="NOT_SENT")
-            return NotCreated(UNREACHABLE, "NOT_REACHABLE", error)
+            code = error.code if isinstance(error, NotPaid) else "NOT_REACHABLE"
+            return NotCreated(unsent(error), code, error)
         order = receipt.made
         try:
             if order.service_id not in known:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.flows.dex.dex_permission import AGAIN_LATER, ApprovalFailed, ChainBroken
-from swapdesk.flows.failure_messages import ANSWER_REFUSED, UNREACHABLE, Failure, failure_of
+from swapdesk.flows.failure_messages import ANSWER_REFUSED, Failure, failure_of, unsent
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
@@ -196,6 +196,6 @@ class DexEnding:
             # Asking created nothing, and was repeated already.
             outcome = self.end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
             return replace(outcome, error=lost)
-        said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else UNREACHABLE
+        said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
         words = goes_on(said.cause, self.whereabouts())
         return replace(self.open("NOT_REACHABLE", words), error=error)

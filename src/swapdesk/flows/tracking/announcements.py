@@ -9,8 +9,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
-from swapdesk.flows.failure_messages import UNREACHABLE, Failure, failure_of
+from swapdesk.client.errors import (
+    AnswerRefused,
+    ApiError,
+    ClientError,
+    NotPaid,
+    OutcomeUnknown,
+    RateLimited,
+)
+from swapdesk.flows.failure_messages import Failure, failure_of, unsent
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
@@ -116,7 +123,7 @@ def failure_of_error(error: ClientError) -> Failure:
         return failure_of(error.code or f"HTTP_{error.status}", error.status)
     if isinstance(error, AnswerRefused):
         return failure_of("", None)
-    return UNREACHABLE
+    return unsent(error)
 
 
 def code_and_request(error: ClientError) -> str:
@@ -128,6 +135,8 @@ def code_and_request(error: ClientError) -> str:
         code, request = error.code or "NO_ANSWER", error.request_id
     elif isinstance(error, AnswerRefused):
         code, request = error.reason, error.request_id
+    elif isinstance(error, NotPaid):
+        code = error.code
     parts = [code or type(error).__name__]
     if request:
         parts.append(f"request {request}")

@@ -23,6 +23,7 @@ from swapdesk.flows.account.reading import (
 )
 from swapdesk.flows.notation import usd
 from swapdesk.flows.orders.order_export import export_directory, write_export
+from swapdesk.flows.tracking.announcements import failure_of_error
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.account import (
     Back,
@@ -64,13 +65,14 @@ class AccountScreen(Page):
     @dataclass
     class NotRead(Message):
         said: str
+        next: str
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._month = month_of(self.now())
         self._reading: AccountReading | None = None
         self._asking = False
-        self._said = ""
+        self._said = self._next = ""
         self._limits = FittedLines(id="limits")
         self._sums, self._weeks = FittedLines(id="sums"), FittedLines(id="weeks")
 
@@ -92,7 +94,7 @@ class AccountScreen(Page):
         self._show()
 
     def work_failed(self, group: str) -> None:
-        self._not_read(self.NotRead("A defect stopped the reading."))
+        self._not_read(self.NotRead("A defect stopped the reading.", "you: report it"))
 
     # reading
 
@@ -114,7 +116,8 @@ class AccountScreen(Page):
         try:
             reading = await self.desk.link.account.read(month, anew=anew)
         except ClientError as error:
-            self.post_message(self.NotRead(f"The account was not read: {error}."))
+            failure = failure_of_error(error)
+            self.post_message(self.NotRead(f"Not read. {failure.cause}", failure.next))
         else:
             self.post_message(self.Read(reading))
 
@@ -127,7 +130,7 @@ class AccountScreen(Page):
 
     @on(NotRead)
     def _not_read(self, event: NotRead) -> None:
-        self._asking, self._said = False, event.said
+        self._asking, self._said, self._next = False, event.said, event.next
         self._show()
         if self._reading is not None:
             self.show_notice(event.said, "warning")
@@ -144,7 +147,8 @@ class AccountScreen(Page):
             role = "status-trouble" if self._said else "muted"
             self._sums.show(lambda width: wrapped([Span(said, role)], width))
             self._weeks.show(lambda width: [])
-            self.set_money("not looked at here; this is your account.", "the service")
+            next_ = self._next if self._said else "the service"
+            self.set_money("not looked at here; this is your account.", next_)
         else:
             many = MANY_WEEKS if self.app.size.height >= MANY_FROM else FEW_WEEKS
             self._sums.show(lambda width: middle_lines(reading, now, width))
