@@ -9,7 +9,8 @@ from swapdesk.chain.addresses.display import address_link, transaction_link
 from swapdesk.chain.addresses.kinds import KINDS, derive_address, derive_transaction_hash
 from swapdesk.chain.addresses.payments import uses_memo
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainIds, ChainRow, chain_terms
+from swapdesk.sandbox.world import build_chains
 
 BY_NAME = {row.short_name: row for row in CHAIN_ROWS}
 SEEDS = [number.to_bytes(32, "big") for number in range(20)]
@@ -119,3 +120,12 @@ def test_a_deposit_confirms_within_minutes_of_the_world() -> None:
         assert 0 < row.block_ms * row.confirmations <= 200_000, row.short_name
         assert row.confirmations >= 2
         assert row.first_height > 1_000_000 or row.kind in ("bitcoin", "bch")
+
+
+@pytest.mark.parametrize("ids", ["sandbox", "real"])
+def test_the_catalogue_has_the_ids_of_the_chains_that_run(ids: ChainIds) -> None:
+    """What is signed for a chain is signed for the id that the service names."""
+    named = {chain.short_name: chain.chain_id for chain in build_chains(ids)}
+    assert {name: named[name] for name in chain_terms(ids)} == {
+        name: terms.chain_id for name, terms in chain_terms(ids).items()
+    }
