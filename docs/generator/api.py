@@ -122,7 +122,9 @@ def shape(schema: Schema) -> tuple[str, str]:
         said, bounds = shape(schema["allOf"][0])
         return _or_null(said, schema), bounds
     if "anyOf" in schema:
-        return _or_null(" or ".join(shape(one)[0] for one in schema["anyOf"]), schema), ""
+        # An alternative that is null alone is what ``nullable`` says.
+        told = [one for one in schema["anyOf"] if one.get("enum") != [None]]
+        return _or_null(" or ".join(shape(one)[0] for one in told), schema), ""
     if "enum" in schema:
         return _or_null("one of", schema), codes(schema["enum"])
     kind = schema.get("type", "any")

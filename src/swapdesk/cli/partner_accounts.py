@@ -44,7 +44,7 @@ OVERRIDES = {
 
 
 class PartnerKeyFacts(Struct, frozen=True, rename="camel"):
-    """``dialect`` None: that of the service; ``revoked`` is when, None: the key is taken."""
+    """``dialect`` None: that of the service; ``revoked`` is when, None: it is active."""
 
     api_key: str
     scope: str
@@ -230,7 +230,8 @@ def key(
 @of_data
 @desk_command
 def revoke(call: CliContext, api_key: str, data: Path | None) -> int:
-    """Take a key no longer. Streams that were opened with it end."""
+    """Refuse a key from now on; a service that runs does so within two seconds. Streams that were
+    opened with it end."""
     from swapdesk.service.store import partners
 
     with open_store(call, data) as (db, now), _refusals("api_key"):
@@ -455,7 +456,7 @@ def _tell(call: CliContext, account: StoredPartner) -> int:
                 each.scope,
                 each.dialect or "of the service",
                 each.created,
-                "taken" if each.revoked is None else f"revoked {each.revoked}",
+                "active" if each.revoked is None else f"revoked {each.revoked}",
             )
             for each in facts.keys
         ],
