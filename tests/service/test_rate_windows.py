@@ -23,11 +23,15 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.rate_limits import (
     STRANGER_READS,
     WINDOW_SECONDS,
-    CallWindows,
+    CallShare,
+    CountedCall,
+    LimitReached,
+    RateDecision,
     RateLimiter,
     RequestCounter,
     limits_of,
 )
+from swapdesk.service.store.records import Usage
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass
@@ -37,9 +41,19 @@ QUOTE = {"amount": "0.5", "from": BTC.id, "to": ETH.id}
 ROOMY = RateWindows(per_minute=100_000, per_hour=100_000, per_day=100_000)
 
 
-def passed(windows: CallWindows, limits: RateWindows, now: datetime, calls: int) -> int:
-    admissions = [windows.admit("p", RateClass.QUOTE, limits, now) for _ in range(calls)]
-    return sum(admission.retry_after is None for admission in admissions)
+def asked(rows: list[Usage], limits: RateWindows, clock: ManualClock) -> RateDecision:
+    """One call against these counts, which it changes when it passes."""
+    call = CountedCall("p", RateClass.QUOTE, limits, clock)
+    try:
+        rows[:] = call.take(list(rows))
+    except LimitReached as full:
+        return full.decision
+    assert call.decision is not None
+    return call.decision
+
+
+def passed(rows: list[Usage], limits: RateWindows, clock: ManualClock, calls: int) -> int:
+    return sum(asked(rows, limits, clock).retry_after is None for _ in range(calls))
 
 
 @pytest.mark.parametrize(("index", "length"), list(enumerate(WINDOW_SECONDS)))
@@ -49,12 +63,14 @@ def test_a_window_begins_anew_at_its_edge_and_not_a_millisecond_before(
     limit = [100_000, 100_000, 100_000]
     limit[index] = 7
     limits = RateWindows(per_minute=limit[0], per_hour=limit[1], per_day=limit[2])
-    windows = CallWindows()
-    assert passed(windows, limits, MIDNIGHT, 57) == 7
-    edge = MIDNIGHT + timedelta(seconds=length)
-    assert passed(windows, limits, edge - timedelta(milliseconds=1), 50) == 0
-    assert passed(windows, limits, edge, 57) == 7
-    assert passed(windows, limits, edge + timedelta(milliseconds=1), 50) == 0
+    clock, rows = ManualClock(MIDNIGHT), list[Usage]()
+    assert passed(rows, limits, clock, 57) == 7
+    clock.advance(length - 0.001)
+    assert passed(rows, limits, clock, 50) == 0
+    clock.advance(0.001)
+    assert passed(rows, limits, clock, 57) == 7
+    clock.advance(0.001)
+    assert passed(rows, limits, clock, 50) == 0
 
 
 @given(
@@ -64,34 +80,82 @@ def test_a_window_begins_anew_at_its_edge_and_not_a_millisecond_before(
 def test_no_window_ever_holds_more_calls_than_its_limit(
     limits: tuple[int, int, int], steps: list[int]
 ) -> None:
-    windows, now, times = CallWindows(), MIDNIGHT, []
+    clock, rows, times = ManualClock(MIDNIGHT), list[Usage](), []
     allowed = RateWindows(per_minute=limits[0], per_hour=limits[1], per_day=limits[2])
     for step in steps:
-        now += timedelta(seconds=step)
-        admission = windows.admit("p", RateClass.QUOTE, allowed, now)
-        if admission.retry_after is None:
-            times.append(now.timestamp())
+        clock.advance(step)
+        decision = asked(rows, allowed, clock)
+        if decision.retry_after is None:
+            times.append(clock.now().timestamp())
         else:
             # After the wait it states, and not a second before, the same call passes.
-            again = CallWindows()
-            again.restore(windows.usage("p", RateClass.QUOTE))
-            early = now + timedelta(seconds=admission.retry_after - 1)
-            assert again.admit("p", RateClass.QUOTE, allowed, early).retry_after is not None
-            late = now + timedelta(seconds=admission.retry_after)
-            assert again.admit("p", RateClass.QUOTE, allowed, late).retry_after is None
+            again, wait = list(rows), timedelta(seconds=decision.retry_after)
+            early = ManualClock(clock.now() + wait - timedelta(seconds=1))
+            assert asked(again, allowed, early).retry_after is not None
+            assert asked(again, allowed, ManualClock(clock.now() + wait)).retry_after is None
+    assert_within(limits, times)
+
+
+def assert_within(limits: tuple[int, int, int], times: list[float]) -> None:
     for length, limit in zip(WINDOW_SECONDS, limits, strict=True):
-        counted: dict[int, int] = {}
-        for moment in times:
-            counted[int(moment // length)] = counted.get(int(moment // length), 0) + 1
+        counted = Counter(int(moment // length) for moment in times)
         assert max(counted.values(), default=0) <= limit
 
 
-def test_partners_and_classes_do_not_share_a_window() -> None:
-    windows, limits = CallWindows(), RateWindows(per_minute=1, per_hour=9, per_day=9)
-    for partner in ("a", "b"):
-        for rate_class in (RateClass.READ, RateClass.QUOTE, RateClass.EXCHANGE):
-            assert windows.admit(partner, rate_class, limits, MIDNIGHT).retry_after is None
-            assert windows.admit(partner, rate_class, limits, MIDNIGHT).retry_after == 60
+_STEPS = st.tuples(st.integers(0, 2), st.sampled_from(["call"] * 8 + ["give back", "kill", "wait"]))
+
+
+@given(
+    limits=st.tuples(st.integers(1, 40), st.integers(1, 70), st.integers(1, 100)),
+    steps=st.lists(_STEPS, max_size=200),
+    waits=st.lists(st.integers(1, 4_000), min_size=1, max_size=9),
+)
+def test_shares_of_several_processes_never_let_more_through_than_the_limit(
+    limits: tuple[int, int, int], steps: list[tuple[int, str]], waits: list[int]
+) -> None:
+    """Whichever process is killed; and without a kill nothing is lost."""
+    clock, rows, times = ManualClock(MIDNIGHT), dict[int, Usage](), list[float]()
+    allowed = RateWindows(per_minute=limits[0], per_hour=limits[1], per_day=limits[2])
+    shares = dict[int, CallShare]()
+    killed = False
+
+    def give_back(process: int) -> None:
+        share = shares.pop(process, None)
+        for unused in () if share is None else share.unused:
+            row = rows[unused.seconds]
+            if row.number == unused.number:
+                rows[unused.seconds] = replace(row, used=row.used - unused.used)
+
+    for number, (process, step) in enumerate(steps):
+        if step == "wait":
+            clock.advance(waits[number % len(waits)])
+        elif step == "kill":
+            killed = killed or bool(process in shares and shares.pop(process).left)
+        elif step == "give back":
+            give_back(process)
+        else:
+            share = shares.get(process)
+            if share is not None and share.let_through(allowed) is not None:
+                times.append(clock.now().timestamp())
+                continue
+            give_back(process)
+            share = CallShare("p", RateClass.READ, allowed, clock)
+            try:
+                rows.update({row.seconds: row for row in share.take(list(rows.values()))})
+            except LimitReached:
+                held = sum(other.left for other in shares.values())
+                assert killed or len(times) + held >= min(limits), "refused with room left"
+                continue
+            shares[process] = share
+            assert share.let_through(allowed) is not None
+            times.append(clock.now().timestamp())
+    assert_within(limits, times)
+    for process in list(shares):
+        give_back(process)
+    if not killed:
+        for row in rows.values():
+            in_window = [moment for moment in times if int(moment // row.seconds) == row.number]
+            assert row.used == len(in_window), "exactly what was let through"
 
 
 async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
@@ -242,10 +306,11 @@ async def test_windows_of_a_partner_id_outlive_the_process(
     caller = Caller(FREE, None)
     for number in range(3):
         parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [FREE], INTERMEDIARIES)
-        await parts.rates.restore()
-        admission = await parts.rates.admit(caller, RateClass.QUOTE)
-        assert admission is not None
-        assert (admission.retry_after is None) is (number < 2)
+        if number < 2:
+            await parts.rates.admit(caller, RateClass.QUOTE)
+        else:
+            with pytest.raises(LimitReached):
+                await parts.rates.admit(caller, RateClass.QUOTE)
 
 
 @pytest.mark.parametrize(("whole", "half"), [(0, 0), (1, 1), (2, 1), (5, 2), (60, 30)])
@@ -265,7 +330,6 @@ async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualCl
         parts = assemble(
             clock, random.Random(number), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES
         )
-        await parts.rates.restore()
         transport = httpx.ASGITransport(app=build_service(parts))
         async with httpx.AsyncClient(
             transport=transport, base_url="http://service/v2", headers={"Authorization": "k:s"}
@@ -306,33 +370,57 @@ async def test_a_clean_end_keeps_the_reads(tmp_path: Path, clock: ManualClock) -
     assert used == [1, 2, 3, 4, 5, 6]
 
 
-async def test_usage_of_old_windows_is_not_loaded(store: SqliteStore) -> None:
-    windows = CallWindows()
-    windows.admit("p", RateClass.READ, ROOMY, MIDNIGHT)
-    await store.save_usage(windows.take_changed())
-    assert windows.take_changed() == []
-    seconds = [row.seconds for row in await store.load_usage(MIDNIGHT + timedelta(hours=2))]
-    assert seconds == [86_400]
-
-
-@pytest.mark.parametrize("rate_class", [RateClass.QUOTE, RateClass.EXCHANGE])
+@pytest.mark.parametrize("rate_class", [RateClass.READ, RateClass.QUOTE])
 async def test_processes_over_one_store_share_the_windows(
     tmp_path: Path, rate_class: RateClass
 ) -> None:
-    """Each counts what the others counted, also where they ask at the same time."""
+    """Each counts what the others counted, also where they ask at the same time. Partners and
+    classes are apart."""
     clock = ManualClock()
     stores = [open_new(tmp_path / "service.db")]
     stores += [SqliteStore.open(tmp_path / "service.db") for _ in range(2)]
     few = RateWindows(per_minute=7, per_hour=70, per_day=700)
-    caller = Caller(Partner("p", "P", Tier.PRO, (), few, few), ApiKey("k", digest(b"s")))
+
+    def caller(partner_id: str) -> Caller:
+        key = ApiKey("k", digest(b"s"))
+        return Caller(Partner(partner_id, "P", Tier.PRO, (), few, few, few), key)
+
     limiters = [RateLimiter(store, clock, RequestCounter(store, clock)) for store in stores]
-    asked = [limiter.admit(caller, rate_class) for limiter in limiters for _ in range(5)]
-    admitted = [one for one in await asyncio.gather(*asked) if one is not None]
-    assert sum(one.retry_after is None for one in admitted) == 7
-    assert sorted(one.remaining for one in admitted if one.retry_after is None) == list(range(7))
+    calls = [limiter.admit(caller("p"), rate_class) for limiter in limiters for _ in range(5)]
+    told = await asyncio.gather(*calls, return_exceptions=True)
+    admitted = [one for one in told if isinstance(one, RateDecision)]
+    assert sorted(one.remaining for one in admitted) == list(range(7))
+    assert sum(isinstance(one, LimitReached) for one in told) == 8
+    for other in (caller("q"), caller("p")):
+        for each in RateClass:
+            if each is not RateClass.NONE and (other != caller("p") or each is not rate_class):
+                fresh = await limiters[1].admit(other, each)
+                assert fresh is not None
+                assert fresh.remaining == 6
     clock.advance(60)
-    again = await limiters[2].admit(caller, rate_class)
+    again = await limiters[2].admit(caller("p"), rate_class)
     assert again is not None
     assert (again.remaining, again.retry_after) == (6, None)
+    for store in stores:
+        await store.close()
+
+
+async def test_a_share_is_given_back_each_second(tmp_path: Path) -> None:
+    """What one process took and did not use, another one lets through."""
+    clock = ManualClock()
+    stores = [open_new(tmp_path / "service.db"), SqliteStore.open(tmp_path / "service.db")]
+    limits = RateWindows(per_minute=64, per_hour=640, per_day=640)
+    caller = Caller(Partner("p", "P", Tier.PRO, (), limits, limits, limits), None, pays=True)
+    one, other = [RateLimiter(store, clock, RequestCounter(store, clock)) for store in stores]
+    for left in (63, 62):
+        decision = await one.admit(caller, RateClass.READ)
+        assert decision is not None
+        assert decision.remaining == left
+    (minute, *_) = stores[1].usage("p", RateClass.READ)
+    assert minute.used == 4, "two more are taken"
+    await one.flush()
+    decision = await other.admit(caller, RateClass.READ)
+    assert decision is not None
+    assert decision.remaining == 61
     for store in stores:
         await store.close()

@@ -20,7 +20,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.quoting.private_bounds import RECENT
 from swapdesk.service.store.database import Writer
-from swapdesk.service.store.records import RouteChoice
+from swapdesk.service.store.records import RecentPayouts, RouteChoice
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 
@@ -35,14 +35,13 @@ class RememberingStore(SqliteStore):
         super().__init__(path, writer)
         self.orders: list[tuple[str, int | None, datetime]] = []
 
-    async def recent_payouts(
-        self, partner_id: str, since: datetime, limit: int
-    ) -> list[tuple[str, int | None]]:
+    async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
         assert partner_id == FIRST.partner_id
         recent = sorted(
             (each for each in self.orders if each[2] >= since), key=lambda each: each[2]
         )
-        return [(code, wallet) for code, wallet, _ in recent[::-1][:limit]]
+        wallets = tuple((code, wallet or 0) for code, wallet, _ in recent[::-1][:limit])
+        return RecentPayouts(partner_id, since, limit, wallets)
 
 
 @pytest.fixture

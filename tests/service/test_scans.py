@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,7 +16,8 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.scans import RETRY_AFTER, SCAN_SECONDS, TokenScans
+from swapdesk.service.scans import CLAIM, RETRY_AFTER, SCAN_SECONDS, TokenScans
+from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import ScanResult, Token, TokenQuery, TokenSecurityScan
 
@@ -51,7 +53,11 @@ def scanner(clock: ManualClock) -> TestScanner:
 
 @pytest.fixture
 def service(
-    service: ServiceParts, clock: ManualClock, store: Any, venue_list: Any, scanner: TestScanner
+    service: ServiceParts,
+    clock: ManualClock,
+    store: SqliteStore,
+    venue_list: Any,
+    scanner: TestScanner,
 ) -> ServiceParts:
     return assemble(
         clock,
@@ -66,9 +72,13 @@ def service(
     )
 
 
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
+async def settle(store: SqliteStore) -> None:
+    """Once what was handed to the store is written, and what followed from it: a scan is claimed
+    there, made, and its verdict written."""
+    for _ in range(3):
+        await store.add_requests("2026-11", {})
+        for _ in range(20):
+            await asyncio.sleep(0)
 
 
 async def verdict(api: httpx.AsyncClient, token: Token) -> Any:
@@ -94,6 +104,7 @@ async def verdict(api: httpx.AsyncClient, token: Token) -> Any:
 )
 async def test_what_selects_a_token(
     api: httpx.AsyncClient,
+    store: SqliteStore,
     scanner: TestScanner,
     path: str,
     parameters: dict[str, str],
@@ -101,7 +112,7 @@ async def test_what_selects_a_token(
 ) -> None:
     assert await verdict(api, BTC) is None
     await api.get(path, params=parameters)
-    await settle()
+    await settle(store)
     assert scanner.scanned == selected
     assert bool(await verdict(api, BTC)) == ("BTC" in selected)
     assert await verdict(api, USDC) is None
@@ -111,60 +122,63 @@ PAIR = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
 
 
 async def test_a_verdict_stands_until_it_expires(
-    api: httpx.AsyncClient, clock: ManualClock, scanner: TestScanner
+    api: httpx.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
 ) -> None:
     await api.get("/minMax", params=PAIR)
-    await settle()
+    await settle(store)
     first = await verdict(api, BTC)
     clock.advance(LIFE.total_seconds() - 1)
     await api.get("/minMax", params=PAIR)
-    await settle()
+    await settle(store)
     assert scanner.scanned == ["BTC", "ETH"]
     clock.advance(1)
     assert await verdict(api, BTC) == first, "a stale verdict is shown as it is"
     await api.get("/minMax", params=PAIR)
-    await settle()
+    await settle(store)
     assert scanner.scanned == ["BTC", "ETH"] * 2
     assert (await verdict(api, BTC))["scannedAt"] > first["scannedAt"]
 
 
 async def test_a_scan_never_holds_an_answer_up(
-    api: httpx.AsyncClient, clock: ManualClock, scanner: TestScanner
+    api: httpx.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
 ) -> None:
     scanner.silent = True
     assert (await api.get("/minMax", params=PAIR)).status_code == 200
+    await settle(store)
     assert (await api.get("/minMax", params=PAIR)).status_code == 200
+    await settle(store)
     assert scanner.scanned == ["BTC", "ETH"], "one scan at a time"
     assert await verdict(api, BTC) is None
     clock.advance(SCAN_SECONDS)
-    await settle()
+    await settle(store)
     found = await verdict(api, BTC)
     assert (found["resultType"], found["unscannedReason"]) == ("Unscanned", "TIMEOUT")
 
 
 async def test_a_scanner_that_fails_blocks_nothing(
     api: httpx.AsyncClient,
+    store: SqliteStore,
     clock: ManualClock,
     scanner: TestScanner,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scanner.broken = True
     assert (await api.get("/minMax", params=PAIR)).status_code == 200
-    await settle()
+    await settle(store)
     found = await verdict(api, BTC)
     assert (found["resultType"], found["unscannedReason"]) == ("Unscanned", "PROVIDER_ERROR")
     assert "no scanner there" in caplog.text
     scanner.broken = False
     clock.advance(RETRY_AFTER.total_seconds())
     await api.get("/minMax", params=PAIR)
-    await settle()
+    await settle(store)
     assert (await verdict(api, BTC))["resultType"] == "Benign"
 
 
-async def test_without_a_scanner_nothing_is_scanned(store: Any, clock: ManualClock) -> None:
+async def test_without_a_scanner_nothing_is_scanned(store: SqliteStore, clock: ManualClock) -> None:
     catalog = ServiceCatalog(CHAINS, TOKENS)
     TokenScans(catalog, store, None, clock).selected(*catalog.tokens)
-    await settle()
+    await settle(store)
     assert {token.security_scan for token in catalog.tokens} == {None}
 
 
@@ -187,13 +201,12 @@ def test_a_new_verdict_keeps_the_listing_and_its_order(clock: ManualClock) -> No
 async def test_verdicts_outlive_a_restart(
     api: httpx.AsyncClient,
     service: ServiceParts,
-    store: Any,
+    store: SqliteStore,
     clock: ManualClock,
     scanner: TestScanner,
 ) -> None:
     await api.get("/minMax", params=PAIR)
-    await settle()
-    await store.add_requests("2026-11", {})  # written after what was handed over before it
+    await settle(store)
     before = await verdict(api, BTC)
     partners = service.directory.partners.values()
     again = assemble(clock, service.rng, store, CHAINS, TOKENS, [], partners, [], scanner=scanner)
@@ -206,26 +219,66 @@ async def test_verdicts_outlive_a_restart(
     ):
         assert await verdict(next_api, BTC) == before
         await next_api.get("/minMax", params=PAIR)
-        await settle()
+        await settle(store)
         assert scanner.scanned == ["BTC", "ETH"], "the verdict still stands"
         clock.advance(LIFE.total_seconds())
         assert await verdict(next_api, BTC) == before, "a stale verdict is shown as it is"
         await next_api.get("/minMax", params=PAIR)
-        await settle()
+        await settle(store)
         assert scanner.scanned == ["BTC", "ETH"] * 2
 
 
 async def test_a_verdict_of_the_catalogue_that_is_newer_stays(
-    store: Any, clock: ManualClock
+    store: SqliteStore, clock: ManualClock
 ) -> None:
     old = TokenSecurityScan(
         result_type=ScanResult.WARNING, scanned_at=clock.now(), expires_at=clock.now() + LIFE
     )
-    await store.save_scan(BTC.id, encode_json(old))
-    await store.save_scan("f" * 24, encode_json(old))
-    await store.save_scan(ETH.id, b"{}")
+    await store.save_scan(BTC.id, encode_json(old), old.expires_at)
+    await store.save_scan("f" * 24, encode_json(old), old.expires_at)
+    await store.save_scan(ETH.id, b"{}", old.expires_at)
     clock.advance(60)
     new = old.model_copy(update={"scanned_at": clock.now()})
     catalog = ServiceCatalog(CHAINS, [BTC.model_copy(update={"security_scan": new}), ETH])
     await TokenScans(catalog, store, None, clock).restore()
     assert [token.security_scan for token in catalog.tokens] == [new, None]
+
+
+async def test_of_several_processes_one_scans_a_token(
+    tmp_path: Path, store: SqliteStore, clock: ManualClock
+) -> None:
+    """The others take its verdict; a scan whose process was killed is made again."""
+    scanner = TestScanner(clock)
+    other_store = SqliteStore.open(tmp_path / "service.db")
+    catalogs = [ServiceCatalog(CHAINS, TOKENS) for _ in range(2)]
+    one = TokenScans(catalogs[0], store, scanner, clock)
+    other = TokenScans(catalogs[1], other_store, scanner, clock)
+
+    async def selected(*scans: TokenScans) -> None:
+        for each in scans:
+            each.selected(BTC)
+        await settle(store)
+        await settle(other_store)
+
+    def verdicts() -> list[TokenSecurityScan | None]:
+        found = (catalog.token(BTC.id) for catalog in catalogs)
+        return [None if token is None else token.security_scan for token in found]
+
+    killed = await store.claim_scan(BTC.id, clock.now(), clock.now() + CLAIM)
+    assert killed.claimed
+    await selected(one, other)
+    assert scanner.scanned == []
+    clock.advance(CLAIM.total_seconds())
+    await selected(one, other)
+    assert scanner.scanned == ["BTC"]
+    await selected(one, other)
+    assert scanner.scanned == ["BTC"]
+    first, second = verdicts()
+    assert first == second
+    assert first is not None
+    clock.advance(LIFE.total_seconds())
+    await selected(other)
+    await selected(one)
+    assert scanner.scanned == ["BTC", "BTC"]
+    assert verdicts()[0] == verdicts()[1] != first
+    await other_store.close()

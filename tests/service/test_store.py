@@ -21,6 +21,7 @@ from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, START
 from swapdesk.service.store.database import VERSION, SchemaError
 from swapdesk.service.store.records import (
     OrderFilter,
+    PayoutsChanged,
     QuoteConsumed,
     QuoteGone,
     RouteChoice,
@@ -429,8 +430,18 @@ async def test_the_hot_wallets_of_the_newest_private_orders(store: SqliteStore) 
         await store.save_quotes([quote(number)])
         await store.begin_order(row)
     asked = ALICE.partner_id, START
-    assert await store.recent_payouts(*asked, 10) == [("aa", 1), ("cc", None), ("bb", 3)]
-    assert await store.recent_payouts(*asked, 1) == [("aa", 1)]
+    found = await store.recent_payouts(*asked, 10)
+    assert found.wallets == (("aa", 1), ("cc", 0), ("bb", 3))
+    assert (await store.recent_payouts(*asked, 1)).wallets == (("aa", 1),)
     later = START + timedelta(minutes=4)
-    assert await store.recent_payouts(ALICE.partner_id, later, 10) == [("aa", 1)]
-    assert await store.recent_payouts(BOB.partner_id, START, 10) == []
+    assert (await store.recent_payouts(ALICE.partner_id, later, 10)).wallets == (("aa", 1),)
+    assert (await store.recent_payouts(BOB.partner_id, START, 10)).wallets == ()
+    # An order whose wallet was chosen by these begins, one chosen by older ones does not.
+    row = replace(order(9), created=later, route="private", payout_wallet=0)
+    await store.save_quotes([quote(9), quote(8)])
+    await store.begin_order(row, payouts=found)
+    another = replace(order(8), created=later, route="private", payout_wallet=1)
+    with pytest.raises(PayoutsChanged):
+        await store.begin_order(another, payouts=found)
+    assert await store.order_of_quote(ALICE.partner_id, another.quote_id) is None
+    await store.begin_order(another, payouts=await store.recent_payouts(*asked, 10))

@@ -130,7 +130,6 @@ def build_service(parts: ServiceParts) -> Starlette:
             "partners": parts.partners,
         }
         await parts.partners.refresh()
-        await parts.rates.restore()
         await parts.scans.restore()
         tasks = [
             asyncio.create_task(_kept_running(part, name, parts.clock), name=name)

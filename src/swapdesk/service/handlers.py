@@ -24,7 +24,7 @@ from swapdesk.service.partner_account import PartnerAccount
 from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.rate_limits import RateLimiter, RequestCounter
+from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounter
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import Store
 from swapdesk.service.venues.registry import Venues
@@ -93,8 +93,8 @@ class RequestContext(Struct):
     path: Any
     query: Any
     body: Any
-    admit: Callable[[], Awaitable[None]]
-    """Counts an exchange that is about to begin. Raises RATE_LIMIT_EXCEEDED."""
+    begins: CountedCall | None = None
+    """Counts an exchange in the commit that begins it."""
     delivery: Delivery | None = None
     """What the signature of a signed operation says."""
 
@@ -171,13 +171,13 @@ class Handlers:
         return await self._parts.engine.private_send(call.by, call.query)
 
     async def create_exchange(self, call: RequestContext) -> Order:
-        return await self._parts.orders.create(call.by, call.body, "exchange", call.admit)
+        return await self._parts.orders.create(call.by, call.body, "exchange", call.begins)
 
     async def create_private_send(self, call: RequestContext) -> Order:
-        return await self._parts.orders.create(call.by, call.body, "private_send", call.admit)
+        return await self._parts.orders.create(call.by, call.body, "private_send", call.begins)
 
     async def create_multi_exchange(self, call: RequestContext) -> MultiExchange:
-        return await self._parts.groups.create(call.by, call.body, call.admit)
+        return await self._parts.groups.create(call.by, call.body, call.begins)
 
     async def get_multi_exchange(self, call: RequestContext) -> MultiExchangeStatus:
         return await self._parts.groups.status(call.by, call.path.multi_id)

@@ -275,6 +275,7 @@ def caller_of(payment: CallPayment) -> Caller:
         keys=(),
         quote_limits=LIMITS,
         exchange_limits=LIMITS,
+        read_limits=LIMITS,
     )
     return Caller(partner, None, pays=True)
 

@@ -3,8 +3,14 @@
 A window is a minute, hour or day of the service's UTC time. A call passes when all three have
 room and then counts in all three; a refused call counts in none (contract 2.8 to 2.11). Calls by
 ``partner-id`` have windows of their own, and so has each address that calls without credentials
-(contract 2.12). Quotes and creates are written before they are carried out, so that a killed
-process does not forget them; reads are written every second. Usage: contract 12.1.
+(contract 2.12). Usage: contract 12.1.
+
+The counts are in the store, for all processes over it. A quote is counted there before it is
+carried out, an exchange in the commit that begins it. Of reads a process takes a share at once,
+a part of what is left, and gives back each second what it did not use: so no window ever lets
+more through than its limit, a killed process leaves at most its share too much in the count, and
+reads do not wait for the disk. An address is counted by each process, and nowhere written down:
+a flood of strangers must not cost a write each.
 """
 
 from __future__ import annotations
@@ -14,9 +20,11 @@ import logging
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
@@ -54,87 +62,156 @@ class RateDecision(Struct):
         return named
 
 
-class CallWindows:
-    """How often each partner called in the windows that are open now."""
+class LimitReached(ServiceError):
+    """The 429 of a call that found a full window."""
 
-    def __init__(self) -> None:
-        self._used: dict[tuple[str, RateClass], list[tuple[int, int]]] = defaultdict(
-            lambda: [(0, 0)] * len(WINDOW_SECONDS)
+    def __init__(self, rate_class: RateClass, decision: RateDecision) -> None:
+        super().__init__(
+            ErrorCode.RATE_LIMIT_EXCEEDED,
+            f"The {rate_class.value} limit of {decision.limit} is used up; "
+            f"try again in {decision.retry_after} s.",
         )
-        self._changed: set[tuple[str, RateClass]] = set()
+        self.decision = decision
 
-    def admit(
-        self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
-    ) -> RateDecision:
-        """Count one call, or refuse it: then ``retry_after`` is set and nothing is counted."""
-        key, seconds = (partner_id, rate_class), now.timestamp()
-        most = (limits.per_minute, limits.per_hour, limits.per_day)
-        used = self._open(key, seconds)
-        left = [limit - count for (_, count), limit in zip(used, most, strict=True)]
-        fewest = min(left)
-        if fewest <= 0:
-            full = [place for place, room in enumerate(left) if room <= 0]
-            wait = max(_whole(_until_end(place, seconds)) for place in full)
-            return RateDecision(most[full[-1]], 0, wait, retry_after=wait)
-        self._used[key] = [(number, count + 1) for number, count in used]
-        self._changed.add(key)
-        # The fewest calls left bind; of equals the window that lasts longer.
-        binding = max(place for place, room in enumerate(left) if room == fewest)
-        return RateDecision(most[binding], fewest - 1, _whole(_until_end(binding, seconds)))
 
-    def standing(
-        self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
-    ) -> RateDecision:
-        """What is left in the window that binds; nothing is counted."""
+class CallCount(Struct, frozen=True):
+    """How often one partner made one class of calls in the windows that are open at a time.
+
+    ``numbers`` and ``used`` stand in the order of ``WINDOW_SECONDS``.
+    """
+
+    at: float
+    numbers: tuple[int, ...]
+    used: tuple[int, ...]
+
+    @classmethod
+    def known(cls, rows: Iterable[Usage], now: datetime) -> CallCount:
+        """From the rows of the store. A window that has ended is empty; one that another process
+        sees open already is open."""
         seconds = now.timestamp()
-        most = (limits.per_minute, limits.per_hour, limits.per_day)
-        used = self._open((partner_id, rate_class), seconds)
-        left = [max(0, limit - count) for (_, count), limit in zip(used, most, strict=True)]
-        binding = max(place for place, room in enumerate(left) if room == min(left))
-        return RateDecision(most[binding], left[binding], _whole(_until_end(binding, seconds)))
+        by_length = {row.seconds: row for row in rows}
+        numbers, used = [], []
+        for length in WINDOW_SECONDS:
+            number, row = int(seconds // length), by_length.get(length)
+            past = row is None or row.number < number
+            numbers.append(number if row is None or past else row.number)
+            used.append(0 if row is None or past else row.used)
+        return cls(seconds, tuple(numbers), tuple(used))
 
-    def usage(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
-        """The counts of one partner and class as they stand, to be stored."""
+    def plus(self, calls: int) -> CallCount:
+        """With so many calls more, or less where it is negative."""
+        return CallCount(self.at, self.numbers, tuple(count + calls for count in self.used))
+
+    def rows(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
+        """As they are stored."""
         return [
-            Usage(partner_id, rate_class.value, window, number, count)
-            for window, (number, count) in zip(
-                WINDOW_SECONDS, self._used[partner_id, rate_class], strict=True
-            )
+            Usage(partner_id, rate_class.value, *each)
+            for each in zip(WINDOW_SECONDS, self.numbers, self.used, strict=True)
         ]
 
-    def take_changed(self) -> list[Usage]:
-        """Counts that changed since they were taken last."""
-        changed, self._changed = self._changed, set()
-        return [row for key in changed for row in self.usage(*key)]
+    def left(self, limits: RateWindows) -> list[int]:
+        """Calls that each window still takes."""
+        most = zip(_most(limits), self.used, strict=True)
+        return [max(0, limit - count) for limit, count in most]
 
-    def restore(self, rows: Iterable[Usage]) -> None:
-        """Counts as an earlier process left them; windows that ended are forgotten on use."""
-        for row in rows:
-            try:
-                rate_class, place = RateClass(row.rate_class), WINDOW_SECONDS.index(row.seconds)
-            except ValueError:
-                continue
-            used = self._used[row.partner_id, rate_class]
-            if row.number >= used[place][0]:
-                known = used[place][1] if used[place][0] == row.number else 0
-                used[place] = (row.number, max(known, row.used))
+    def standing(self, limits: RateWindows) -> RateDecision:
+        """What is left in the window that binds: the fewest calls left, and of equals the window
+        that lasts longer."""
+        left = self.left(limits)
+        binding = max(place for place, room in enumerate(left) if room == min(left))
+        return RateDecision(_most(limits)[binding], left[binding], self._ends_in(binding))
 
-    def _open(self, key: tuple[str, RateClass], seconds: float) -> list[tuple[int, int]]:
-        """Number and count of the windows at this time; the time never goes back (see Clock)."""
-        opened = []
-        for window, (number, count) in zip(WINDOW_SECONDS, self._used[key], strict=True):
-            current = int(seconds // window)
-            opened.append((current, 0) if current > number else (number, count))
-        return opened
+    def refusal(self, limits: RateWindows) -> RateDecision | None:
+        """When to come back; None while every window has room."""
+        full = [place for place, room in enumerate(self.left(limits)) if not room]
+        if not full:
+            return None
+        wait = max(map(self._ends_in, full))
+        return RateDecision(_most(limits)[full[-1]], 0, wait, retry_after=wait)
 
-
-def _until_end(place: int, seconds: float) -> float:
-    """Seconds until the open window at this place ends."""
-    return WINDOW_SECONDS[place] - seconds % WINDOW_SECONDS[place]
+    def _ends_in(self, place: int) -> int:
+        """Whole seconds until a window ends."""
+        length = WINDOW_SECONDS[place]
+        return max(1, math.ceil(length - self.at % length))
 
 
-def _whole(seconds: float) -> int:
-    return max(1, math.ceil(seconds))
+def _most(limits: RateWindows) -> tuple[int, int, int]:
+    return limits.per_minute, limits.per_hour, limits.per_day
+
+
+class CountedCall:
+    """One call, counted when the store takes it; ``decision`` is what its headers say then."""
+
+    def __init__(
+        self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
+    ) -> None:
+        self.counted = counted
+        self.rate_class = rate_class
+        self.decision: RateDecision | None = None
+        self._limits = limits
+        self._clock = clock
+
+    def take(self, known: list[Usage]) -> list[Usage]:
+        """The counts with this call. Raises LimitReached."""
+        count = CallCount.known(known, self._clock.now())
+        refused = count.refusal(self._limits)
+        if refused is not None:
+            raise LimitReached(self.rate_class, refused)
+        count = count.plus(1)
+        self.decision = count.standing(self._limits)
+        return count.rows(self.counted, self.rate_class)
+
+
+SHARE = 16
+"""A process takes one part in so many of the calls that are left, and one at least."""
+
+
+class CallShare:
+    """Calls that one process has counted in the store, and lets through without asking it.
+
+    ``left`` are those that it has not let through yet.
+    """
+
+    def __init__(
+        self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
+    ) -> None:
+        self.counted = counted
+        self.rate_class = rate_class
+        self.left = 0
+        self._limits = limits
+        self._clock = clock
+        self._count: CallCount | None = None
+
+    def take(self, known: list[Usage]) -> list[Usage]:
+        """The counts with the whole share. Raises LimitReached."""
+        count = CallCount.known(known, self._clock.now())
+        refused = count.refusal(self._limits)
+        if refused is not None:
+            raise LimitReached(self.rate_class, refused)
+        self.left = max(1, min(count.left(self._limits)) // SHARE)
+        self._count = count.plus(self.left)
+        return self._count.rows(self.counted, self.rate_class)
+
+    def let_through(self, limits: RateWindows) -> RateDecision | None:
+        """One call of the share; None when it has none for this minute or under these limits."""
+        seconds = self._clock.now().timestamp()
+        if not self.left or self._count is None or limits != self._limits:
+            return None
+        if seconds // WINDOW_SECONDS[0] > self._count.numbers[0]:
+            return None
+        self.left -= 1
+        return replace(self._count, at=seconds).plus(-self.left).standing(limits)
+
+    @property
+    def unused(self) -> list[Usage]:
+        """What it gives back: the calls left, in each window that they counted in."""
+        if not self.left or self._count is None:
+            return []
+        rows = self._count.rows(self.counted, self.rate_class)
+        return [
+            Usage(row.partner_id, row.rate_class, row.seconds, row.number, self.left)
+            for row in rows
+        ]
 
 
 STRANGER_READS = 60
@@ -149,15 +226,17 @@ class AddressMinutes:
         self._used: Counter[str] = Counter()
 
     def admit(self, address: str, now: datetime) -> RateDecision:
-        """Count one call, or refuse it: then ``retry_after`` is set and nothing is counted."""
+        """Count one call. Raises LimitReached."""
         seconds = now.timestamp()
         minute = int(seconds // WINDOW_SECONDS[0])
         if minute > self._minute:
             self._minute = minute
             self._used.clear()
-        left, ends_in = STRANGER_READS - self._used[address], _whole(_until_end(0, seconds))
+        left = STRANGER_READS - self._used[address]
+        ends_in = max(1, math.ceil(WINDOW_SECONDS[0] - seconds % WINDOW_SECONDS[0]))
         if left <= 0:
-            return RateDecision(STRANGER_READS, 0, ends_in, retry_after=ends_in)
+            decision = RateDecision(STRANGER_READS, 0, ends_in, retry_after=ends_in)
+            raise LimitReached(RateClass.READ, decision)
         self._used[address] += 1
         return RateDecision(STRANGER_READS, left - 1, ends_in)
 
@@ -225,65 +304,89 @@ def _stored(month: _Month) -> str:
     return "{:04}-{:02}".format(*month)
 
 
-_LONGEST = timedelta(days=1)
-_WRITTEN_FIRST = (RateClass.QUOTE, RateClass.EXCHANGE)
+_BY_SHARES = (RateClass.READ, RateClass.ATTEMPT)
 
 
 class RateLimiter:
-    """The limits of every partner. Quotes and exchanges are counted in the store, so that every
-    process over it and every restart counts on; reads are counted by each process, and written
-    down every second."""
+    """The limits of every partner."""
 
     def __init__(self, store: Store, clock: Clock, requests: RequestCounter) -> None:
         self._store = store
         self._clock = clock
         self._requests = requests
-        self._windows = CallWindows()
+        self._shares: dict[tuple[str, RateClass], CallShare] = {}
+        self._turns: WeakValueDictionary[tuple[str, RateClass], asyncio.Lock] = (
+            WeakValueDictionary()
+        )
         self._strangers = AddressMinutes()
 
-    async def restore(self) -> None:
-        """Take up the windows an earlier process left. Raises StoreUnavailable."""
-        self._windows.restore(await self._store.load_usage(self._clock.now() - _LONGEST))
+    def counting(self, caller: Caller, rate_class: RateClass) -> CountedCall | None:
+        """One call that counts when what it does is written down; None where nothing is
+        limited."""
+        limits = limits_of(caller, rate_class)
+        if limits is None:
+            return None
+        return CountedCall(_counted(caller), rate_class, limits, self._clock)
 
     async def admit(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
         """Count one call; None for operations without a class.
 
-        The caller refuses a call whose admission has ``retry_after`` by ``refusal``. Raises
-        StoreUnavailable when a quote or create cannot be written down.
+        Raises LimitReached, and StoreUnavailable when it cannot be written down.
         """
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
-        counted, now = _counted(caller), self._clock.now()
-        if rate_class not in _WRITTEN_FIRST:
-            return self._windows.admit(counted, rate_class, limits, now)
+        counted = _counted(caller)
+        if rate_class in _BY_SHARES:
+            return await self._from_share(counted, rate_class, limits)
+        call = CountedCall(counted, rate_class, limits, self._clock)
+        await self._store.count_calls(call)
+        return call.decision
 
-        def count(known: list[Usage]) -> tuple[list[Usage], RateDecision]:
-            windows = CallWindows()
-            windows.restore(known)
-            admission = windows.admit(counted, rate_class, limits, now)
-            return windows.usage(counted, rate_class), admission
-
-        usage, admission = await self._store.count_usage(counted, rate_class, count)
-        self._windows.restore(usage)
-        return admission
+    async def _from_share(
+        self, counted: str, rate_class: RateClass, limits: RateWindows
+    ) -> RateDecision:
+        key = counted, rate_class
+        if (share := self._shares.get(key)) is not None:
+            decision = share.let_through(limits)
+            if decision is not None:
+                return decision
+        # One at a time: calls that come together take one share.
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            while True:
+                share = self._shares.get(key)
+                decision = None if share is None else share.let_through(limits)
+                if decision is not None:
+                    return decision
+                await self._give_back([] if share is None else [self._shares.pop(key)])
+                share = CallShare(counted, rate_class, limits, self._clock)
+                await self._store.count_calls(share)
+                self._shares[key] = share
 
     def admit_stranger(self, address: str) -> RateDecision:
-        """Count one read of an address without credentials."""
+        """Count one read of an address without credentials. Raises LimitReached."""
         return self._strangers.admit(address, self._clock.now())
 
     def standing(self, caller: Caller, rate_class: RateClass) -> RateDecision | None:
-        """How the windows stand, for an answer to a call that counted in none of them."""
+        """How the windows stand, for an answer to a call that counted in none of them. Raises
+        StoreUnavailable."""
         limits = limits_of(caller, rate_class)
         if limits is None:
             return None
-        return self._windows.standing(_counted(caller), rate_class, limits, self._clock.now())
+        rows = self._store.usage(_counted(caller), rate_class)
+        return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
-        """Write down the counts that changed. Raises StoreUnavailable."""
-        changed = self._windows.take_changed()
-        if changed:
-            await self._store.save_usage(changed)
+        """Give back what is left of every share. Raises StoreUnavailable; then it stays
+        counted."""
+        shares = list(self._shares.values())
+        self._shares.clear()
+        await self._give_back(shares)
+
+    async def _give_back(self, shares: Iterable[CallShare]) -> None:
+        unused = [row for share in shares for row in share.unused]
+        if unused:
+            await self._store.free_calls(unused)
 
     async def run(self) -> None:
         """Flush every second until cancelled."""
@@ -292,7 +395,7 @@ class RateLimiter:
             try:
                 await asyncio.shield(self.flush())
             except StoreUnavailable:
-                logger.warning("rate windows not written")
+                logger.warning("shares of the rate windows not given back")
 
     async def limits(self, caller: Caller) -> RateLimits:
         """The record of ``GET /rateLimits``: the very numbers that are enforced."""
@@ -336,12 +439,3 @@ def _halved(limits: RateWindows) -> RateWindows:
     most = (limits.per_minute, limits.per_hour, limits.per_day)
     minute, hour, day = (max(each // 2, min(each, 1)) for each in most)
     return RateWindows(per_minute=minute, per_hour=hour, per_day=day)
-
-
-def refusal(rate_class: RateClass, admission: RateDecision) -> ServiceError:
-    """The 429 of a call that found a full window."""
-    return ServiceError(
-        ErrorCode.RATE_LIMIT_EXCEEDED,
-        f"The {rate_class.value} limit of {admission.limit} is used up; "
-        f"try again in {admission.retry_after} s.",
-    )

@@ -36,7 +36,7 @@ from swapdesk.service.payments import (
     PaymentNeeded,
     caller_of,
 )
-from swapdesk.service.rate_limits import RateDecision, refusal
+from swapdesk.service.rate_limits import CountedCall, LimitReached, RateDecision
 from swapdesk.service.request_reading import (
     NOT_A_CREDENTIAL,
     NoParameters,
@@ -91,6 +91,11 @@ class Seen(Struct):
     """What lets the page that asks read the answer."""
     paid: _Headers = ()
     """What tells who paid that they did."""
+
+    def refused(self, error: ServiceError) -> None:
+        """A call that found a full window tells which, and when to come back."""
+        if isinstance(error, LimitReached):
+            self.admission = error.decision
 
     def log(self, method: str, seconds: float) -> None:
         """Write the line, where the log takes it."""
@@ -296,6 +301,7 @@ class Surface:
             _refuse_api_key(scope["query_string"], sent_by)
             paying = await self._stream_paid(scope, sent_by, seen)
         except ServiceError as error:
+            seen.refused(error)
             denial = Response(
                 encode_json(error.body(seen.request_id)),
                 status_code=error.status,
@@ -330,6 +336,7 @@ class Surface:
             data = result.data if isinstance(result, Encoded) else encode_json(result)
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
+            seen.refused(error)
             if error.fields is not None:
                 error.fields = {seen.dialect.path(at): one for at, one in error.fields.items()}
             return _refusal(error, seen.request_id)
@@ -403,16 +410,39 @@ class Surface:
             seen.partner = caller.partner.partner_id
             seen.dialect = caller.dialect(self._parts.dialect)
             self._parts.requests.count(caller.partner)
-            await self._admit(caller, _AT_THE_DOOR[operation.rate_class], seen)
+            if not caller.pays:
+                at_the_door = _AT_THE_DOOR[operation.rate_class]
+                seen.admission = await self._parts.rates.admit(caller, at_the_door)
             if operation.rate_class is RateClass.EXCHANGE:
-                seen.admission = self._parts.rates.standing(caller, RateClass.EXCHANGE)
+                return await self._begun(found, caller, request, seen)
+        return await self._done(found, caller, request, seen, signed=signed)
+
+    async def _begun(self, found: Found, caller: Caller, request: Request, seen: Seen) -> object:
+        """What the handler says of an exchange. It counts when it begins, and only then: whatever
+        is refused tells how the windows stand."""
+        begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
+        try:
+            return await self._done(found, caller, request, seen, begins)
+        finally:
+            if begins is not None:
+                seen.admission = begins.decision or self._parts.rates.standing(
+                    caller, RateClass.EXCHANGE
+                )
+
+    async def _done(
+        self,
+        found: Found,
+        caller: Caller | None,
+        request: Request,
+        seen: Seen,
+        begins: CountedCall | None = None,
+        signed: tuple[bytes, Delivery] | None = None,
+    ) -> object:
+        """What the handler says to parameters and body of the right shape."""
+        operation = found.operation
         pairs = query_pairs(request.scope["query_string"])
         if operation.access is not Access.OPEN:
             pairs = _without_api_key(pairs)
-
-        async def admit() -> None:
-            if caller is not None:
-                await self._admit(caller, RateClass.EXCHANGE, seen)
 
         if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
             pairs = known_pairs(operation.query or NoParameters, pairs)
@@ -425,7 +455,7 @@ class Surface:
             asked = body(operation.body, sent)
         try:
             delivery = None if signed is None else signed[1]
-            return await handler(RequestContext(caller, path, query, asked, admit, delivery))
+            return await handler(RequestContext(caller, path, query, asked, begins, delivery))
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
 
@@ -444,11 +474,11 @@ class Surface:
         header = headers.get("payment-signature")
         payment = await payments.accept(header, tier, url)
         call = PaidCall(payments, payment, tier, url, seen)
-        admission = self._parts.rates.admit_stranger(payment.payer)
-        if admission.retry_after is not None:
-            seen.admission = admission
+        try:
+            seen.admission = await self._parts.rates.admit(call.caller, RateClass.READ)
+        except (LimitReached, StoreUnavailable):
             await payments.free(payment)
-            raise refusal(RateClass.READ, admission)
+            raise
         return call
 
     async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
@@ -463,11 +493,6 @@ class Surface:
             self._count_stranger(request.scope, seen)
             raise
 
-    async def _admit(self, caller: Caller, rate_class: RateClass, seen: Seen) -> None:
-        seen.admission = await self._parts.rates.admit(caller, rate_class)
-        if seen.admission is not None and seen.admission.retry_after is not None:
-            raise refusal(rate_class, seen.admission)
-
     def _admit_stranger(self, scope: Scope, sent_by: dict[str, str], seen: Seen) -> None:
         """Count a request without credentials, by the address that it comes from."""
         if "authorization" not in sent_by and "partner-id" not in sent_by:
@@ -476,8 +501,6 @@ class Surface:
     def _count_stranger(self, scope: Scope, seen: Seen) -> None:
         address = (scope.get("client") or ("",))[0]
         seen.admission = self._parts.rates.admit_stranger(address)
-        if seen.admission.retry_after is not None:
-            raise refusal(RateClass.READ, seen.admission)
 
     def _caller(self, operation: Operation, sent_by: dict[str, str]) -> Caller | None:
         if operation.access is Access.OPEN:

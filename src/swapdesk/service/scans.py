@@ -21,6 +21,8 @@ from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, Unscanned
 SCAN_SECONDS = 10.0
 RETRY_AFTER = timedelta(minutes=5)
 """How long the verdict of a scan that did not come about stands."""
+CLAIM = timedelta(seconds=2 * SCAN_SECONDS)
+"""After which a scan whose process was killed may be made by another one."""
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +36,8 @@ class TokenScanner(Protocol):
 
 
 class TokenScans:
-    """Keeps the verdicts in the catalogue and, for the next start, in the store.
+    """Keeps the verdicts in the catalogue and in the store, so that of all processes over it one
+    scans a token, and the others take its verdict.
 
     Without a scanner nothing is ever scanned. A verdict that went stale stands until there is a
     newer one, also over a restart: its ``expires_at`` tells its age.
@@ -52,17 +55,7 @@ class TokenScans:
     async def restore(self) -> None:
         """Take up the verdicts an earlier process left. Raises StoreUnavailable."""
         for token_id, written in await self._store.load_scans():
-            token = self._catalog.token(token_id)
-            if token is None:
-                continue
-            try:
-                verdict = decode(TokenSecurityScan, written, side="service")
-            except CodecError as error:
-                logger.warning("stored verdict of token %s: %s", token_id, error)
-                continue
-            known = token.security_scan
-            if known is None or known.scanned_at < verdict.scanned_at:
-                self._catalog.put_scan(token.id, verdict)
+            self._take_up(token_id, written)
 
     def selected(self, *tokens: Token) -> None:
         """Have the tokens scanned that have no verdict, or a stale one."""
@@ -77,14 +70,32 @@ class TokenScans:
 
     async def _looked_at(self, scanner: TokenScanner, token: Token) -> None:
         try:
-            verdict = await self._scan(scanner, token)
-            self._catalog.put_scan(token.id, verdict)
+            now = self._clock.now()
+            known = await self._store.claim_scan(token.id, now, now + CLAIM)
+            if known.verdict is not None:
+                self._take_up(token.id, known.verdict)
+            if known.claimed:
+                verdict = await self._scan(scanner, token)
+                self._catalog.put_scan(token.id, verdict)
+                await self._store.save_scan(token.id, encode_json(verdict), verdict.expires_at)
+        except StoreUnavailable as unavailable:
+            logger.warning("scan of token %s: %s", token.id, unavailable)
         finally:
             del self._under_way[token.id]
+
+    def _take_up(self, token_id: str, written: bytes) -> None:
+        """A verdict of the store, where the catalogue has no newer one."""
+        token = self._catalog.token(token_id)
+        if token is None:
+            return
         try:
-            await self._store.save_scan(token.id, encode_json(verdict))
-        except StoreUnavailable as unavailable:
-            logger.warning("verdict of token %s not written: %s", token.id, unavailable)
+            verdict = decode(TokenSecurityScan, written, side="service")
+        except CodecError as error:
+            logger.warning("stored verdict of token %s: %s", token_id, error)
+            return
+        known = token.security_scan
+        if known is None or known.scanned_at < verdict.scanned_at:
+            self._catalog.put_scan(token.id, verdict)
 
     async def _scan(self, scanner: TokenScanner, token: Token) -> TokenSecurityScan:
         try:

@@ -8,8 +8,9 @@ deposit is. Filters: contract 9.2.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -28,6 +29,9 @@ from swapdesk.service.quoting.routes import RouteQuestion, require_known
 from swapdesk.service.quoting.rows import Asked
 from swapdesk.service.store.records import (
     EVERY_ROUTE,
+    Counting,
+    PayoutsChanged,
+    RecentPayouts,
     RouteChoice,
     Store,
     StoredGroup,
@@ -327,13 +331,14 @@ class GroupDesk:
         self,
         caller: Caller,
         request: MultiExchangeRequest,
-        admit: Callable[[], Awaitable[None]] | None = None,
+        call: Counting | None = None,
     ) -> MultiExchange:
         """A group of the orders that can be carried out, and the errors of the others.
 
-        ``admit`` is asked once, before anything is written down, when at least one order will be
-        created. Raises ServiceError for what is wrong with the group: VALIDATION_ERROR (orders
-        on several chains, filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED.
+        ``call`` counts once, in the commit that begins the group, when that has an order. Raises
+        ServiceError for what is wrong with the group: VALIDATION_ERROR (orders on several
+        chains, filters), TOKEN_NOT_FOUND, TOKEN_DISABLED, FIXED_RATE_NOT_ALLOWED; and what
+        refuses the call.
         """
         if any(order.fixed for order in request.orders) and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
@@ -353,9 +358,9 @@ class GroupDesk:
                     return error
 
         found = await asyncio.gather(*map(accepted, range(len(pairs))))
-        if admit is not None and any(isinstance(one, Accepted) for one in found):
-            await admit()
-        return await self._begin(caller, chain, list(found))
+        while True:
+            with contextlib.suppress(PayoutsChanged):
+                return await self._begin(caller, chain, list(found), call)
 
     def _tokens(self, number: int, order: MultiOrderRequest) -> tuple[Token, Token]:
         return (
@@ -364,49 +369,52 @@ class GroupDesk:
         )
 
     async def _begin(
-        self, caller: Caller, chain: str, found: list[Accepted | ServiceError]
+        self,
+        caller: Caller,
+        chain: str,
+        found: list[Accepted | ServiceError],
+        call: Counting | None,
     ) -> MultiExchange:
-        # One at a time: two orders begun at once would both find the same wallet unused.
-        async with self._desk.choosing:
-            found = await self._with_wallets(found)
-            now = self._clock.now()
-            # Drawn for this group, so that a generator that starts over repeats no id.
-            rng = random.Random(f"{self._rng.getrandbits(128)} multi {now}")
-            multi_id = new_order_id(rng)
-            rows: list[StoredOrder | ServiceError] = [
-                drafted(one, multi_id, now, rng) if isinstance(one, Accepted) else one
-                for one in found
-            ]
-            group = StoredGroup(multi_id, caller.partner.partner_id, now, chain)
-            orders = [row for row in rows if isinstance(row, StoredOrder)]
-            await self._store.begin_group(group, orders)
+        """Raises PayoutsChanged when wallets were chosen by orders that are no longer the
+        newest."""
+        partner_id, payouts = caller.partner.partner_id, None
+        accepted = [one.quote for one in found if isinstance(one, Accepted)]
+        rotated = next((quote for quote in accepted if quote.payout_wallet is not None), None)
+        if rotated is not None:
+            payouts = await self._desk.rotation.recent(rotated.choice, partner_id)
+            found = self._with_wallets(found, payouts)
+        now = self._clock.now()
+        # Drawn for this group, so that a generator that starts over repeats no id.
+        rng = random.Random(f"{self._rng.getrandbits(128)} multi {now}")
+        multi_id = new_order_id(rng)
+        rows: list[StoredOrder | ServiceError] = [
+            drafted(one, multi_id, now, rng) if isinstance(one, Accepted) else one for one in found
+        ]
+        group = StoredGroup(multi_id, partner_id, now, chain)
+        orders = [row for row in rows if isinstance(row, StoredOrder)]
+        begins = call if orders else None
+        await self._store.begin_group(group, orders, call=begins, payouts=payouts)
         return MultiExchange(multi_id=multi_id, orders=[self._told(row) for row in rows])
 
-    async def _with_wallets(
-        self, found: list[Accepted | ServiceError]
+    def _with_wallets(
+        self, found: list[Accepted | ServiceError], payouts: RecentPayouts
     ) -> list[Accepted | ServiceError]:
-        """Each order with a hot wallet that no other of the group is paid from, where rotation
-        was asked for."""
+        """Each order with a hot wallet that neither a recent order nor another of the group is
+        paid from, where rotation was asked for."""
         chosen: list[Accepted | ServiceError] = []
-        taken: set[tuple[str, int]] = set()
+        used = set(payouts.wallets)
         for one in found:
             if not isinstance(one, Accepted) or one.quote.payout_wallet is None:
                 chosen.append(one)
                 continue
-            renewed = await self._renewed(one, taken)
+            renewals = (self._desk.rotation.renewed(quote, used) for quote in one.quotes)
+            renewed = next((quote for quote in renewals if quote is not None), None)
             if renewed is None:
                 chosen.append(ServiceError(ErrorCode.INVALID_SWAP, _NO_WALLET))
                 continue
-            taken.add((renewed.legs[-1], renewed.payout_wallet or 0))
+            used.add((renewed.legs[-1], renewed.payout_wallet or 0))
             chosen.append(replace(one, quotes=(renewed,)))
         return chosen
-
-    async def _renewed(self, one: Accepted, taken: set[tuple[str, int]]) -> StoredQuote | None:
-        for quote in one.quotes:
-            renewed = await self._desk.rotation.renewed(quote, taken)
-            if renewed is not None:
-                return renewed
-        return None
 
     def _told(self, row: StoredOrder | ServiceError) -> MultiOrderResult:
         if isinstance(row, StoredOrder):

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Awaitable, Callable
 from weakref import WeakValueDictionary
 
 from swapdesk.clock import Clock
@@ -34,7 +33,16 @@ from swapdesk.service.orders.order_routes import Repricing, RouteFinder
 from swapdesk.service.orders.presentation import Presentation, find_orders, visible
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.private_bounds import PayoutRotation
-from swapdesk.service.store.records import QuoteConsumed, QuoteGone, Store, StoredOrder, StoredQuote
+from swapdesk.service.store.records import (
+    Counting,
+    PayoutsChanged,
+    QuoteConsumed,
+    QuoteGone,
+    RecentPayouts,
+    Store,
+    StoredOrder,
+    StoredQuote,
+)
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
@@ -74,7 +82,6 @@ class OrderDesk:
         self._in_flight: dict[str, asyncio.Event] = {}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.rotation = PayoutRotation(store, venues, clock, rng)
-        self.choosing = asyncio.Lock()
         self._repricing = Repricing(venues, engine)
         self.dex = dex
         self.opening = Opening(store, catalog, venues, engine, clock)
@@ -85,30 +92,29 @@ class OrderDesk:
         caller: Caller,
         request: ExchangeRequest | PrivateSendRequest,
         purpose: Purpose,
-        admit: Callable[[], Awaitable[None]] | None = None,
+        call: Counting | None = None,
     ) -> Order:
         """The order a quote becomes; the same request again returns the same order.
 
-        ``admit`` is asked once all is in order and before anything is written down: what is
-        refused, or repeats an earlier create, begins no exchange.
+        ``call`` counts in the commit that begins the exchange: what is refused, or repeats an
+        earlier create, begins none.
 
         Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED, FIXED_RATE_NOT_ALLOWED,
         VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE, PROVIDER_EXCHANGE_FAILED when
-        no venue opened, SERVICE_UNAVAILABLE when the outcome is not known yet.
+        no venue opened, SERVICE_UNAVAILABLE when the outcome is not known yet, and what refuses
+        the call.
         """
         partner_id = caller.partner.partner_id
         digest = digest_of(request, purpose)
-        # Twins take turns until the first has begun: only that one begins an exchange.
+        # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
         async with turn:
             earlier = await self._store.order_of_quote(partner_id, request.quote_id)
             if earlier is None:
                 quote = await self._acceptable(caller, request, purpose)
                 notes = await self._prepared(quote, request)
-                if admit is not None:
-                    await admit()
                 try:
-                    order = await self._begin(quote, request, digest, notes)
+                    order = await self._begin(quote, request, digest, notes, call)
                 except QuoteGone:
                     raise unusable() from None
                 except QuoteConsumed as consumed:
@@ -194,34 +200,40 @@ class OrderDesk:
         request: ExchangeRequest | PrivateSendRequest,
         digest: str,
         notes: Detail | None,
+        call: Counting | None,
     ) -> StoredOrder:
-        """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP."""
+        """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP and
+        what refuses the call."""
         if quote.payout_wallet is None:
-            return await self._written(self._drafted(quote, request, digest, notes))
-        # One at a time: two orders begun at once would both find the same wallet unused.
-        async with self.choosing:
-            renewed = await self.rotation.renewed(quote)
+            return await self._written(self._drafted(quote, request, digest, notes), call)
+        while True:
+            recent = await self.rotation.recent(quote.choice, quote.partner_id)
+            renewed = self.rotation.renewed(quote, recent.wallets)
             if renewed is None:
                 twin = await self._store.order_of_quote(quote.partner_id, quote.quote_id)
                 raise unusable() if twin is None else QuoteConsumed(twin.service_id)
-            return await self._written(self._drafted(renewed, request, digest))
+            order = self._drafted(renewed, request, digest, notes)
+            with contextlib.suppress(PayoutsChanged):
+                return await self._written(order, call, recent)
 
     def _drafted(
         self,
         quote: StoredQuote,
         request: ExchangeRequest | PrivateSendRequest,
         digest: str,
-        notes: Detail | None = None,
+        notes: Detail | None,
     ) -> StoredOrder:
         now = self._clock.now()
         # Drawn per quote, so that a generator that starts over never repeats an order's id.
         rng = random.Random(f"{self._rng.getrandbits(128)} {quote.quote_id} {now}")
         return draft(quote, request, digest, now, rng, notes)
 
-    async def _written(self, order: StoredOrder) -> StoredOrder:
+    async def _written(
+        self, order: StoredOrder, call: Counting | None, payouts: RecentPayouts | None = None
+    ) -> StoredOrder:
         self._in_flight[order.service_id] = asyncio.Event()
         try:
-            await self._store.begin_order(order)
+            await self._store.begin_order(order, call=call, payouts=payouts)
         except BaseException:
             self._land(order)
             raise

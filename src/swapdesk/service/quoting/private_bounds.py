@@ -40,7 +40,7 @@ from swapdesk.service.quoting.routes import (
     swap_cap,
     whole_minutes,
 )
-from swapdesk.service.store.records import RouteChoice, Store, StoredQuote
+from swapdesk.service.store.records import RecentPayouts, RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.service.venues.registry import GuardedVenue, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
@@ -352,7 +352,7 @@ class PayoutRotation:
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
             return routes
-        used = await self._used(choice, partner_id)
+        used = set((await self.recent(choice, partner_id)).wallets)
         near = [
             route
             for route in _priced(routes)
@@ -367,31 +367,24 @@ class PayoutRotation:
             return found
         return routes if choice.rotate_fallback else [UnpricedRoute((), Cause.ROTATION)]
 
-    async def renewed(
-        self, quote: StoredQuote, also: Collection[tuple[str, int]] = ()
-    ) -> StoredQuote | None:
-        """The quote with a wallet that no order was paid from since it was given.
+    async def recent(self, choice: RouteChoice, partner_id: str) -> RecentPayouts:
+        """What the orders are paid from that a choice looks back at."""
+        since = self._clock.now() - RECENT
+        return await self._store.recent_payouts(partner_id, since, choice.rotation_lookback)
 
-        ``also`` are wallets of orders that are begun together with this one. Where none is left:
-        without a wallet of its own when ``rotate_fallback``, else None.
+    def renewed(self, quote: StoredQuote, used: Collection[tuple[str, int]]) -> StoredQuote | None:
+        """The quote with a wallet that is not among those in use since it was given.
+
+        Where none is left: without a wallet of its own when ``rotate_fallback``, else None.
         """
-        if quote.payout_wallet is None:
-            return quote
-        used = await self._used(quote.choice, quote.partner_id) | set(also)
-        if (quote.legs[-1], quote.payout_wallet) not in used:
+        if quote.payout_wallet is None or (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
         wallet = self._unused(quote.legs[-1], used)
         if wallet is None and not quote.choice.rotate_fallback:
             return None
         return replace(quote, payout_wallet=wallet)
 
-    async def _used(self, choice: RouteChoice, partner_id: str) -> set[tuple[str, int]]:
-        """Wallets of the orders looked back at; one that named none is paid from the first."""
-        since = self._clock.now() - RECENT
-        recent = await self._store.recent_payouts(partner_id, since, choice.rotation_lookback)
-        return {(code, wallet or 0) for code, wallet in recent}
-
-    def _unused(self, code: str, used: set[tuple[str, int]]) -> int | None:
+    def _unused(self, code: str, used: Collection[tuple[str, int]]) -> int | None:
         """A wallet of the venue, drawn from those that were not used lately."""
         venue = self._venues.by_code(code)
         wallets = 0 if venue is None else venue.traits.payout_wallets

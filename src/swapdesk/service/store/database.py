@@ -27,7 +27,7 @@ from msgspec import Struct
 from swapdesk.service.store import books, partners
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 9
+VERSION = 10
 
 _USAGE = """
 CREATE TABLE usage (
@@ -42,8 +42,10 @@ CREATE TABLE usage (
 
 _SCANS = """
 CREATE TABLE scans (
-    token_id TEXT PRIMARY KEY,
-    verdict  BLOB NOT NULL
+    token_id      TEXT PRIMARY KEY,
+    verdict       BLOB,
+    expires       INTEGER NOT NULL DEFAULT 0,
+    claimed_until INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 """
 
@@ -280,6 +282,10 @@ UPDATES: dict[int, str] = {
     6: partners.TABLES,
     7: _PAYMENTS,
     8: _WEBHOOKS,
+    9: "ALTER TABLE scans RENAME TO old_scans;"  # noqa: S608 - a constant
+    + _SCANS
+    + "INSERT INTO scans (token_id, verdict) SELECT token_id, verdict FROM old_scans;"
+    + "DROP TABLE old_scans;",
 }
 """What takes a file from a version to the next one."""
 
@@ -502,15 +508,18 @@ class StoreFile:
         self._looking.close()
 
     def look(self, query: str, values: tuple[str, ...] = ()) -> sqlite3.Row | None:
-        """One row that is found at once, on the event loop: a thread's turn would take longer.
+        """The row of what is there once at most."""
+        return next(iter(self.look_all(query, values)), None)
+
+    def look_all(self, query: str, values: tuple[str, ...] = ()) -> list[sqlite3.Row]:
+        """A few rows that are found at once, on the event loop: a thread's turn would take longer.
 
         A reader never waits for the writer in WAL mode. Raises StoreUnavailable.
         """
         try:
-            row: sqlite3.Row | None = self._looking.execute(query, values).fetchone()
+            return self._looking.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise StoreUnavailable(str(error)) from error
-        return row
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """The result of ``work`` once it is durable. Raises StoreUnavailable and what it

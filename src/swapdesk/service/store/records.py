@@ -7,19 +7,16 @@ compare-and-set only.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
 from swapdesk.service.access import TIER_TERMS, ApiKey, Partner, Scope, Tier
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
-
-T = TypeVar("T")
 
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (contract 1.25)."""
@@ -209,8 +206,28 @@ class Usage(Struct, frozen=True):
     used: int
 
 
-CountUsage = Callable[[list[Usage]], tuple[list[Usage], T]]
-"""From the counts of a class of calls to those that are written, and what that tells."""
+class Counting(Protocol):
+    """Calls that are about to count in the windows of ``counted`` and of their class."""
+
+    @property
+    def counted(self) -> str: ...
+
+    @property
+    def rate_class(self) -> str: ...
+
+    def take(self, known: list[Usage]) -> list[Usage]:
+        """What the counts become. Raises what refuses the calls; then nothing is written."""
+        ...
+
+
+class RecentPayouts(Struct, frozen=True):
+    """What the newest private orders of a partner since a time, at most ``limit``, are paid from:
+    venue code and hot wallet of each last leg."""
+
+    partner_id: str
+    since: datetime
+    limit: int
+    wallets: tuple[tuple[str, int], ...]
 
 
 class DaySum(Struct, frozen=True):
@@ -235,19 +252,12 @@ class PartnerBook(Struct, frozen=True):
     paid: dict[str, Decimal]
 
 
-def rows_after(db: sqlite3.Connection, sequence: int, limit: int) -> list[OutboxRow]:
-    rows = db.execute(
-        "SELECT sequence, service_id, partner_id, version, status, rank FROM outbox"
-        " WHERE sequence > ? ORDER BY sequence LIMIT ?",
-        (sequence, limit),
-    )
-    return [OutboxRow(*row) for row in rows]
+class Scan(Struct, frozen=True):
+    """What is known of a token: the newest verdict, as its JSON on the wire, and whether who asked
+    is the one to scan it now."""
 
-
-def last_sequence(db: sqlite3.Connection) -> int:
-    """The highest number ever given, also after its row was dropped."""
-    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
-    return 0 if row is None else int(row["seq"])
+    verdict: bytes | None
+    claimed: bool
 
 
 BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"]
@@ -402,6 +412,10 @@ class QuoteGone(Exception):
     """The quote is not in the store: unknown, foreign or dropped after it expired."""
 
 
+class PayoutsChanged(Exception):
+    """Another order was begun since the recent payouts were read."""
+
+
 class StoreUnavailable(Exception):
     """The store did not answer; nothing is known to have changed."""
 
@@ -415,15 +429,31 @@ class Store(Protocol):
 
     async def drop_quotes(self, expired_before: datetime) -> int: ...
 
-    async def begin_order(self, order: StoredOrder) -> None:
-        """Consume the quote and insert the order in one commit.
+    async def begin_order(
+        self,
+        order: StoredOrder,
+        *,
+        call: Counting | None = None,
+        payouts: RecentPayouts | None = None,
+    ) -> None:
+        """Consume the quote, insert the order and count the call in one commit.
 
-        Raises QuoteConsumed, or QuoteGone for a quote of nobody or of another partner.
+        Raises QuoteConsumed, or QuoteGone for a quote of nobody or of another partner;
+        PayoutsChanged when ``payouts``, which the order's wallet was chosen by, are no longer the
+        newest; what refuses the call.
         """
         ...
 
-    async def begin_group(self, group: StoredGroup, orders: Sequence[StoredOrder]) -> None:
-        """Insert a group and its orders, which have no stored quote, in one commit."""
+    async def begin_group(
+        self,
+        group: StoredGroup,
+        orders: Sequence[StoredOrder],
+        *,
+        call: Counting | None = None,
+        payouts: RecentPayouts | None = None,
+    ) -> None:
+        """Insert a group and its orders, which have no stored quote, and count the call, in one
+        commit. Raises PayoutsChanged and what refuses the call, as ``begin_order``."""
         ...
 
     async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None: ...
@@ -481,9 +511,7 @@ class Store(Protocol):
 
     async def recent_payouts(
         self, partner_id: str, since: datetime, limit: int
-    ) -> list[tuple[str, int | None]]:
-        """Venue code and hot wallet of the last leg of a partner's newest private orders."""
-        ...
+    ) -> RecentPayouts: ...
 
     async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
         """One page and the total of all pages."""
@@ -536,22 +564,26 @@ class Store(Protocol):
         """Add to the request counters of partners for a month ``YYYY-MM``."""
         ...
 
-    async def count_usage(
-        self, partner_id: str, rate_class: str, count: CountUsage[T]
-    ) -> tuple[list[Usage], T]:
-        """Take what ``count`` makes of the counts there are; between the two nobody else counts."""
+    async def count_calls(self, call: Counting) -> None:
+        """Write what ``call`` makes of the counts there are; between the two nobody else counts.
+        Raises what refuses it."""
         ...
 
-    async def save_usage(self, rows: Sequence[Usage]) -> None:
-        """Keep the newest window of each partner, class and length."""
+    async def free_calls(self, unused: Sequence[Usage]) -> None:
+        """Take calls that were counted, and never made, out of the windows they counted in."""
         ...
 
-    async def load_usage(self, since: datetime) -> list[Usage]:
-        """Windows that had not ended at ``since``."""
+    def usage(self, partner_id: str, rate_class: str) -> list[Usage]:
+        """The counts as they stand; asked on the loop."""
         ...
 
-    async def save_scan(self, token_id: str, verdict: bytes) -> None:
-        """Keep the newest security verdict of a token, as its JSON on the wire."""
+    async def claim_scan(self, token_id: str, now: datetime, until: datetime) -> Scan:
+        """The verdict of a token as it stands. Where it is missing or stale and nobody else scans
+        the token, the caller does, until then."""
+        ...
+
+    async def save_scan(self, token_id: str, verdict: bytes, expires: datetime) -> None:
+        """Keep the newest security verdict of a token, as its JSON on the wire; ends the claim."""
         ...
 
     async def load_scans(self) -> list[tuple[str, bytes]]:
@@ -575,16 +607,3 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-def save_scan(db: sqlite3.Connection, token_id: str, verdict: bytes) -> None:
-    db.execute(
-        "INSERT INTO scans (token_id, verdict) VALUES (?, ?)"
-        " ON CONFLICT DO UPDATE SET verdict = excluded.verdict",
-        (token_id, verdict),
-    )
-
-
-def load_scans(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
-    rows = db.execute("SELECT token_id, verdict FROM scans")
-    return [(str(row["token_id"]), bytes(row["verdict"])) for row in rows]

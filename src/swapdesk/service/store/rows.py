@@ -20,6 +20,7 @@ from swapdesk.service.store.records import (
     BundleState,
     BundleUnderWay,
     OrderFilter,
+    OutboxRow,
     RouteChoice,
     StoredBatch,
     StoredBundle,
@@ -325,3 +326,18 @@ def _where(wanted: OrderFilter) -> tuple[str, list[str | int]]:
             terms.append(f"{column} = ?")
             values.append(value)
     return " AND ".join(terms), values
+
+
+def rows_after(db: sqlite3.Connection, sequence: int, limit: int) -> list[OutboxRow]:
+    rows = db.execute(
+        "SELECT sequence, service_id, partner_id, version, status, rank FROM outbox"
+        " WHERE sequence > ? ORDER BY sequence LIMIT ?",
+        (sequence, limit),
+    )
+    return [OutboxRow(*row) for row in rows]
+
+
+def last_sequence(db: sqlite3.Connection) -> int:
+    """The highest number ever given, also after its row was dropped."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
+    return 0 if row is None else int(row["seq"])

@@ -12,22 +12,24 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 from swapdesk.paths import make_directories
-from swapdesk.service.store import books, partners, records
+from swapdesk.service.store import books, partners
 from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.database import StoreFile, Writer, prepare
 from swapdesk.service.store.records import (
     BundleState,
-    CountUsage,
+    Counting,
     OrderFilter,
     OrderVersion,
     OutboxRow,
     PartnerBook,
     PartnersRead,
+    PayoutsChanged,
     QuoteConsumed,
     QuoteGone,
+    RecentPayouts,
+    Scan,
     StoredBundle,
     StoredGroup,
     StoredOrder,
@@ -57,8 +59,6 @@ from swapdesk.service.store.rows import (
 )
 from swapdesk.wire.orders import OrderStatusCode
 
-T = TypeVar("T")
-
 
 def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
     db.executemany(
@@ -75,25 +75,48 @@ def requests_in_month(db: sqlite3.Connection, partner_id: str, month: str) -> in
     return 0 if row is None else int(row["count"])
 
 
-def save_usage(db: sqlite3.Connection, rows: Sequence[Usage]) -> None:
-    """Counts only grow within a window, so a batch that arrives late changes nothing."""
+_USAGE = "SELECT * FROM usage WHERE partner_id = ? AND rate_class = ?"
+
+
+def count_calls(db: sqlite3.Connection, call: Counting) -> None:
+    found = db.execute(_USAGE, (call.counted, call.rate_class)).fetchall()
     db.executemany(
-        "INSERT INTO usage (partner_id, rate_class, seconds, number, used) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET number = excluded.number, used = excluded.used"
-        " WHERE (excluded.number, excluded.used) > (usage.number, usage.used)",
-        [(row.partner_id, row.rate_class, row.seconds, row.number, row.used) for row in rows],
+        "INSERT OR REPLACE INTO usage (partner_id, rate_class, seconds, number, used)"
+        " VALUES (?, ?, ?, ?, ?)",
+        [
+            (row.partner_id, row.rate_class, row.seconds, row.number, row.used)
+            for row in call.take([Usage(*row) for row in found])
+        ],
     )
 
 
-def load_usage(db: sqlite3.Connection, since: datetime) -> list[Usage]:
-    found = db.execute(
-        "SELECT * FROM usage WHERE (number + 1) * seconds > ?", (since.timestamp(),)
-    ).fetchall()
-    return [_usage(row) for row in found]
+def free_calls(db: sqlite3.Connection, unused: Sequence[Usage]) -> None:
+    """Windows that ended since have no row any more, and nothing to give back to."""
+    db.executemany(
+        "UPDATE usage SET used = max(0, used - ?)"
+        " WHERE partner_id = ? AND rate_class = ? AND seconds = ? AND number = ?",
+        [(row.used, row.partner_id, row.rate_class, row.seconds, row.number) for row in unused],
+    )
 
 
-def _usage(row: sqlite3.Row) -> Usage:
-    return Usage(row["partner_id"], row["rate_class"], row["seconds"], row["number"], row["used"])
+def recent_payouts(
+    db: sqlite3.Connection, partner_id: str, since: datetime, limit: int
+) -> RecentPayouts:
+    """An order that names no wallet is paid from the venue's first."""
+    rows = db.execute(RECENT_PAYOUTS, (partner_id, micros(since), limit))
+    wallets = ((row["legs"].rpartition(",")[2], row["payout_wallet"] or 0) for row in rows)
+    return RecentPayouts(partner_id, since, limit, tuple(wallets))
+
+
+def begin(db: sqlite3.Connection, call: Counting | None, payouts: RecentPayouts | None) -> None:
+    """What has to hold, and counts, when orders are begun. Raises PayoutsChanged and what refuses
+    the call."""
+    if payouts is not None:
+        asked = payouts.partner_id, payouts.since, payouts.limit
+        if recent_payouts(db, *asked) != payouts:
+            raise PayoutsChanged
+    if call is not None:
+        count_calls(db, call)
 
 
 def note_webhook(db: sqlite3.Connection, source: str, event_id: str, ends: int) -> bool:
@@ -153,16 +176,23 @@ class SqliteStore:
 
     # Orders
 
-    async def begin_order(self, order: StoredOrder) -> None:
+    async def begin_order(
+        self,
+        order: StoredOrder,
+        *,
+        call: Counting | None = None,
+        payouts: RecentPayouts | None = None,
+    ) -> None:
         values = values_of(order, ORDER_COLUMNS) | {"amount_key": amount_key(order.amount_in)}
 
-        def begin(db: sqlite3.Connection) -> None:
+        def begun(db: sqlite3.Connection) -> None:
             taken = db.execute(
                 "UPDATE quotes SET consumed_by = :service_id WHERE quote_id = :quote_id"
                 " AND partner_id = :partner_id AND consumed_by IS NULL",
                 values,
             ).rowcount
             if taken:
+                begin(db, call, payouts)
                 db.execute(INSERT_ORDER, values)
                 return
             row = db.execute(
@@ -174,19 +204,27 @@ class SqliteStore:
                 raise QuoteGone(order.quote_id)
             raise QuoteConsumed(row["consumed_by"])
 
-        await self._file.write(begin)
+        await self._file.write(begun)
 
-    async def begin_group(self, group: StoredGroup, orders: Sequence[StoredOrder]) -> None:
+    async def begin_group(
+        self,
+        group: StoredGroup,
+        orders: Sequence[StoredOrder],
+        *,
+        call: Counting | None = None,
+        payouts: RecentPayouts | None = None,
+    ) -> None:
         rows = [
             values_of(order, ORDER_COLUMNS) | {"amount_key": amount_key(order.amount_in)}
             for order in orders
         ]
 
-        def begin(db: sqlite3.Connection) -> None:
+        def begun(db: sqlite3.Connection) -> None:
+            begin(db, call, payouts)
             bundle_rows.insert_group(db, group)
             db.executemany(INSERT_ORDER, rows)
 
-        await self._file.write(begin)
+        await self._file.write(begun)
 
     async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None:
         row = self._file.look(bundle_rows.GROUP, (partner_id, multi_id))
@@ -224,16 +262,8 @@ class SqliteStore:
         row = self._file.look(ORDER_VERSION, (partner_id, service_id))
         return None if row is None else OrderVersion(row["version"], moment_of(row["created"]))
 
-    async def recent_payouts(
-        self, partner_id: str, since: datetime, limit: int
-    ) -> list[tuple[str, int | None]]:
-        values = (partner_id, micros(since), limit)
-        return await self._file.read(
-            lambda db: [
-                (str(row["legs"]).rpartition(",")[2], row["payout_wallet"])
-                for row in db.execute(RECENT_PAYOUTS, values)
-            ]
-        )
+    async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
+        return await self._file.read(lambda db: recent_payouts(db, partner_id, since, limit))
 
     async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
         values = values_of(order, ORDER_COLUMNS) | {
@@ -346,15 +376,15 @@ class SqliteStore:
     # Outbox
 
     async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:
-        return await self._file.read(lambda db: records.rows_after(db, after, limit))
+        return await self._file.read(lambda db: bundle_rows.rows_after(db, after, limit))
 
     async def last_outbox(self) -> int:
-        return await self._file.read(records.last_sequence)
+        return await self._file.read(bundle_rows.last_sequence)
 
     async def outbox_beyond(self, sequence: int) -> None:
         with self._file.growth() as grown:
             # Only after listening: a commit between the two would be missed otherwise.
-            while await self._file.read(records.last_sequence) <= sequence:
+            while await self._file.read(bundle_rows.last_sequence) <= sequence:
                 await grown.wait()
                 grown.clear()
 
@@ -375,25 +405,14 @@ class SqliteStore:
     async def partner_book(self, partner_id: str) -> PartnerBook:
         return await self._file.read(lambda db: books.book_of(db, partner_id))
 
-    async def count_usage(
-        self, partner_id: str, rate_class: str, count: CountUsage[T]
-    ) -> tuple[list[Usage], T]:
-        def counted(db: sqlite3.Connection) -> tuple[list[Usage], T]:
-            found = db.execute(
-                "SELECT * FROM usage WHERE partner_id = ? AND rate_class = ?",
-                (partner_id, rate_class),
-            ).fetchall()
-            told = count([_usage(row) for row in found])
-            save_usage(db, told[0])
-            return told
+    async def count_calls(self, call: Counting) -> None:
+        await self._file.write(lambda db: count_calls(db, call))
 
-        return await self._file.write(counted)
+    async def free_calls(self, unused: Sequence[Usage]) -> None:
+        await self._file.write(lambda db: free_calls(db, unused))
 
-    async def save_usage(self, rows: Sequence[Usage]) -> None:
-        await self._file.write(lambda db: save_usage(db, rows))
-
-    async def load_usage(self, since: datetime) -> list[Usage]:
-        return await self._file.read(lambda db: load_usage(db, since))
+    def usage(self, partner_id: str, rate_class: str) -> list[Usage]:
+        return [Usage(*row) for row in self._file.look_all(_USAGE, (partner_id, rate_class))]
 
     # Partners
 
@@ -409,11 +428,31 @@ class SqliteStore:
 
     # Verdicts
 
-    async def save_scan(self, token_id: str, verdict: bytes) -> None:
-        await self._file.write(lambda db: records.save_scan(db, token_id, verdict))
+    async def claim_scan(self, token_id: str, now: datetime, until: datetime) -> Scan:
+        values = {"token_id": token_id, "now": micros(now), "until": micros(until)}
+
+        def claim(db: sqlite3.Connection) -> Scan:
+            claimed = db.execute(
+                "INSERT INTO scans (token_id, claimed_until) VALUES (:token_id, :until)"
+                " ON CONFLICT DO UPDATE SET claimed_until = :until"
+                " WHERE expires <= :now AND claimed_until <= :now",
+                values,
+            ).rowcount
+            found = db.execute("SELECT verdict FROM scans WHERE token_id = :token_id", values)
+            return Scan(found.fetchone()["verdict"], bool(claimed))
+
+        return await self._file.write(claim)
+
+    async def save_scan(self, token_id: str, verdict: bytes, expires: datetime) -> None:
+        values = (token_id, verdict, micros(expires))
+        statement = "INSERT OR REPLACE INTO scans (token_id, verdict, expires) VALUES (?, ?, ?)"
+        await self._file.write(lambda db: db.execute(statement, values).rowcount)
 
     async def load_scans(self) -> list[tuple[str, bytes]]:
-        return await self._file.read(records.load_scans)
+        query = "SELECT token_id, verdict FROM scans WHERE verdict IS NOT NULL"
+        return await self._file.read(
+            lambda db: [(row["token_id"], row["verdict"]) for row in db.execute(query)]
+        )
 
     # Below the surface
 
