@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Awaitable
 from decimal import Decimal
 from pathlib import Path
@@ -24,14 +25,17 @@ from service.orders_fixtures import (
 )
 from service.venue import PlainVenue
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.clock import ManualClock
+from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError
+from swapdesk.service.rate_limits import CountedCall
 from swapdesk.service.store.records import RouteChoice, StoredQuote
 from swapdesk.service.venues.adapter import Terms, VenueTraits
+from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import ShapeError, validate
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.operation import RateClass
 
 
 @pytest.fixture
@@ -335,6 +339,46 @@ async def test_a_wallet_used_since_the_quote_with_no_other_left(floor: Floor) ->
     assert (await refused(wallets_of_two(floor))).code is ErrorCode.INVALID_SWAP
     assert len(floor.venue("bb").opened) == 2
     assert (await wallets_of_two(floor, rotate_fallback=True))[2:] == [None, None]
+
+
+async def test_no_two_orders_of_several_processes_pay_from_one_wallet(floor: Floor) -> None:
+    """Each process would choose the wallet that the quotes drew, were it alone."""
+    floor.venue("bb").traits = VenueTraits(payout_wallets=8)
+    other = Floor(floor.path, floor.clock, floor.adapters, random.Random(8))
+    rotating = RouteChoice(rotate_payout_wallets=True)
+    quotes = [
+        await stored(floor, route="private", legs=("aa", "bb"), payout_wallet=1, choice=rotating)
+        for _ in range(8)
+    ]
+    await asyncio.gather(*(create((floor, other)[at % 2], one) for at, one in enumerate(quotes)))
+    assert sorted(leg.payout_wallet or 0 for leg in floor.venue("bb").opened) == list(range(8))
+    await other.store.close()
+
+
+async def test_twin_creates_of_several_processes_count_once(tmp_path: Path) -> None:
+    """The window has one left, and that is nobody's reason to refuse a twin."""
+    floor, other = (
+        Floor(tmp_path / "service.db", SystemClock(), venues_at(), random.Random(seed))
+        for seed in (7, 8)
+    )
+    limits = RateWindows(per_minute=1, per_hour=9, per_day=9)
+    partner_id = caller().partner.partner_id
+
+    def call() -> CountedCall:
+        return CountedCall(partner_id, RateClass.EXCHANGE, limits, floor.clock)
+
+    def create_by(one: Floor, quote: StoredQuote) -> Any:
+        return one.desk.create(caller(), exchange(quote), "exchange", call())
+
+    quote, late = await stored(floor), await stored(floor)
+    orders = await asyncio.gather(*(create_by(one, quote) for one in (floor, other) * 4))
+    assert len({order.service_id for order in orders}) == 1
+    assert [row.used for row in floor.store.usage(partner_id, RateClass.EXCHANGE)] == [1, 1, 1]
+    refusal = await refused(create_by(other, late))
+    assert refusal.code is ErrorCode.RATE_LIMIT_EXCEEDED
+    assert await floor.store.order_of_quote(partner_id, late.quote_id) is None
+    for one in (floor, other):
+        await one.store.close()
 
 
 async def test_twin_creates_of_the_last_wallet_are_one_order(floor: Floor) -> None:
