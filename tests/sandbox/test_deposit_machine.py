@@ -137,8 +137,8 @@ class DepositMachine(RuleBasedStateMachine):
             shutil.rmtree(self.directory)
 
     def _rows(self) -> list[StoredOrder]:
-        rows, _ = self.runner.run(self.store.list_orders(EVERYTHING))
-        return rows
+        listed, _ = self.runner.run(self.store.list_orders(EVERYTHING))
+        return [each.read() for each in listed]
 
     def _chosen(self, which: int) -> StoredOrder:
         rows = self._rows()

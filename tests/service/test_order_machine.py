@@ -73,7 +73,7 @@ class OrderMachine(RuleBasedStateMachine):
     def _rows(self) -> list[StoredOrder]:
         rows, total = self.runner.run(self.floor.store.list_orders(EVERYTHING))
         assert total == len(rows)
-        return rows
+        return [row.read() for row in rows]
 
     async def _asked(
         self, quote: StoredQuote, **body: str

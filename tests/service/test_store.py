@@ -267,10 +267,10 @@ async def test_amounts_sort_exactly_where_doubles_tie(store: SqliteStore) -> Non
         limit=10,
     )
     rows, total = await store.list_orders(wanted)
-    assert [row.amount_in for row in rows] == sorted(map(Decimal, amounts))
+    assert [row.read().amount_in for row in rows] == sorted(map(Decimal, amounts))
     assert total == 5
     rows, total = await store.list_orders(replace(wanted, descending=True, offset=1, limit=2))
-    assert [row.amount_in for row in rows] == [Decimal(10), Decimal("9.000000000000000002")]
+    assert [row.read().amount_in for row in rows] == [Decimal(10), Decimal("9.000000000000000002")]
     assert total == 5
 
 

@@ -190,7 +190,7 @@ class OrderDesk:
         order as it is told by itself."""
         partner_id, now = caller.partner.partner_id, self._clock.now()
         orders, total = await find_orders(self._store, partner_id, query, now)
-        written = b",".join(map(self.presentation.encoded, orders))
+        written = b",".join(map(self.presentation.listed, orders))
         pages = page_count(total, query.page_size)
         return b'{"orders":[%b],"total":%d,"totalPages":%d}' % (written, total, pages)
 

@@ -19,7 +19,7 @@ from swapdesk.service.dex.dex_mapping import METADATA, metadata_of
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, display, non_refundable, rank
 from swapdesk.service.payments import payer_of
-from swapdesk.service.store.records import OrderFilter, Store, StoredOrder
+from swapdesk.service.store.records import ListedOrder, OrderFilter, Store, StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
@@ -57,6 +57,10 @@ class Presentation:
                 return None
         self._encoded.move_to_end(service_id)
         return known.body
+
+    def listed(self, order: ListedOrder) -> bytes:
+        """As :meth:`encoded`; the row is read only when its answer is not written yet."""
+        return self.written(order.service_id, order.version) or self.encoded(order.read())
 
     def encoded(self, row: StoredOrder) -> bytes:
         """:meth:`order` as JSON, written once for a version of the row and of its tokens."""
@@ -227,8 +231,8 @@ def window_start(now: datetime) -> datetime:
 
 async def find_orders(
     store: Store, partner_id: str, query: OrderQuery, now: datetime
-) -> tuple[list[StoredOrder], int]:
-    """The rows of one page, and how many there are on all pages. ``from`` is clamped to the
+) -> tuple[list[ListedOrder], int]:
+    """The orders of one page, and how many there are on all pages. ``from`` is clamped to the
     48-hour window; ``from`` after ``to`` is refused."""
     if query.from_ is not None and query.to is not None and query.from_ > query.to:
         raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))

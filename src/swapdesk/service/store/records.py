@@ -7,7 +7,7 @@ compare-and-set only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -166,6 +166,14 @@ class OrderVersion(Struct):
 
     version: int
     created: datetime
+
+
+class ListedOrder(Struct):
+    """One order of a page; its row is read when it is asked for."""
+
+    service_id: str
+    version: int
+    read: Callable[[], StoredOrder]
 
 
 class OutboxRow(Struct, frozen=True):
@@ -513,7 +521,7 @@ class Store(Protocol):
         self, partner_id: str, since: datetime, limit: int
     ) -> RecentPayouts: ...
 
-    async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
+    async def list_orders(self, wanted: OrderFilter) -> tuple[list[ListedOrder], int]:
         """One page and the total of all pages."""
         ...
 

@@ -20,6 +20,7 @@ from swapdesk.service.store.database import StoreFile, Writer, prepare
 from swapdesk.service.store.records import (
     BundleState,
     Counting,
+    ListedOrder,
     OrderFilter,
     OrderVersion,
     OutboxRow,
@@ -44,12 +45,9 @@ from swapdesk.service.store.rows import (
     INSERT_ORDER,
     INSERT_QUOTE,
     NEXT_DUE,
-    ORDER_COLUMNS,
     ORDER_OF_TRANSACTION,
     ORDER_VERSION,
-    QUOTE_COLUMNS,
     RECENT_PAYOUTS,
-    amount_key,
     micros,
     moment_of,
     order_of,
@@ -154,19 +152,15 @@ class SqliteStore:
     # Quotes
 
     async def save_quotes(self, quotes: Sequence[StoredQuote]) -> None:
-        rows = [values_of(quote, QUOTE_COLUMNS) for quote in quotes]
+        rows = [values_of(quote) for quote in quotes]
         if rows:
             await self._file.write(lambda db: db.executemany(INSERT_QUOTE, rows).rowcount)
 
     async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None:
-        def read(db: sqlite3.Connection) -> StoredQuote | None:
-            row = db.execute(
-                "SELECT * FROM quotes WHERE partner_id = ? AND quote_id = ?",
-                (partner_id, quote_id),
-            ).fetchone()
-            return None if row is None else quote_of(row)
-
-        return await self._file.read(read)
+        row = self._file.look(
+            "SELECT * FROM quotes WHERE partner_id = ? AND quote_id = ?", (partner_id, quote_id)
+        )
+        return None if row is None else quote_of(row)
 
     async def drop_quotes(self, expired_before: datetime) -> int:
         limit = micros(expired_before)
@@ -183,7 +177,7 @@ class SqliteStore:
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
     ) -> None:
-        values = values_of(order, ORDER_COLUMNS) | {"amount_key": amount_key(order.amount_in)}
+        values = values_of(order)
 
         def begun(db: sqlite3.Connection) -> None:
             taken = db.execute(
@@ -214,10 +208,7 @@ class SqliteStore:
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
     ) -> None:
-        rows = [
-            values_of(order, ORDER_COLUMNS) | {"amount_key": amount_key(order.amount_in)}
-            for order in orders
-        ]
+        rows = [values_of(order) for order in orders]
 
         def begun(db: sqlite3.Connection) -> None:
             begin(db, call, payouts)
@@ -266,8 +257,7 @@ class SqliteStore:
         return await self._file.read(lambda db: recent_payouts(db, partner_id, since, limit))
 
     async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
-        values = values_of(order, ORDER_COLUMNS) | {
-            "amount_key": amount_key(order.amount_in),
+        values = values_of(order) | {
             "expected": expected_version,
             "version": expected_version + 1,
         }
@@ -301,7 +291,7 @@ class SqliteStore:
             )
         )
 
-    async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
+    async def list_orders(self, wanted: OrderFilter) -> tuple[list[ListedOrder], int]:
         return await self._file.read(lambda db: page_of(db, wanted))
 
     # Worker

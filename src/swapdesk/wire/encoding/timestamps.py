@@ -24,7 +24,8 @@ def rfc3339(dt: datetime) -> str:
     """``2026-11-20T14:02:11.000Z``; milliseconds, cut not rounded. ValueError without a zone."""
     if dt.tzinfo is None:
         raise ValueError("a time without a zone")
-    return dt.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    moment = dt if dt.tzinfo is UTC else dt.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def parse_rfc3339(text: str) -> datetime:
