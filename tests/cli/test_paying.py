@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from cli.desks import run_here
 from harness import Result, Sandbox, home_of
+from swapdesk.cli.cli_context import CliContext
+from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.output import Form, Output
+from swapdesk.cli.secret_input import read_passphrase
 
 READ = ("api", "GET", "/orders", "--json")
 COST = "0.0001"
@@ -67,3 +74,17 @@ def test_a_live_profile_pays_on_the_chain_that_the_service_names(
     (tmp_path / "config.toml").write_text(f'{table}[profiles.main.rpc]\nbase = "{base}"\n')
     empty = read()
     assert (empty.code, empty.error["code"]) == (9, "NO_ACCOUNT")
+
+
+def test_a_pass_phrase_of_a_descriptor_serves_all_that_a_command_signs() -> None:
+    """Its calls and what it sends; the descriptor can be read once."""
+    reading, writing = os.pipe()
+    os.write(writing, b"a phrase\n")
+    os.close(writing)
+    call = CliContext(Output(Form.JSON), passphrase_fd=reading)
+    assert [read_passphrase(call).reveal() for _ in range(2)] == ["a phrase", "a phrase"]
+    os.close(reading)
+    call = CliContext(Output(Form.JSON), passphrase_fd=reading)
+    with pytest.raises(CommandError) as refused:
+        read_passphrase(call)
+    assert refused.value.code == "BAD_DESCRIPTOR"

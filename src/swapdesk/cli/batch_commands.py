@@ -10,7 +10,6 @@ import click
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.wallet_commands import passphrase_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -154,7 +153,6 @@ def build(call: CliContext, name: str | None, group: int | None, account: str) -
 @group_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@passphrase_option
 @desk_command
 def sign(
     call: CliContext,
@@ -162,7 +160,6 @@ def sign(
     group: int | None,
     account: str,
     yes: bool,
-    descriptor: int | None,
 ) -> int:
     """Fund the own smart account where it lacks something, and sign the bundle of a group.
 
@@ -172,7 +169,7 @@ def sign(
     from swapdesk.cli.session import run_session
     from swapdesk.flows.batch.group_status import Until
 
-    request = PayRequest(account, group, yes, descriptor)
+    request = PayRequest(account, group, yes)
     return run_session(
         call, lambda session: pay_group(session, name, Until.SIGNED, request), from_journal=True
     )
@@ -205,7 +202,6 @@ def submit(call: CliContext, name: str | None, group: int | None) -> int:
 @wallet_option
 @click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
 @click.option("--again", is_flag=True, help="Also when the same rows were created before.")
-@passphrase_option
 @desk_command
 def run(
     call: CliContext,
@@ -215,7 +211,6 @@ def run(
     account: str,
     yes: bool,
     again: bool,
-    descriptor: int | None,
 ) -> int:
     """Plan, create, and pay the groups of a file, one after another.
 
@@ -227,7 +222,7 @@ def run(
     from swapdesk.cli.session import run_session
 
     create = BatchRequest(file, None, sell, yes, again, decimal_comma)
-    request = PayRequest(account, None, yes, descriptor)
+    request = PayRequest(account, None, yes)
     return run_session(call, lambda session: run_batch(session, create, request))
 
 
@@ -235,11 +230,8 @@ def run(
 @batch_argument
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@passphrase_option
 @desk_command
-def resume(
-    call: CliContext, name: str | None, account: str, yes: bool, descriptor: int | None
-) -> int:
+def resume(call: CliContext, name: str | None, account: str, yes: bool) -> int:
     """Go on with a batch: look for groups of unknown outcome, create those that never left, and
     pay what was begun to be paid.
 
@@ -248,7 +240,7 @@ def resume(
     from swapdesk.cli.batch_paying import PayRequest, resume_batch
     from swapdesk.cli.session import run_session
 
-    request = PayRequest(account, None, yes, descriptor)
+    request = PayRequest(account, None, yes)
     return run_session(
         call, lambda session: resume_batch(session, name, request), from_journal=True
     )

@@ -57,12 +57,11 @@ _ENDS = {
 
 class PayRequest(Struct, frozen=True):
     """``account`` is a name or an address, empty for the first one of each chain; ``group`` the
-    number of one, None for the first that is not over; ``descriptor`` has the pass phrase."""
+    number of one, None for the first that is not over."""
 
     account: str = ""
     group: int | None = None
     yes: bool = False
-    descriptor: int | None = None
 
 
 async def pay_group(
@@ -186,7 +185,7 @@ class _Work:
             if signs(standing, until):
                 self._require_yes(standing)
             if signs(standing, until) and not self._unlocked:
-                await unlock(session.call, desk.wallet, self._request.descriptor)
+                await unlock(session.call, desk.wallet)
                 self._unlocked = True
             settling = await settling_of(
                 desk,

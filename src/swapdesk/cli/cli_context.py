@@ -18,6 +18,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 
 if TYPE_CHECKING:
+    from swapdesk.secret import Secret
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
 
@@ -31,6 +32,9 @@ class CliContext(Struct):
     profile: str | None = None
     theme: str | None = None
     read_only: bool = False
+    passphrase_fd: int | None = None
+    passphrase: Secret | None = None
+    """What was read from the descriptor, which can be read once."""
 
     def settings(self, *, lenient: bool = False) -> Settings:
         """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``."""
@@ -90,9 +94,15 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
 
 
 def global_options(command: F) -> F:
-    """What the group and every command take: ``--profile``, ``--json``, ``--plain`` and
-    ``--read-only``."""
+    """What the group and every command take: ``--profile``, ``--json``, ``--plain``,
+    ``--read-only`` and ``--passphrase-fd``."""
     for option in (
+        click.option(
+            "--passphrase-fd",
+            type=click.IntRange(0),
+            metavar="N",
+            help="Read the wallet's pass phrase from this descriptor instead of asking.",
+        ),
         click.option(
             "--read-only", is_flag=True, help="Create, sign and spend nothing, whatever is asked."
         ),
@@ -125,10 +135,11 @@ def desk_command(command: F) -> F:
         as_json: bool,
         plain: bool,
         read_only: bool,
+        passphrase_fd: int | None,
         **kwargs: Any,
     ) -> Any:
         call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
-        narrow(call, profile, as_json, plain, read_only)
+        narrow(call, profile, as_json, plain, read_only, passphrase_fd)
         _require_text(context)
         named = EFFECTS.get(context.command_path.partition(" ")[2])
         if named is not None and not named.read_only:
@@ -154,7 +165,12 @@ def _is_text(word: str) -> bool:
 
 
 def narrow(
-    call: CliContext, profile: str | None, as_json: bool, plain: bool, read_only: bool
+    call: CliContext,
+    profile: str | None,
+    as_json: bool,
+    plain: bool,
+    read_only: bool,
+    passphrase_fd: int | None,
 ) -> None:
     """What was said later wins."""
     if as_json and plain:
@@ -163,6 +179,8 @@ def narrow(
         call.output.form = Form.JSON if as_json else Form.PLAIN
     if profile is not None:
         call.profile = profile
+    if passphrase_fd is not None:
+        call.passphrase_fd = passphrase_fd
     call.read_only = call.read_only or read_only
 
 

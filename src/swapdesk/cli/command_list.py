@@ -12,7 +12,7 @@ from swapdesk.cli.effects import EFFECTS, Effect
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.schemas import DOCUMENTS
 
-OF_ALL = ("profile", "as_json", "plain")
+OF_ALL = ("profile", "as_json", "plain", "passphrase_fd")
 """Options that every command has, told once. ``--read-only`` is told where it matters."""
 
 

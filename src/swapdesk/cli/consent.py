@@ -51,7 +51,6 @@ async def prepare(
     step: Proposal | UnderWay,
     *,
     yes: bool,
-    descriptor: int | None,
     before: str,
     money: str = UNTOUCHED,
 ) -> None:
@@ -61,7 +60,7 @@ async def prepare(
         session.call.output.talk(before)
         return
     require_consent(session.call.output, step.review, yes=yes, money=money)
-    await unlock(session.call, wallet, descriptor)
+    await unlock(session.call, wallet)
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:

@@ -26,7 +26,6 @@ from swapdesk.cli.quote_options import (
     route_options,
     slippage_option,
 )
-from swapdesk.cli.wallet_commands import passphrase_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -126,12 +125,6 @@ def create_options(command: F) -> F:
     shell_complete=completion.accounts,
     help="With --type dex: the account that signs and pays; else the first one.",
 )
-@click.option(
-    "--passphrase-fd",
-    type=int,
-    metavar="N",
-    help="With --type dex: read the wallet's pass phrase from this descriptor.",
-)
 @receive_option
 @desk_command
 def swap(
@@ -211,7 +204,7 @@ def _create(
         if not on_chain and (named is not None or options["quote_id"] is None):
             raise click.MissingParameter(param_hint="'--to'", param_type="option")
         options["to"] = ""
-    for name in ("account", "passphrase_fd", "slippage"):
+    for name in ("account", "slippage"):
         if options.get(name) is not None and not on_chain:
             field = name.replace("_", "-")
             raise bad_input("BAD_OPTION", f"--{field} goes with --type dex alone.", field=field)
@@ -271,11 +264,8 @@ def _create(
     help="The account that pays.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@passphrase_option
 @desk_command
-def fund(
-    call: CliContext, order: str, account: str | None, yes: bool, descriptor: int | None
-) -> int:
+def fund(call: CliContext, order: str, account: str | None, yes: bool) -> int:
     """Pay the deposit of an order that was created here, from the local wallet.
 
     Exactly what the order asks for goes to its deposit address, once, and never after its deadline.
@@ -284,7 +274,7 @@ def fund(
     from swapdesk.cli.funding import FundRequest, fund_order
     from swapdesk.cli.session import run_session
 
-    request = FundRequest(order, account, yes, descriptor)
+    request = FundRequest(order, account, yes)
     return run_session(call, lambda session: fund_order(session, request), from_journal=True)
 
 

@@ -40,7 +40,6 @@ class CreateRequest(Struct, frozen=True):
     yes: bool
     account: str | None = None
     """Who signs a swap on chains, by name or address."""
-    passphrase_fd: int | None = None
     on_chain: bool = False
     """Whether the wallet of this profile swaps: by ``--type dex`` alone, or by its quote."""
     slippage: Decimal | None = None

@@ -187,7 +187,7 @@ class DexCreation(Creation):
                 said = no_node(self._session.settings, token_in.chain_data)
                 raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
             account = await self._account(wallet, token_in)
-            await unlock(self._session.call, wallet, self._request.passphrase_fd)
+            await unlock(self._session.call, wallet)
             return await self._swap(wallet, account, token_in)
         except WalletError as error:
             raise of_wallet_error(error) from None

@@ -41,12 +41,11 @@ class FundingDocument(Struct, frozen=True, rename="camel"):
 
 
 class FundRequest(Struct, frozen=True):
-    """``account`` None takes the first one of the chain; ``descriptor`` has the pass phrase."""
+    """``account`` None takes the first one of the chain."""
 
     order: str
     account: str | None
     yes: bool
-    descriptor: int | None
 
 
 async def fund_order(session: CommandSession, request: FundRequest) -> int:
@@ -61,7 +60,7 @@ async def fund_order(session: CommandSession, request: FundRequest) -> int:
         funding = await _funding(session, wallet, request)
         if (paid := await funding.paid_before(tracked)) is not None:
             raise _not_paid(paid)
-        await unlock(session.call, wallet, request.descriptor)
+        await unlock(session.call, wallet)
         chain = tracked.intent.token_in.chain if tracked.intent is not None else ""
         price = coin_price(session.desk.catalog, chain)
         outcome = await funding.fund(tracked, account, price)

@@ -135,13 +135,14 @@ def swapdesk(
     as_json: bool,
     plain: bool,
     read_only: bool,
+    passphrase_fd: int | None,
 ) -> int | None:
     """A swap desk in a terminal, with a complete local sandbox.
 
     Without a command it opens the desk. The profile is the sandbox unless one is chosen.
     """
     call = CliContext(Output(Form.TABLE), theme=theme)
-    narrow(call, profile, as_json, plain, read_only)
+    narrow(call, profile, as_json, plain, read_only, passphrase_fd)
     context.obj = call
     if context.invoked_subcommand is not None:
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)

@@ -27,14 +27,25 @@ def read_secret(call: CliContext, what: str, descriptor: int | None, option: str
     return Secret(_typed(f"{what[:1].upper()}{what[1:]}: "))
 
 
-def new_passphrase(call: CliContext, descriptor: int | None) -> Secret:
+def read_passphrase(call: CliContext, what: str = "pass phrase") -> Secret:
+    """That of the wallet. Exit 2 where nobody can be asked."""
+    if call.passphrase is None:
+        phrase = read_secret(call, what, call.passphrase_fd, "--passphrase-fd")
+        if call.passphrase_fd is None:
+            return phrase
+        call.passphrase = phrase
+    return call.passphrase
+
+
+def new_passphrase(call: CliContext) -> Secret:
     """A pass phrase for the first account of a wallet, typed twice."""
-    if descriptor is None and call.interactive:
+    typed = call.passphrase_fd is None
+    if typed and call.interactive:
         call.output.talk(
             "Nobody can replace a forgotten pass phrase: keys come back from copies of them alone."
         )
-    first = read_secret(call, "new pass phrase of this wallet", descriptor, "--passphrase-fd")
-    if descriptor is None and _typed("Once more: ") != first.reveal():
+    first = read_passphrase(call, "new pass phrase of this wallet")
+    if typed and _typed("Once more: ") != first.reveal():
         raise bad_input("PASSPHRASES_DIFFER", "The two are not the same.")
     return first
 

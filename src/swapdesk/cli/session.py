@@ -160,11 +160,10 @@ async def open_session(
 
 def _pay_calls(session: CommandSession) -> None:
     """Say what a call costs, and ask for the pass phrase of a live wallet."""
-    from swapdesk.cli.secret_input import read_secret
+    from swapdesk.cli.secret_input import read_passphrase
 
     async def unlock() -> None:
-        phrase = read_secret(session.call, "pass phrase", None, "--passphrase-fd")
-        await session.desk.wallet.unlock(phrase)
+        await session.desk.wallet.unlock(read_passphrase(session.call))
 
     session.desk.payer.told = session.call.output.talk
     session.desk.payer.unlock = unlock

@@ -271,7 +271,6 @@ async def revoke_allowance(
     session: CommandSession,
     wallet: LocalWallet,
     wanted: RevocationRequest,
-    descriptor: int | None,
     yes: bool,
 ) -> int:
     link = wallet.link(wanted.chain)
@@ -283,7 +282,7 @@ async def revoke_allowance(
     revoking = Revoking(wallet, session.desk.clock)
     step = await revoking.propose(account, link, allowance)
     before = "This revocation was signed before. The same transaction is sent again."
-    await prepare(session, wallet, step, yes=yes, descriptor=descriptor, before=before)
+    await prepare(session, wallet, step, yes=yes, before=before)
     outcome = await revoking.revoke(step)
     require_done(outcome)
     return _told(session.call.output, account, allowance, link.name, outcome)

@@ -30,16 +30,6 @@ def wallet() -> None:
     """
 
 
-def passphrase_option(command: F) -> F:
-    return click.option(
-        "--passphrase-fd",
-        "descriptor",
-        type=click.IntRange(0),
-        metavar="N",
-        help="Read the pass phrase from this descriptor instead of asking.",
-    )(command)
-
-
 def read_coins(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
     """Whole coins of an EVM chain in wei, in plain digits."""
     if value is None:
@@ -81,15 +71,14 @@ def list_wallet(call: CliContext) -> int:
     help="Chains that the account is for.",
 )
 @click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
-@passphrase_option
 @desk_command
-def new(call: CliContext, kind: str, name: str, descriptor: int | None) -> int:
+def new(call: CliContext, kind: str, name: str) -> int:
     """Make an account from the system's randomness."""
     from swapdesk.cli.wallet_keys import new_account
     from swapdesk.cli.wallet_session import run_wallet
     from swapdesk.wallet.accounts import Kind
 
-    return run_wallet(call, lambda wallet: new_account(call, wallet, Kind(kind), name, descriptor))
+    return run_wallet(call, lambda wallet: new_account(call, wallet, Kind(kind), name))
 
 
 @wallet.command("import")
@@ -107,7 +96,6 @@ def new(call: CliContext, kind: str, name: str, descriptor: int | None) -> int:
 )
 @click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
 @click.option("--yes", is_flag=True, help="Keep the one account it leads to without asking.")
-@passphrase_option
 @desk_command
 def import_(
     call: CliContext,
@@ -119,7 +107,6 @@ def import_(
     theirs: int | None,
     name: str,
     yes: bool,
-    descriptor: int | None,
 ) -> int:
     """Take in a key: its address is shown before it is kept.
 
@@ -132,9 +119,7 @@ def import_(
     source = KeySource(
         KeyOrigin(FORMS[form]), Kind(kind) if kind else None, paths, file, secret, theirs
     )
-    return run_wallet(
-        call, lambda wallet: import_account(call, wallet, source, name, descriptor, yes)
-    )
+    return run_wallet(call, lambda wallet: import_account(call, wallet, source, name, yes))
 
 
 @wallet.command()
@@ -146,11 +131,8 @@ def import_(
     metavar="FILE",
     help="Write it into a new file that you alone can read.",
 )
-@passphrase_option
 @desk_command
-def export(
-    call: CliContext, account: str, confirm: str | None, out: Path | None, descriptor: int | None
-) -> int:
+def export(call: CliContext, account: str, confirm: str | None, out: Path | None) -> int:
     """Give out the key of an account in plain, after a typed phrase.
 
     On a terminal it is shown for 30 seconds, or until a key is pressed, and stays in no
@@ -159,9 +141,7 @@ def export(
     from swapdesk.cli.wallet_keys import export_key
     from swapdesk.cli.wallet_session import run_wallet
 
-    return run_wallet(
-        call, lambda wallet: export_key(call, wallet, account, confirm, descriptor, out)
-    )
+    return run_wallet(call, lambda wallet: export_key(call, wallet, account, confirm, out))
 
 
 @wallet.command()
@@ -203,7 +183,6 @@ def allowances(call: CliContext, account: str | None) -> int:
     "--permit2/--direct", default=None, help="Where both were given: the one in Permit2, or not."
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@passphrase_option
 @desk_command
 def revoke(
     call: CliContext,
@@ -213,7 +192,6 @@ def revoke(
     account: str | None,
     permit2: bool | None,
     yes: bool,
-    descriptor: int | None,
 ) -> int:
     """End an allowance. TOKEN: symbol or contract; SPENDER: address or code of a venue.
 
@@ -227,7 +205,7 @@ def revoke(
     wanted = RevocationRequest(token, spender, chain, account, permit2)
     return run_on_chains(
         call,
-        lambda session, wallet: revoke_allowance(session, wallet, wanted, descriptor, yes),
+        lambda session, wallet: revoke_allowance(session, wallet, wanted, yes),
     )
 
 
@@ -247,9 +225,8 @@ def transactions(call: CliContext, waiting: bool) -> int:
 @wallet.command()
 @click.argument("hash_", metavar="HASH")
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@passphrase_option
 @desk_command
-def cancel(call: CliContext, hash_: str, yes: bool, descriptor: int | None) -> int:
+def cancel(call: CliContext, hash_: str, yes: bool) -> int:
     """Take back a transaction that waits, by one that moves nothing in its place.
 
     The chain executes one of the two, as a rule the one that pays more for gas: the first may
@@ -265,7 +242,7 @@ def cancel(call: CliContext, hash_: str, yes: bool, descriptor: int | None) -> i
     return run_on_chains(
         call,
         lambda session, wallet: replace_transaction(
-            session, wallet, cancelling(wallet, session.desk.clock), hash_, descriptor, yes
+            session, wallet, cancelling(wallet, session.desk.clock), hash_, yes
         ),
     )
 
@@ -279,9 +256,8 @@ def cancel(call: CliContext, hash_: str, yes: bool, descriptor: int | None) -> i
     help="Most it may pay for gas; 0.01 of the chain's coin, or what was confirmed if more.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@passphrase_option
 @desk_command
-def bump(call: CliContext, hash_: str, gas: int | None, yes: bool, descriptor: int | None) -> int:
+def bump(call: CliContext, hash_: str, gas: int | None, yes: bool) -> int:
     """Pay more gas for a transaction that waits: the same call again, in its place.
 
     It is judged once more against what was confirmed for the first one. The chain executes one of
@@ -299,7 +275,7 @@ def bump(call: CliContext, hash_: str, gas: int | None, yes: bool, descriptor: i
     return run_on_chains(
         call,
         lambda session, wallet: replace_transaction(
-            session, wallet, bumping(wallet, session.desk.clock, units), hash_, descriptor, yes
+            session, wallet, bumping(wallet, session.desk.clock, units), hash_, yes
         ),
     )
 
@@ -316,7 +292,6 @@ def bump(call: CliContext, hash_: str, gas: int | None, yes: bool, descriptor: i
 @account_option
 @click.option("--despite-bundle", is_flag=True, help="Also where a bundle that waits needs it.")
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@passphrase_option
 @desk_command
 def withdraw(
     call: CliContext,
@@ -325,7 +300,6 @@ def withdraw(
     account: str | None,
     despite_bundle: bool,
     yes: bool,
-    descriptor: int | None,
 ) -> int:
     """Take out what your smart account holds, such as after a bundle that failed.
 
@@ -339,9 +313,7 @@ def withdraw(
     from swapdesk.cli.wallet_withdrawing import withdraw as take_out
 
     wanted = WithdrawalRequest(chain, token, account, despite_bundle)
-    return run_on_chains(
-        call, lambda session, wallet: take_out(session, wallet, wanted, descriptor, yes)
-    )
+    return run_on_chains(call, lambda session, wallet: take_out(session, wallet, wanted, yes))
 
 
 @wallet.command()
@@ -408,7 +380,6 @@ def limit_option(window: str, help_: str) -> Callable[[F], F]:
 )
 @click.option("--until", metavar="TIME", help="Nothing is signed from then on (UTC), or none.")
 @click.option("--anew", is_flag=True, help="Begin with no rule at all.")
-@passphrase_option
 @desk_command
 def set_(
     call: CliContext,
@@ -421,7 +392,6 @@ def set_(
     payees: tuple[str, ...],
     until: str | None,
     anew: bool,
-    descriptor: int | None,
 ) -> int:
     """Change the parts that are given; all options but --until may be repeated.
 
@@ -441,6 +411,4 @@ def set_(
     change = PolicyChange(limits, prices, chains, tokens, payees, until, anew)
     if change.says_nothing:
         raise bad_input("NOTHING_GIVEN", "Give at least one rule to set, or --anew.")
-    return run_on_chains(
-        call, lambda session, wallet: set_policy(session, wallet, change, descriptor)
-    )
+    return run_on_chains(call, lambda session, wallet: set_policy(session, wallet, change))

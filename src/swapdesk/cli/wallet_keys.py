@@ -23,7 +23,7 @@ from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, o
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, safe_line
-from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_secret
+from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphrase, read_secret
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.notation import IsoTime, grouped_address, iso
 from swapdesk.flows.wallet.local_wallet import LocalWallet
@@ -215,18 +215,16 @@ async def list_accounts(call: CliContext, wallet: LocalWallet) -> int:
     return Exit.DONE
 
 
-async def new_account(
-    call: CliContext, wallet: LocalWallet, kind: Kind, name: str, descriptor: int | None
-) -> int:
-    phrase = await _phrase(call, wallet, descriptor)
+async def new_account(call: CliContext, wallet: LocalWallet, kind: Kind, name: str) -> int:
+    phrase = await _phrase(call, wallet)
     _kept(call, await wallet.create(kind, name, phrase))
     return Exit.DONE
 
 
-async def _phrase(call: CliContext, wallet: LocalWallet, descriptor: int | None) -> Secret:
+async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
     """That of the wallet: new for its first account, the sandbox's own in the sandbox."""
     if not wallet.live:
-        if descriptor is not None:
+        if call.passphrase_fd is not None:
             raise bad_input(
                 "NOT_NEEDED",
                 "The sandbox keeps the pass phrase of its wallet itself.",
@@ -234,8 +232,8 @@ async def _phrase(call: CliContext, wallet: LocalWallet, descriptor: int | None)
             )
         return sandbox_passphrase(wallet.settings.places)
     if (await wallet.accounts()).accounts:
-        return read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
-    return new_passphrase(call, descriptor)
+        return read_passphrase(call)
+    return new_passphrase(call)
 
 
 def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None:
@@ -266,7 +264,6 @@ async def import_account(
     wallet: LocalWallet,
     source: KeySource,
     name: str,
-    descriptor: int | None,
     yes: bool,
 ) -> int:
     """Show the addresses a secret leads to, keep the one that is confirmed."""
@@ -283,7 +280,7 @@ async def import_account(
         kind, source.origin, material, paths=source.paths or None, file_passphrase=theirs
     )
     choice = _chosen(call, choices, yes)
-    phrase = await _phrase(call, wallet, descriptor)
+    phrase = await _phrase(call, wallet)
     account = await client.import_key(
         choice, source.origin, name, material, phrase, file_passphrase=theirs
     )
@@ -339,7 +336,6 @@ async def export_key(
     wallet: LocalWallet,
     named: str,
     typed: str | None,
-    descriptor: int | None,
     out: Path | None,
 ) -> int:
     """The key in plain, once its phrase was typed: into a file of its owner alone, to a program
@@ -363,8 +359,8 @@ async def export_key(
             next="you: give the command again, and type it",
         )
     phrase = None
-    if wallet.live or descriptor is not None:
-        phrase = read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
+    if wallet.live or call.passphrase_fd is not None:
+        phrase = read_passphrase(call)
     phrase = phrase or sandbox_passphrase(wallet.settings.places)
     key = await (await wallet.client()).export(account.address, typed, phrase)
     # The process with the keys is not needed while one of them is looked at.

@@ -18,7 +18,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
-from swapdesk.cli.secret_input import read_secret
+from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.failure_messages import POLICY_ANEW
 from swapdesk.flows.notation import IsoTime, iso
@@ -111,9 +111,7 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
     return _told(call.output, await (await wallet.client()).policy())
 
 
-async def set_policy(
-    session: CommandSession, wallet: LocalWallet, change: PolicyChange, descriptor: int | None
-) -> int:
+async def set_policy(session: CommandSession, wallet: LocalWallet, change: PolicyChange) -> int:
     client = await wallet.client()
     status = await client.policy()
     if status.problem is not None and not change.anew:
@@ -125,21 +123,21 @@ async def set_policy(
     old = None if change.anew else status.policy
     policy = await _changed(wallet, old or SpendingPolicy(), change)
     try:
-        if descriptor is not None:
+        if session.call.passphrase_fd is not None:
             raise Refused(RefusalCode.PASSPHRASE_NEEDED, "it was given")
         status = await client.set_policy(policy)
     except Refused as refused:
         if refused.code is not RefusalCode.PASSPHRASE_NEEDED:
             raise
-        status = await client.set_policy(policy, _phrase(session.call, wallet, descriptor))
+        status = await client.set_policy(policy, _phrase(session.call, wallet))
     return _told(session.call.output, status)
 
 
-def _phrase(call: CliContext, wallet: LocalWallet, descriptor: int | None) -> Secret:
+def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
     """In the sandbox its own; a live one is asked for."""
-    if descriptor is None and not wallet.live:
+    if call.passphrase_fd is None and not wallet.live:
         return sandbox_passphrase(wallet.settings.places)
-    return read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
+    return read_passphrase(call)
 
 
 async def _changed(

@@ -13,7 +13,7 @@ from typing import TypeVar
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.secret_input import read_secret
+from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.local_wallet import LocalWallet
@@ -134,11 +134,11 @@ def of_wallet_error(error: WalletError) -> CommandError:
     return CommandError(end, said.code, said.cause, said.money, said.next)
 
 
-async def unlock(call: CliContext, wallet: LocalWallet, descriptor: int | None) -> None:
+async def unlock(call: CliContext, wallet: LocalWallet) -> None:
     """Open the keys: in the sandbox without a question."""
     phrase = None
-    if wallet.live or descriptor is not None:
-        phrase = read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
+    if wallet.live or call.passphrase_fd is not None:
+        phrase = read_passphrase(call)
     for one in await wallet.unlock(phrase):
         call.output.talk(f"{one.file} stays closed: {one.reason}.")
 

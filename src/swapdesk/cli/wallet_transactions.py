@@ -96,7 +96,6 @@ async def replace_transaction(
     wallet: LocalWallet,
     replacement: Replacement,
     hash_: str,
-    descriptor: int | None,
     yes: bool,
 ) -> int:
     """Exit 0 once what was asked for holds, 10 where it was executed in vain, 9 where nothing
@@ -105,9 +104,7 @@ async def replace_transaction(
     step = await replacement.propose(hash_)
     if not isinstance(step, Outcome):
         before = words.signed_before(step.transaction) if isinstance(step, UnderWay) else ""
-        await prepare(
-            session, wallet, step, yes=yes, descriptor=descriptor, before=before, money=WAITS
-        )
+        await prepare(session, wallet, step, yes=yes, before=before, money=WAITS)
         step = await replacement.replace(step)
     outcome, failure = step, step.failure
     if failure is not None and outcome.code == words.kept_code:

@@ -56,7 +56,6 @@ async def withdraw(
     session: CommandSession,
     wallet: LocalWallet,
     wanted: WithdrawalRequest,
-    descriptor: int | None,
     yes: bool,
 ) -> int:
     """Exit 0 once it is back with the owner, 5 where there is nothing to take out, 9 where it is
@@ -69,7 +68,7 @@ async def withdraw(
     account = await _owner(wallet, wanted.account, link)
     flow = Withdrawing(wallet, session.desk.journal, session.desk.clock)
     try:
-        return await _withdrawn(session, wallet, flow, account, link, wanted, descriptor, yes)
+        return await _withdrawn(session, wallet, flow, account, link, wanted, yes)
     except JournalUnavailable:
         raise CommandError(
             Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, NO_JOURNAL.money, NO_JOURNAL.next
@@ -83,7 +82,6 @@ async def _withdrawn(
     account: Account,
     link: ChainLink,
     wanted: WithdrawalRequest,
-    descriptor: int | None,
     yes: bool,
 ) -> int:
     output, deployment = session.call.output, None
@@ -99,9 +97,7 @@ async def _withdrawn(
             output.talk(*_plan(step, link))
             money = f"in your smart account {step.sender}"
         signing = step.proposal if isinstance(step, Withdrawal) else step
-        await prepare(
-            session, wallet, signing, yes=yes, descriptor=descriptor, before=before, money=money
-        )
+        await prepare(session, wallet, signing, yes=yes, before=before, money=money)
         outcome = await flow.send(step)
         require_done(outcome, refused=Exit.ENDED_OTHERWISE)
         taken = flow.taken(step)
