@@ -17,13 +17,12 @@ from service.loopback import serving
 from service.test_stream import Listener, stream
 from service.world import CHAINS, INTERMEDIARIES, TOKENS
 from swapdesk.clock import ManualClock
-from swapdesk.service.access import Tier
+from swapdesk.service.access import StoredPartner, Tier
 from swapdesk.service.app import assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store import partners
 from swapdesk.service.store.database import connect
 from swapdesk.service.store.partners import NewKey
-from swapdesk.service.store.records import StoredPartner
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.dialect import Dialect
 

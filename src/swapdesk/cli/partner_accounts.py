@@ -22,8 +22,8 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.partner_store import of_data, open_store
 
 if TYPE_CHECKING:
+    from swapdesk.service.access import StoredPartner
     from swapdesk.service.store.partners import NewKey
-    from swapdesk.service.store.records import StoredPartner
     from swapdesk.wire.account import RateWindows
 
 MONEY = "where it was; no account was changed"

@@ -61,11 +61,11 @@ from swapdesk.sandbox.world import (
     find_token,
     rows_by_id,
 )
-from swapdesk.service.access import Tier, digest
+from swapdesk.service.access import Overrides, StoredKey, StoredPartner, Tier, digest
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.records import Overrides, Store, StoredKey, StoredPartner
+from swapdesk.service.store.records import Store
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.webhooks import BUNDLER
 from swapdesk.wire.chains import Chain

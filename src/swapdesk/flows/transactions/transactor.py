@@ -83,7 +83,10 @@ class NotSignable(Exception):
         """The first rule that refuses."""
 
     def next(self, otherwise: str) -> str:
-        """Who acts: the person, where it is their own spending policy; else as usual."""
+        """Who acts: the person, where the account lacks money or their own spending policy
+        refuses; else as usual."""
+        if self.code == "FUNDS_MISSING":
+            return "you: fill the account"
         return policy_next(self.code) if self.code.startswith(RULE) else otherwise
 
 

@@ -19,8 +19,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.service.access import Scope, Tier, digest
-from swapdesk.service.store.records import Overrides, PartnersRead, StoredKey, StoredPartner
+from swapdesk.service.access import (
+    Overrides,
+    PartnersRead,
+    Scope,
+    StoredKey,
+    StoredPartner,
+    Tier,
+    digest,
+)
 from swapdesk.service.store.rows import micros, moment_of
 from swapdesk.wire.encoding.dialect import Dialect
 

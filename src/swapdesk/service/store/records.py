@@ -14,9 +14,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
-from swapdesk.service.access import TIER_TERMS, ApiKey, Partner, Scope, Tier
-from swapdesk.wire.account import RateWindows
-from swapdesk.wire.encoding.dialect import Dialect
+from swapdesk.service.access import PartnersRead, StoredPartner
 
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (contract 1.25)."""
@@ -326,82 +324,6 @@ class StoredBundle(Struct, frozen=True):
         if self.state in ("submitted", "confirmed"):
             return self.service_ids
         return frozenset(each for batch in self.batches if batch.paid for each in batch.service_ids)
-
-
-Windows = tuple[int, int, int]
-"""Calls a minute, an hour and a day."""
-
-
-class Overrides(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """What replaces the terms of the tier; None: nothing does. Markup and share of the venue's fee
-    are in percent."""
-
-    quote: Windows | None = None
-    exchange: Windows | None = None
-    read: Windows | None = None
-    fee_share: Decimal | None = None
-    default_markup: Decimal | None = None
-    fixed_rates: bool | None = None
-
-
-class StoredKey(Struct, frozen=True):
-    """``dialect`` None: that of the service; ``revoked`` is when, None: it is taken."""
-
-    key: str
-    secret_digest: bytes
-    scope: Scope
-    dialect: Dialect | None
-    created: datetime
-    revoked: datetime | None = None
-
-
-class StoredPartner(Struct, frozen=True):
-    """One account; ``keys`` in the order they were made, revoked ones included."""
-
-    partner_id: str
-    name: str
-    tier: Tier
-    created: datetime
-    suspended: bool = False
-    overrides: Overrides = Overrides()
-    origins: tuple[str, ...] = ()
-    keys: tuple[StoredKey, ...] = ()
-
-    def as_partner(self) -> Partner:
-        """As requests meet it: the terms of its tier, where no override stands."""
-        tier, own = TIER_TERMS[self.tier], self.overrides
-        return Partner(
-            partner_id=self.partner_id,
-            name=self.name,
-            tier=self.tier,
-            keys=tuple(
-                ApiKey(each.key, each.secret_digest, each.scope, each.dialect)
-                for each in self.keys
-                if each.revoked is None
-            ),
-            quote_limits=_windows(own.quote) or tier.quote_limits,
-            exchange_limits=_windows(own.exchange) or tier.exchange_limits,
-            read_limits=_windows(own.read) or tier.read_limits,
-            suspended=self.suspended,
-            fixed_rates=tier.fixed_rates if own.fixed_rates is None else own.fixed_rates,
-            default_markup=own.default_markup or Decimal(0),
-            allowed_origins=self.origins,
-            fee_share=own.fee_share,
-        )
-
-
-class PartnersRead(Struct, frozen=True):
-    """All accounts at one moment, and the number of changes until then."""
-
-    version: int
-    partners: tuple[StoredPartner, ...]
-
-
-def _windows(windows: Windows | None) -> RateWindows | None:
-    if windows is None:
-        return None
-    minute, hour, day = windows
-    return RateWindows(per_minute=minute, per_hour=hour, per_day=day)
 
 
 class BundleUnderWay(Exception):

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from swapdesk.paths import make_directories
+from swapdesk.service.access import PartnersRead, StoredPartner
 from swapdesk.service.store import books, partners
 from swapdesk.service.store import rows as bundle_rows
 from swapdesk.service.store.database import StoreFile, Writer, prepare
@@ -25,7 +26,6 @@ from swapdesk.service.store.records import (
     OrderVersion,
     OutboxRow,
     PartnerBook,
-    PartnersRead,
     PayoutsChanged,
     QuoteConsumed,
     QuoteGone,
@@ -34,7 +34,6 @@ from swapdesk.service.store.records import (
     StoredBundle,
     StoredGroup,
     StoredOrder,
-    StoredPartner,
     StoredQuote,
     Usage,
 )
