@@ -24,7 +24,6 @@ from datetime import datetime
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
@@ -115,24 +114,30 @@ class CallCount(Struct, frozen=True):
         return [max(0, limit - count) for limit, count in most]
 
     def standing(self, limits: RateWindows) -> RateDecision:
-        """What is left in the window that binds: the fewest calls left, and of equals the window
-        that lasts longer."""
+        """What is left in the window that binds."""
+        binding = self.binding(limits)
+        left = self.left(limits)[binding]
+        return RateDecision(_most(limits)[binding], left, _ends_in(binding, self.at))
+
+    def binding(self, limits: RateWindows) -> int:
+        """The place of the window with the fewest calls left, of equals the one that lasts
+        longer."""
         left = self.left(limits)
-        binding = max(place for place, room in enumerate(left) if room == min(left))
-        return RateDecision(_most(limits)[binding], left[binding], self._ends_in(binding))
+        return max(place for place, room in enumerate(left) if room == min(left))
 
     def refusal(self, limits: RateWindows) -> RateDecision | None:
         """When to come back; None while every window has room."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
         if not full:
             return None
-        wait = max(map(self._ends_in, full))
+        wait = max(_ends_in(place, self.at) for place in full)
         return RateDecision(_most(limits)[full[-1]], 0, wait, retry_after=wait)
 
-    def _ends_in(self, place: int) -> int:
-        """Whole seconds until a window ends."""
-        length = WINDOW_SECONDS[place]
-        return max(1, math.ceil(length - self.at % length))
+
+def _ends_in(place: int, seconds: float) -> int:
+    """Whole seconds until the window at a place ends."""
+    length = WINDOW_SECONDS[place]
+    return max(1, math.ceil(length - seconds % length))
 
 
 def _most(limits: RateWindows) -> tuple[int, int, int]:
@@ -181,6 +186,9 @@ class CallShare:
         self._limits = limits
         self._clock = clock
         self._count: CallCount | None = None
+        self._binding = 0
+        self._room = 0
+        """Calls that the window which binds has left beside the share."""
 
     def take(self, known: list[Usage]) -> list[Usage]:
         """The counts with the whole share. Raises LimitReached."""
@@ -190,6 +198,9 @@ class CallShare:
             raise LimitReached(self.rate_class, refused)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
         self._count = count.plus(self.left)
+        # A call counts in all windows alike: the one that binds binds to the end of the share.
+        self._binding = count.binding(self._limits)
+        self._room = self._count.left(self._limits)[self._binding]
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
@@ -200,7 +211,8 @@ class CallShare:
         if seconds // WINDOW_SECONDS[0] > self._count.numbers[0]:
             return None
         self.left -= 1
-        return replace(self._count, at=seconds).plus(-self.left).standing(limits)
+        limit = _most(limits)[self._binding]
+        return RateDecision(limit, self._room + self.left, _ends_in(self._binding, seconds))
 
     @property
     def unused(self) -> list[Usage]:
@@ -233,7 +245,7 @@ class AddressMinutes:
             self._minute = minute
             self._used.clear()
         left = STRANGER_READS - self._used[address]
-        ends_in = max(1, math.ceil(WINDOW_SECONDS[0] - seconds % WINDOW_SECONDS[0]))
+        ends_in = _ends_in(0, seconds)
         if left <= 0:
             decision = RateDecision(STRANGER_READS, 0, ends_in, retry_after=ends_in)
             raise LimitReached(RateClass.READ, decision)
