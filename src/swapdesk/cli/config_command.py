@@ -74,10 +74,12 @@ class ProfilesDocument(Struct, frozen=True):
 
 
 class ChosenDocument(Struct, frozen=True):
-    """``previous`` is what was used before."""
+    """``previous`` is what was used before. ``live``: it is not the sandbox; this is real
+    money."""
 
     profile: str
     previous: str
+    live: bool
 
 
 @click.group()
@@ -132,10 +134,12 @@ def use(call: CliContext, name: str) -> None:
         raise CommandError(
             Exit.BAD_INPUT, "FILE_UNUSABLE", f"{said}.", money=UNTOUCHED, next="you: edit it"
         ) from None
+    live = name != SANDBOX
     if call.output.json:
-        call.output.document(ChosenDocument(name, settings.profile.value))
+        call.output.document(ChosenDocument(name, settings.profile.value, live))
     else:
-        call.output.say(f"The profile is {name} now.")
+        said = " It is LIVE: this is real money." if live else ""
+        call.output.say(f"The profile is {name} now.{said}")
     if settings.profile.origin in (Origin.ENVIRONMENT, Origin.OPTION):
         place, value = settings.profile.name, settings.profile.value
         call.output.talk(f"Here {place} chooses {value} all the same.")
