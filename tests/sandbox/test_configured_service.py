@@ -21,6 +21,7 @@ from sandbox.running import Running, until
 from service.test_conversation import served
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.paths import write_private
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     address_of,
@@ -154,8 +155,7 @@ wallet_file = "wallet"
 
 
 def paid_file(place: Path, chain: dict[str, Any], token: str, key: bytes = b"g" * 32) -> Path:
-    (place / "wallet").write_text(key.hex())
-    (place / "wallet").chmod(0o600)
+    write_private(place / "wallet", key.hex().encode())
     payments = PAYMENTS.format(token=token, to="33" * 20)
     return written(place, chain["rpc"], chain["chainId"], payments)
 
@@ -214,7 +214,7 @@ def test_a_token_that_calls_cannot_be_paid_in_is_refused(
     assert "takes no signed transfers (EIP-3009)" in refused(tmp_path, file).error["message"]
     file.write_text(file.read_text().replace(chain["rpc"], "http://127.0.0.1:1"))
     said = refused(tmp_path, file).error["message"]
-    assert "payments: the node of base does not answer" in said
+    assert "payments: the node of base cannot be asked about the token" in said
 
 
 def test_what_a_venue_lacks_is_listed_before_anything_starts(tmp_path: Path) -> None:
@@ -259,6 +259,7 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (f"{VENUE}pools = [7]\n", "service.toml:10: venues.ba.pools must be a list of"),
         (f'{VENUE}pools = [{{chain = "base"}}]\n', "venues.ba.pools 1.address is missing"),
         (PAID, "service.toml:12: payments.wallet_file is of no use: "),
+        (PAID.replace('"wallet"', '"zero"'), "zero does not hold the key of an account"),
         (PAID.replace('"base"', '"bse"'), "service.toml:9: payments.chain names bse, which is"),
         (PAID.replace("0x44", "44"), "service.toml:10: payments.token must be an EVM address"),
         (PAID.replace("pay_to", "payto"), "payto is unknown; did you mean pay_to?"),
@@ -271,6 +272,7 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
 def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: str) -> None:
     file = tmp_path / "service.toml"
     file.write_text(content)
+    write_private(tmp_path / "zero", b"0" * 64)
     error = refused(tmp_path, file).error
     assert error["code"] == "CONFIG"
     assert said in error["message"]

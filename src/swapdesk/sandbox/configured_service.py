@@ -129,7 +129,7 @@ async def _payments(
         gas = await reader.client.balance(wallet.address)
     except EvmError as error:
         raise ServiceRefused(
-            f"payments: the node of {entry.chain} does not answer: {error}"
+            f"payments: the node of {entry.chain} cannot be asked about the token: {error}"
         ) from None
     except ValueError as error:
         raise ServiceRefused(f"payments.token: {entry.token} {error}") from None

@@ -6,6 +6,7 @@ A venue that this program cannot serve is no mistake in the file. What it lacks 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -352,12 +353,12 @@ class _Reading:
         """The key in a ``wallet_file``. Raises ValueError with what is wrong."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
+        file = self._base / os.path.expanduser(named)
         try:
-            file = self._base / Path(named).expanduser()
             held = _KEY.fullmatch(read_private(file))
-        except (OSError, UnsafePlace, RuntimeError) as error:
+        except (OSError, UnsafePlace) as error:
             reason = error.strerror if isinstance(error, OSError) else None
-            raise ValueError(f"{named} cannot be read: {reason or error}") from None
+            raise ValueError(f"{file} cannot be read: {reason or error}") from None
         if held is None:
             raise ValueError(f"{file} does not hold 64 hexadecimal digits")
         key = bytes.fromhex(held[1].decode())
