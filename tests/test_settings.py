@@ -224,10 +224,15 @@ def test_a_secret_file_that_others_can_read_is_not_read(home: Home) -> None:
 def test_a_secret_file_without_a_secret_is_named(
     home: Home, secret: str | None, wrong: str
 ) -> None:
-    write_config(home, CONFIG, secret)
+    """At its own line, where other profiles have such a key before it."""
+    other = '[profiles.other]\nsecret_file = "other"\n'
+    write_config(home, CONFIG.replace("[profiles.prod]", f"{other}[profiles.prod]"), secret)
     settings = load_settings({}, home)
     assert settings.secret.value is None
-    assert f"secret_file {home.config / 'prod.secret'} {wrong}" in str(settings.problems[0])
+    (problem,) = settings.problems
+    assert f"secret_file {home.config / 'prod.secret'} {wrong}" in str(problem)
+    lines = home.config_file.read_text().splitlines()
+    assert problem.line == lines.index('secret_file = "prod.secret"') + 1
 
 
 def test_a_secret_in_the_home_of_nobody_is_named(home: Home) -> None:

@@ -228,7 +228,7 @@ class _Reading:
                 theirs = ("key", "secret_file", "partner_id", "pay")
                 row = {k: v for k, v in row.items() if k not in theirs}
         elif "SWAPDESK_API_URL" in self.environ:
-            self._problem("SWAPDESK_API_URL", "is not used: the profile is sandbox")
+            self._in_environment("SWAPDESK_API_URL", "is not used: the profile is sandbox")
         absent: Value[str | None] = Value(None, Origin.DEFAULT)
         key = self._text("SWAPDESK_API_KEY", row, "key") if live else absent
         no_secret: Value[Secret | None] = Value(None, Origin.DEFAULT)
@@ -240,7 +240,7 @@ class _Reading:
             places=self.home.profile(place),
             url=url,
             key=key,
-            secret=self._secret(row, key) if live else no_secret,
+            secret=self._secret(name, row, key) if live else no_secret,
             partner_id=self._text("SWAPDESK_PARTNER_ID", row, "partner_id") if live else absent,
             pay=Value(row["pay"], Origin.PROFILE) if "pay" in row else absent,
             rpc=self._set("rpc", row, {}),
@@ -303,7 +303,9 @@ class _Reading:
             return Value(self.config.top[key], Origin.FILE)
         return Value(default, Origin.DEFAULT)
 
-    def _secret(self, row: Mapping[str, Any], key: Value[str | None]) -> Value[Secret | None]:
+    def _secret(
+        self, profile: str, row: Mapping[str, Any], key: Value[str | None]
+    ) -> Value[Secret | None]:
         absent: Value[Secret | None] = Value(None, Origin.DEFAULT)
         variable = "SWAPDESK_API_SECRET"
         if variable in self.environ:
@@ -311,7 +313,9 @@ class _Reading:
         if "secret_file" not in row:
             return absent
         if key.origin is Origin.ENVIRONMENT and key.value != row.get("key"):
-            self._problem("SWAPDESK_API_KEY", f"needs {variable}: secret_file is for another key")
+            self._in_environment(
+                "SWAPDESK_API_KEY", f"needs {variable}: secret_file is for another key"
+            )
             return absent
         file = self.home.config / os.path.expanduser(str(row["secret_file"]))
         text = wrong = ""
@@ -326,15 +330,14 @@ class _Reading:
         except ValueError:
             wrong = "holds a character that no file name has"
         if not text:
-            self._problem("secret_file", wrong or f"{file} is empty")
+            line = self.config.line_of("profiles", profile, "secret_file")
+            said = wrong or f"{file} is empty"
+            self.problems.append(ConfigProblem(self.home.config_file, line, "secret_file", said))
             return absent
         return Value(Secret(text), Origin.PROFILE, "secret_file")
 
-    def _problem(self, key: str, message: str) -> None:
-        environment = key.startswith("SWAPDESK_")
-        file = None if environment else self.home.config_file
-        line = None if environment else self.config.line_of(key)
-        self.problems.append(ConfigProblem(file, line, key, message))
+    def _in_environment(self, variable: str, message: str) -> None:
+        self.problems.append(ConfigProblem(None, None, variable, message))
 
 
 def place_of_url(url: str) -> str:

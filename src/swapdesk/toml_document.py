@@ -54,7 +54,7 @@ class TomlDocument(Struct):
     problems: list[ConfigProblem] = field(default_factory=list)
 
     def line_of(self, *path: str) -> int | None:
-        """The line of a key or table; a path of one name finds it in any table."""
+        """The line of a key or table, else that of the table which the key belongs into."""
         table: tuple[str, ...] = ()
         for number, text in enumerate(self.lines, start=1):
             header = _HEADER.match(text)
@@ -67,7 +67,7 @@ class TomlDocument(Struct):
             if assignment is None:
                 continue
             here = (*table, *_split(assignment[1]))
-            if here == path or (len(path) == 1 and here[-1] == path[0]):
+            if here == path:
                 return number
         # A key of an inline table stands on the line of its table.
         return self.line_of(*path[:-1]) if len(path) > 1 else None

@@ -279,13 +279,17 @@ def test_profiles_are_listed_and_chosen(here: InProcess) -> None:
         "main",
         "sandbox",
     )
+    assert used.document["live"]
     assert file.read_text() == f'profile = "main"\n{table}'
+    assert "It is LIVE: this is real money." in here("profile", "use", "main").stdout
     listed = here("profile", "list", "--json").document["profiles"]
     assert [(one["name"], one["access"], one["chosen"]) for one in listed] == [
         ("sandbox", "sandbox", False),
         ("main", "key", True),
     ]
-    assert "chooses sandbox" in here("--profile", "sandbox", "profile", "use", "sandbox").stderr
+    again = here("--profile", "sandbox", "profile", "use", "sandbox")
+    assert "chooses sandbox" in again.stderr
+    assert again.stdout == "The profile is sandbox now.\n"
     unknown = here("profile", "use", "mian", "--json")
     assert (unknown.code, unknown.error["code"]) == (2, "NO_SUCH_PROFILE")
     file.write_text("broken =\n")

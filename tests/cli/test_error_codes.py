@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.desks import run_here
-from swapdesk.cli.error_codes import OWN_ROWS, RETRY_OF, Retry, error_codes
+from swapdesk.cli.error_codes import RETRY_OF, Retry, error_codes
+from swapdesk.cli.error_table import OWN_ROWS, words_of
 from swapdesk.cli.exit_codes import NOT_CREATED, Exit
 from swapdesk.wallet.rule_codes import PAYLOADS, RULES
 from swapdesk.wire.errors import STATUS_OF
@@ -56,11 +57,48 @@ def test_no_code_is_raised_that_is_not_in_the_table() -> None:
     assert other == {}, "a code without a row in cli/error_codes.py, or a word for NO_ENDS"
 
 
+def test_what_ends_a_command_agrees_with_the_table_and_repeats_nothing_of_it() -> None:
+    """It ends as the table says. Money and next are said at a raise only where they are others."""
+    from generator.raised_codes import RAISED, codes_in
+    from generator.source import calls, constant, modules
+
+    exits_of = {"bad_input": {Exit.BAD_INPUT}, "own_refusal": {Exit.OWN_REFUSAL}}
+    found, seen = set(), 0
+    for path, tree in modules("cli", *RAISED):
+        for name, call, within in calls(tree):
+            if name not in RAISED or name == "not_confirmed":
+                continue
+            direct = name == "CommandError"
+            named = (
+                constant(path, one.id) if isinstance(one, ast.Name) else one for one in said(call)
+            )
+            words = {one.value for one in named if isinstance(one, ast.Constant)}
+            ends = exits_in(call.args[0]) if direct else exits_of[name]
+            for code in codes_in(call.args[1 if direct else 0], within, path):
+                seen += 1
+                if ends and not ends & set(KNOWN[code].exits):
+                    found.add(f"{path}:{call.lineno} ends with {ends}")
+                if repeated := words & set(words_of(code)):
+                    found.add(f"{path}:{call.lineno} repeats {repeated}")
+    assert found == set()
+    assert seen > 150
+
+
+def said(call: ast.Call) -> list[ast.expr]:
+    """Where a raise says money and next."""
+    return [*call.args[3:5], *(one.value for one in call.keywords if one.arg in ("money", "next"))]
+
+
+def exits_in(node: ast.expr) -> set[Exit]:
+    found = (one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
+    return {Exit[name] for name in found if name in Exit.__members__}
+
+
 def test_no_row_is_of_a_code_that_nothing_raises() -> None:
     source = "\n".join(
         path.read_text("utf-8")
         for path in (ROOT / "src/swapdesk").rglob("*.py")
-        if path.name not in ("error_codes.py", "rule_codes.py")
+        if path.name not in ("error_codes.py", "error_table.py", "rule_codes.py")
     )
     unused = [code for code, *_ in OWN_ROWS if f'"{code}"' not in source]
     # The state of a transaction is the code of what it ended as.

@@ -109,6 +109,10 @@ def test_tier_suspension_and_overrides(partner: Partner) -> None:
     assert shown(partner)["overrides"] == ["read", "fee-share", "markup", "fixed-rates"]
     partner("override", "Shop", "--remove", "all", "--exchange", "9/9/9")
     assert shown(partner)["overrides"] == ["exchange"]
+    partner("override", "Shop", "--exchange", "-/5/-")
+    assert shown(partner)["exchange"] == {"perMinute": 9, "perHour": 5, "perDay": 9}
+    partner("override", "Shop", "--remove", "all", "--exchange", "0/-/-")
+    assert shown(partner)["exchange"] == {"perMinute": 0, "perHour": 500, "perDay": 2000}, "PRO"
 
 
 def test_pages_of_an_account(partner: Partner) -> None:
@@ -150,6 +154,7 @@ def test_what_is_no_origin(partner: Partner, origin: str) -> None:
         (("override", "Shop"), "USAGE"),
         (("override", "Shop", "--quote", "1/1/1", "--remove", "quote"), "USAGE"),
         (("override", "Shop", "--quote", "5/20"), "USAGE"),
+        (("override", "Shop", "--quote", "5//-"), "USAGE"),
         (("override", "Shop", "--quote", "-1/20/50"), "USAGE"),
         (("override", "Shop", "--quote", "٥/٢٠/٥٠"), "USAGE"),
         (("override", "Shop", "--read", "1/1/9999999999"), "USAGE"),

@@ -9,15 +9,19 @@ from typing import Any
 
 import httpx
 import pytest
+from eth_account import Account
 
 from cli.desks import run_here
 from harness import Result
 from patience import PATIENCE
 from plain_http import PLAIN
+from sandbox.call_payer import USDC, Payer, give, told
+from sandbox.chain_money import chain_of
 from sandbox.running import Running, until
 from service.test_conversation import served
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.paths import write_private
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     address_of,
@@ -141,6 +145,53 @@ def test_a_swap_is_quoted_and_ordered(api: httpx.Client, running: Running) -> No
     assert api.post("/dex/confirmTx", json=early).json() is not True, "nothing was sent"
 
 
+PAYMENTS = """
+[payments]
+chain = "base"
+token = "{token}"
+pay_to = "0x{to}"
+wallet_file = "wallet"
+"""
+
+
+def paid_file(place: Path, chain: dict[str, Any], token: str, key: bytes = b"g" * 32) -> Path:
+    write_private(place / "wallet", key.hex().encode())
+    payments = PAYMENTS.format(token=token, to="33" * 20)
+    return written(place, chain["rpc"], chain["chainId"], payments)
+
+
+def test_calls_are_paid_in_a_token_of_the_chain(
+    running: Running, chain: dict[str, Any], tmp_path: Path
+) -> None:
+    """By another implementation of the protocol; the wallet of the file pays the gas."""
+    base, payee = chain_of(running, "base"), checksummed("0x" + "33" * 20)
+    relayer = Account.from_key(b"g" * 32).address
+    give(running, relayer, 1)
+    file = paid_file(tmp_path, chain, checksummed(USDC.address or ""))
+    with served(tmp_path, "--config", str(file)) as ready:
+        payer = Payer(running, b"o" * 32, 1, ready["url"])
+        until(lambda: payer.balance(base) == 10**6, what="the dollars")
+        until(lambda: int(base("eth_getBalance", relayer, "latest"), 16) > 0, what="the gas")
+        asked = payer.http.get("/tokens")
+        assert asked.status_code == 402
+        (terms,) = told(asked, "payment-required")["accepts"]
+        assert terms == {
+            "scheme": "exact",
+            "network": f"eip155:{chain['chainId']}",
+            "amount": "100",
+            "asset": USDC.address,
+            "payTo": payee,
+            "maxTimeoutSeconds": 60,
+            "extra": {"name": "USD Coin", "version": "2"},
+        }
+        paid = payer.call("GET", "/tokens")
+        assert paid.status_code == 200, told(paid, "payment-required")
+        receipt = base.receipt(told(paid, "payment-response")["transaction"])
+        assert receipt is not None
+        assert (receipt["status"], receipt["from"]) == ("0x1", relayer)
+        assert (payer.balance(base), base.balance(USDC, payee)) == (10**6 - 100, 100)
+
+
 def refused(home: Path, file: Path, *words: str) -> Result:
     result = run_here("serve", "--config", str(file), *words, "--json", home=home)
     assert result.code == 2, result.stdout
@@ -153,6 +204,17 @@ def test_a_node_of_another_chain_is_refused(chain: dict[str, Any], tmp_path: Pat
     error = refused(tmp_path, file).error
     assert error["code"] == "CONFIG"
     assert "chains.base.chain_id is 8453" in error["message"]
+
+
+def test_a_token_that_calls_cannot_be_paid_in_is_refused(
+    chain: dict[str, Any], tmp_path: Path
+) -> None:
+    """The wrapped coin takes no signed transfers. Where the node is silent nobody knows."""
+    file = paid_file(tmp_path, chain, checksummed(address_of(wrapped_native("base"))))
+    assert "takes no signed transfers (EIP-3009)" in refused(tmp_path, file).error["message"]
+    file.write_text(file.read_text().replace(chain["rpc"], "http://127.0.0.1:1"))
+    said = refused(tmp_path, file).error["message"]
+    assert "payments: the node of base cannot be asked about the token" in said
 
 
 def test_what_a_venue_lacks_is_listed_before_anything_starts(tmp_path: Path) -> None:
@@ -168,6 +230,7 @@ def test_what_a_venue_lacks_is_listed_before_anything_starts(tmp_path: Path) -> 
 
 GOOD = 'data = "data"\nport = 0\n[chains.base]\nrpc = "http://127.0.0.1:1"\nchain_id = 1\n'
 GOOD += f'wrapped = "0x{"11" * 20}"\n'
+PAID = f"{GOOD}{PAYMENTS.format(token='0x' + '44' * 20, to='33' * 20)}"
 VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
 
 
@@ -177,6 +240,7 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         ("data = ", "service.toml:1: is no TOML"),
         ("data = 7\nport = 0\n[chains]\n", "service.toml:1: data must be the path"),
         ("port = 0\n[chains]\n", "service.toml: data is missing"),
+        (VENUE.replace('data = "data"\n', "") + "data = 7\n", "service.toml: data is missing"),
         (GOOD.replace("port = 0", "port = 65536"), "service.toml:2: port must be a port"),
         (GOOD.replace("port = 0", "port = true"), "service.toml:2: port must be a port"),
         (GOOD.replace("port", "prot"), "service.toml:2: prot is unknown; did you mean port?"),
@@ -194,6 +258,13 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (VENUE, "venues.ba.pools is missing"),
         (f"{VENUE}pools = [7]\n", "service.toml:10: venues.ba.pools must be a list of"),
         (f'{VENUE}pools = [{{chain = "base"}}]\n', "venues.ba.pools 1.address is missing"),
+        (PAID, "service.toml:12: payments.wallet_file is of no use: "),
+        (PAID.replace('"wallet"', '"zero"'), "zero does not hold the key of an account"),
+        (PAID.replace('"base"', '"bse"'), "service.toml:9: payments.chain names bse, which is"),
+        (PAID.replace("0x44", "44"), "service.toml:10: payments.token must be an EVM address"),
+        (PAID.replace("pay_to", "payto"), "payto is unknown; did you mean pay_to?"),
+        (PAID.replace("wallet_file", "#"), "service.toml:8: payments.wallet_file is missing"),
+        (f"payments = true\n{GOOD}", "service.toml:1: payments must be a table"),
         (f"{GOOD}venues = 7\n", "chains.base.venues is unknown"),
         ("\x00", "is no TOML"),
     ],
@@ -201,6 +272,7 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
 def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: str) -> None:
     file = tmp_path / "service.toml"
     file.write_text(content)
+    write_private(tmp_path / "zero", b"0" * 64)
     error = refused(tmp_path, file).error
     assert error["code"] == "CONFIG"
     assert said in error["message"]

@@ -6,31 +6,22 @@ import base64
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
-from x402.mechanisms.evm.exact.client import ExactEvmScheme
-from x402.schemas.payments import PaymentPayload, PaymentRequired
 
 from furnished_home import furnish
 from patience import PATIENCE
-from plain_http import PLAIN
+from sandbox.call_payer import Payer, told
 from sandbox.chain_money import Chain, chain_of
 from sandbox.running import Running, until
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.sandbox.world import find_token
 
-USDC = find_token("base", "USDC")
 ETH, SOL = "6689b73ec90e45f3b3e51566", "6689b73ec90e45f3b3e51577"
 QUOTE = {"amount": "0.5", "from": ETH, "to": SOL, "types": "standard"}
-_ADDRESSES = count(2)
 
 
 @pytest.fixture(scope="module")
@@ -44,52 +35,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture
 def base(running: Running) -> Chain:
     return chain_of(running, "base")
-
-
-class Payer:
-    """An account with dollars, at an address of the loopback network of its own."""
-
-    def __init__(self, running: Running, seed: bytes, dollars: float) -> None:
-        self.account: LocalAccount = Account.from_key(seed)
-        self._scheme = ExactEvmScheme(self.account)
-        transport = httpx.HTTPTransport(local_address=f"127.0.0.{next(_ADDRESSES)}", verify=PLAIN)
-        self.http = httpx.Client(
-            base_url=running.ready.url, transport=transport, trust_env=False, timeout=PATIENCE
-        )
-        if dollars:
-            body = {
-                "chain": "base",
-                "address": self.account.address,
-                "amount": dollars,
-                "token": USDC.address,
-            }
-            with running.control() as control:
-                assert control.post("/faucet", json=body, timeout=PATIENCE).status_code == 200
-
-    def payment(self, answer: httpx.Response) -> str:
-        """The header that pays what a 402 asked for."""
-        asked = PaymentRequired.model_validate_json(
-            base64.b64decode(answer.headers["payment-required"])
-        )
-        [way] = asked.accepts
-        payload = PaymentPayload(
-            payload=self._scheme.create_payment_payload(way), accepted=way, resource=asked.resource
-        )
-        return base64.b64encode(payload.model_dump_json(by_alias=True).encode()).decode()
-
-    def call(self, method: str, path: str, **more: Any) -> httpx.Response:
-        answer = self.http.request(method, path, **more)
-        assert answer.status_code == 402, answer.text
-        header = {"payment-signature": self.payment(answer)}
-        return self.http.request(method, path, headers=header, **more)
-
-    def balance(self, chain: Chain) -> int:
-        return chain.balance(USDC, self.account.address)
-
-
-def told(answer: httpx.Response, header: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(base64.b64decode(answer.headers[header]))
-    return found
 
 
 def test_an_unpaid_client_pays_gets_its_quote_and_follows_its_order(

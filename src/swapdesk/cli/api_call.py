@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swapdesk.cli.command_error import bad_input, own_refusal
+from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.api_connection import find_operation
@@ -48,7 +49,9 @@ async def _written(
     try:
         call_id = calls.add(method, path, body or b"")
     except JournalUnavailable:
-        raise own_refusal("NO_JOURNAL", NO_JOURNAL.cause, next=NO_JOURNAL.next) from None
+        raise own_refusal(
+            "NO_JOURNAL", NO_JOURNAL.cause, money=UNTOUCHED, next=NO_JOURNAL.next
+        ) from None
     try:
         answer = await session.link.api.call(method, path, query, body)
     except OutcomeUnknown as error:

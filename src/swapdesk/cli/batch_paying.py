@@ -14,7 +14,7 @@ from swapdesk.cli.batch_creation import (
     gone_on,
 )
 from swapdesk.cli.batch_result import ask_orders, find_batch, next_words, tell_batch
-from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.consent import consent
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.output import Output
@@ -221,7 +221,6 @@ class _Work:
             "NEEDS_YES",
             said,
             standing.whereabouts,
-            "you: give the command again with --yes",
             fields={"yes": {"message": said}},
         )
 
@@ -274,7 +273,6 @@ def _owned(standing: GroupStanding) -> CommandError:
         "OWNED",
         "Another desk that runs now works on this batch.",
         f"as far as the journal has it: {standing.whereabouts}",
-        "the other desk: it goes on with the batch; you: close it to go on here",
     )
 
 
@@ -288,9 +286,7 @@ def _chosen(session: CommandSession, batch: JournaledBatch, number: int | None) 
     if number is None:
         return next((one for one in found if not one.over and one.next is not None), found[-1])
     if not 1 <= number <= len(found):
-        raise bad_input(
-            "NO_GROUP", f"The batch has {len(found)} groups.", field="group", money=UNMOVED
-        )
+        raise bad_input("NO_GROUP", f"The batch has {len(found)} groups.", field="group")
     return found[number - 1]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNMOVED, bad_input, of_client_error
+from swapdesk.cli.command_error import bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
@@ -154,12 +154,12 @@ def write_template(call: CliContext, out: Path | None) -> int:
 def new_file(out: Path, content: bytes) -> Path:
     """Write a file of this very name. Exit 2 when there is one, or it cannot be written."""
     if os.path.lexists(out):
-        raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out", money=UNMOVED)
+        raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
     try:
         return write_export(out, content)
     except OSError as error:
         said = error.strerror or "it cannot be written"
-        raise bad_input("FILE", f"{out.name}: {said}.", field="out", money=UNMOVED) from None
+        raise bad_input("FILE", f"{out.name}: {said}.", field="out") from None
 
 
 async def planned(

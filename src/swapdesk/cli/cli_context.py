@@ -88,7 +88,6 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
         Exit.BAD_INPUT,
         "CONFIG",
         "; ".join(str(problem) for problem in problems),
-        next="you: correct the configuration",
         fields=fields,
     )
 

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from swapdesk.cli.error_table import UNMOVED, words_of
 from swapdesk.cli.exit_codes import Exit, exit_of
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
-
-UNTOUCHED = "in your wallet; nothing was sent"
-UNMOVED = "where it was; nothing was sent"
-"""Of commands about orders there are: what was paid for those is with them."""
-CORRECT = "you: correct the command"
 
 
 class ErrorFacts(Struct, frozen=True, rename="camel"):
@@ -41,17 +37,22 @@ class ErrorDocument(Struct, frozen=True):
 class CommandError(Exception):
     """Raised by every command that cannot go on.
 
-    ``fields`` maps a name to ``{"message": ...}``, as the error bodies of the API do.
+    ``money`` and ``next`` are those of the code (``error_table``) where none are given. ``fields``
+    maps a name to ``{"message": ...}``, as the error bodies of the API do.
     """
 
     exit: Exit
     code: str
     message: str
-    money: str = UNTOUCHED
-    next: str = CORRECT
+    money: str = ""
+    next: str = ""
     status: int | None = None
     request_id: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        money, next_ = words_of(self.code)
+        self.money, self.next = self.money or money, self.next or next_
 
     def __str__(self) -> str:
         return self.message
@@ -71,23 +72,27 @@ class CommandError(Exception):
 
 
 def bad_input(
-    code: str, message: str, *, field: str | None = None, money: str = UNTOUCHED, **facts: Any
+    code: str,
+    message: str,
+    *,
+    field: str | None = None,
+    money: str = "",
+    next: str = "",
+    **facts: Any,
 ) -> CommandError:
     """Exit 2; ``field`` is the argument at fault, ``facts`` what else is known of it."""
     fields = {field: {"message": message, **facts}} if field else {}
-    return CommandError(Exit.BAD_INPUT, code, message, money, fields=fields)
+    return CommandError(Exit.BAD_INPUT, code, message, money, next, fields=fields)
 
 
-def own_refusal(code: str, message: str, *, next: str = CORRECT) -> CommandError:
-    """Exit 9: the desk itself refuses, and nothing was sent."""
-    return CommandError(Exit.OWN_REFUSAL, code, message, next=next)
+def own_refusal(code: str, message: str, *, money: str = "", next: str = "") -> CommandError:
+    """Exit 9: the desk itself refuses."""
+    return CommandError(Exit.OWN_REFUSAL, code, message, money, next)
 
 
-def not_confirmed(said: str, *, money: str = UNTOUCHED) -> CommandError:
+def not_confirmed(said: str, *, money: str = "") -> CommandError:
     """Exit 130: a person said no, or nothing."""
-    return CommandError(
-        Exit.INTERRUPTED, "NOT_CONFIRMED", said, money, "you: give the command again"
-    )
+    return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", said, money)
 
 
 def unusable_journal(problem: str) -> CommandError:
@@ -96,7 +101,7 @@ def unusable_journal(problem: str) -> CommandError:
         Exit.OWN_REFUSAL,
         "NO_JOURNAL",
         f"The journal cannot be used: {problem}. Which orders there are stands in it.",
-        "where it was; nothing was sent",
+        UNMOVED,
         "you: make room or mend the file; swapdesk api GET /orders says what the service lists",
     )
 
@@ -119,9 +124,7 @@ _DISK = frozenset({3, 5, 6, 8, 10, 11, 13, 14, 26})
 CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.html)."""
 
 
-def of_unusable_file(
-    error: Exception, *, money: str = "where the journal says"
-) -> CommandError | None:
+def of_unusable_file(error: Exception, *, money: str = "") -> CommandError | None:
     """Exit 9 for a file of the desk that cannot be read or written; None for any other error."""
     import sqlite3
 
@@ -138,7 +141,6 @@ def of_unusable_file(
         "FILE_UNUSABLE",
         f"{what} cannot be used: {why}.",
         money,
-        "you: make room, or let this user write there, and give the command again",
     )
 
 

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.config_file import keep_choice
 from swapdesk.settings import SANDBOX, Origin
@@ -74,10 +75,12 @@ class ProfilesDocument(Struct, frozen=True):
 
 
 class ChosenDocument(Struct, frozen=True):
-    """``previous`` is what was used before."""
+    """``previous`` is what was used before. ``live``: it is not the sandbox; this is real
+    money."""
 
     profile: str
     previous: str
+    live: bool
 
 
 @click.group()
@@ -132,10 +135,12 @@ def use(call: CliContext, name: str) -> None:
         raise CommandError(
             Exit.BAD_INPUT, "FILE_UNUSABLE", f"{said}.", money=UNTOUCHED, next="you: edit it"
         ) from None
+    live = name != SANDBOX
     if call.output.json:
-        call.output.document(ChosenDocument(name, settings.profile.value))
+        call.output.document(ChosenDocument(name, settings.profile.value, live))
     else:
-        call.output.say(f"The profile is {name} now.")
+        said = " It is LIVE: this is real money." if live else ""
+        call.output.say(f"The profile is {name} now.{said}")
     if settings.profile.origin in (Origin.ENVIRONMENT, Origin.OPTION):
         place, value = settings.profile.name, settings.profile.value
         call.output.talk(f"Here {place} chooses {value} all the same.")

@@ -317,7 +317,6 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
             Exit.NOT_FOUND,
             "QUOTE_NOT_FOUND",
             f"No quote {quote_id} was shown here within the last hour.",
-            next="you: ask for new quotes",
             fields={"quote": {"message": "never shown"}},
         )
     board, quote = shown

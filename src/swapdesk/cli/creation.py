@@ -18,6 +18,7 @@ from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.consent import says_yes
 from swapdesk.cli.create_request import CreateRequest
+from swapdesk.cli.error_table import UNPAID
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
     DepositFacts,
@@ -329,6 +330,7 @@ def _lost_from_journal(created: Created) -> CommandError:
     return own_refusal(
         "NO_JOURNAL",
         f"Order {name} was created but the journal does not hold it: {created.withheld}",
+        money=UNPAID,
         next=f"you: write down {name} and do not pay it from here",
     )
 
@@ -373,18 +375,15 @@ def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False)
             Exit.UNKNOWN,
             "ORDER_NOT_KNOWN",
             f"The service answered with order {tracked.service_id}. {reason}",
-            money="in your wallet; nothing was paid",
             next=f"the desk: it asks again; swapdesk orders show {tracked.service_id} asks now",
         )
     if tracked.being_confirmed:
         code, (actor, due) = "NOT_REPEATED", withheld_next(tracked)
         next = f"{actor}: {due}; swapdesk orders show {tracked.service_id} asks again"
     else:
-        code, next = "ORDER_DIFFERS", "you: do not pay this order; ask for new quotes"
+        code, next = "ORDER_DIFFERS", ""
     message = f"Order {tracked.service_id}: {reason}"
-    return CommandError(
-        Exit.OWN_REFUSAL, code, message, money="in your wallet; nothing was paid", next=next
-    )
+    return own_refusal(code, message, next=next)
 
 
 _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}

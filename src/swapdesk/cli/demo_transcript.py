@@ -91,8 +91,6 @@ def _failed(said: str) -> CommandError:
         Exit.REFUSED,
         "DEMO_FAILED",
         said,
-        money="in a sandbox of its own, which is gone",
-        next="you: choose another amount, token or seed",
     )
 
 

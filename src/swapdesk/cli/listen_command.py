@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
+from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file
+from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
@@ -103,8 +104,6 @@ async def _listen(
                     Exit.UNREACHABLE,
                     "NOT_TAKEN",
                     f"The receiver did not take it: {made.problem or made.status}.",
-                    money=UNTOUCHED,
-                    next="you: look at the receiver, then send it again",
                 )
             return Exit.DONE
         session.call.output.talk(

@@ -253,8 +253,6 @@ def _not_written(reason: str) -> CommandError:
         Exit.NOT_WRITTEN,
         "NOT_WRITTEN",
         f"The output could not be written: {reason}. What the command did stands.",
-        money="where the journal says",
-        next="you: orders list shows what exists, before the command is given again",
     )
 
 
@@ -272,8 +270,6 @@ def _interrupted() -> CommandError:
         Exit.INTERRUPTED,
         "INTERRUPTED",
         "Interrupted.",
-        money="where the journal says",
-        next="you: look at orders list",
     )
 
 
@@ -282,8 +278,6 @@ def _defect(error: Exception) -> CommandError:
         Exit.DEFECT,
         "DEFECT",
         f"swapdesk has a defect: {type(error).__name__}.",
-        money="where the journal says",
-        next="you: report it; orders list shows what exists",
     )
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_client_error
+from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
+from swapdesk.cli.error_table import CORRECT, UNMOVED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import (
     OrderDocument,
@@ -78,7 +79,7 @@ def order_choice(words: str, sorting: str) -> Choice:
     try:
         return Choice(read_filter(words), Sorting(sorting))
     except FilterProblem as error:
-        raise bad_input("BAD_FILTER", str(error), money=UNMOVED, field="filter") from None
+        raise bad_input("BAD_FILTER", str(error), field="filter") from None
 
 
 async def chosen_orders(session: CommandSession, choice: Choice) -> list[TrackedOrder]:
@@ -125,7 +126,11 @@ async def export_orders(
     except OSError as error:
         reason = error.strerror or str(error)
         raise bad_input(
-            "NOT_WRITTEN", f"{out} cannot be written: {reason}.", money=UNMOVED, field="out"
+            "NOT_WRITTEN",
+            f"{out} cannot be written: {reason}.",
+            field="out",
+            money=UNMOVED,
+            next=CORRECT,
         ) from None
     session.call.output.talk(f"{len(orders)} orders written to {out}.")
     return Exit.DONE
@@ -236,7 +241,7 @@ async def find_order(session: CommandSession, name: str) -> TrackedOrder:
     except NotFound:
         found = None
     except RequestRefused as error:
-        raise bad_input(BAD_ID, f"{error}.", money=UNMOVED, field="order") from None
+        raise bad_input(BAD_ID, f"{error}.", field="order") from None
     except ClientError as error:
         if known is None:
             failed = of_client_error(error)
@@ -300,7 +305,5 @@ def _only(what: str, found: Iterable[str]) -> str | None:
     several = sorted(found)
     if len(several) > 1:
         message = f"{len(several)} {what}: {', '.join(several[:5])}."
-        raise bad_input(
-            "AMBIGUOUS_ORDER", message, money=UNMOVED, field="order", candidates=several
-        )
+        raise bad_input("AMBIGUOUS_ORDER", message, field="order", candidates=several)
     return several[0] if several else None

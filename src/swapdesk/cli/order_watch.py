@@ -59,8 +59,6 @@ async def watch_orders(
             Exit.THRESHOLD,
             "TIMEOUT",
             f"Not ended after {wait:g} s: {open_ids}.",
-            money="where the last line says",
-            next="you: watch again; the orders go on without it",
         ) from None
     return watch.result()
 

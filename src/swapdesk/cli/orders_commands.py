@@ -10,7 +10,7 @@ import click
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import UNMOVED, bad_input
+from swapdesk.cli.command_error import bad_input
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -143,9 +143,7 @@ def watch(call: CliContext, ids: tuple[str, ...], until: str, timeout: float | N
     One line for each change. Exit 0 when all completed, 10 when one ended otherwise.
     """
     if timeout is not None and not 0 < timeout < float("inf"):
-        raise bad_input(
-            "BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout", money=UNMOVED
-        )
+        raise bad_input("BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout")
     from swapdesk.cli.order_watch import watch_orders
     from swapdesk.cli.session import run_session
 

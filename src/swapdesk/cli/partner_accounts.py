@@ -7,11 +7,11 @@ printed once, by the command that draws it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 from msgspec import Struct
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from swapdesk.service.store.partners import NewKey
     from swapdesk.wire.account import RateWindows
 
+F = TypeVar("F", bound=Callable[..., Any])
 MONEY = "where it was; no account was changed"
 TIERS = ("FREE", "PRO")
 MOST_CALLS = 999_999_999
@@ -102,22 +103,29 @@ class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
     partner: PartnerFacts
 
 
-_WINDOWS = re.compile(r"([0-9]{1,9})/([0-9]{1,9})/([0-9]{1,9})")
+_WINDOWS = re.compile(r"([0-9]{1,9}|-)/([0-9]{1,9}|-)/([0-9]{1,9}|-)")
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?")
 
 
 def read_windows(
     context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[int, ...] | None:
-    """Calls a minute, an hour and a day, as ``5/20/50``."""
+) -> tuple[int | None, ...] | None:
+    """Calls a minute, an hour and a day, as ``5/20/50``; None for a ``-``."""
     if value is None:
         return None
     found = _WINDOWS.fullmatch(value)
     if found is None:
         raise click.BadParameter(
-            f"{value!r} is no minute/hour/day like 5/20/50, each from 0 to {MOST_CALLS}."
+            f"{value!r} is no minute/hour/day like 5/20/50, each from 0 to {MOST_CALLS}"
+            " or - for what it is now."
         )
-    return tuple(int(digits) for digits in found.groups())
+    return tuple(None if digits == "-" else int(digits) for digits in found.groups())
+
+
+def limits(option: str, calls: str) -> Callable[[F], F]:
+    """An option with calls in three windows."""
+    said = f"{calls} a minute/hour/day: 10/100/1000. A - keeps a window: 10/-/-."
+    return click.option(option, callback=read_windows, metavar="M/H/D", help=said)
 
 
 def _percent_to(most: int) -> Any:
@@ -270,11 +278,9 @@ def tier(call: CliContext, which: str, tier: str, data: Path | None) -> int:
 
 @click.command()
 @which
-@click.option("--quote", callback=read_windows, metavar="M/H/D", help="Quotes a minute/hour/day.")
-@click.option(
-    "--exchange", callback=read_windows, metavar="M/H/D", help="Exchanges a minute/hour/day."
-)
-@click.option("--read", callback=read_windows, metavar="M/H/D", help="Reads a minute/hour/day.")
+@limits("--quote", "Quotes")
+@limits("--exchange", "Exchanges")
+@limits("--read", "Reads")
 @click.option(
     "--fee-share", callback=_percent_to(100), metavar="PERCENT", help="Share of the venue's fee."
 )
@@ -298,9 +304,9 @@ def tier(call: CliContext, which: str, tier: str, data: Path | None) -> int:
 def override(
     call: CliContext,
     which: str,
-    quote: tuple[int, int, int] | None,
-    exchange: tuple[int, int, int] | None,
-    read: tuple[int, int, int] | None,
+    quote: tuple[int | None, ...] | None,
+    exchange: tuple[int | None, ...] | None,
+    read: tuple[int | None, ...] | None,
     fee_share: Decimal | None,
     markup: Decimal | None,
     fixed_rates: str | None,

@@ -42,7 +42,6 @@ def open_store(
             "NO_STORE",
             f"No service has run in {directory} yet.",
             MONEY,
-            "you: swapdesk serve --sandbox, or name its directory with --data",
         )
     try:
         with closing(connect(directory / DATABASE, writes=True)) as db:

@@ -60,7 +60,6 @@ def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None
         Exit.THRESHOLD,
         "MIN_OUT",
         f"The best route gives {arrives:f} {symbol}, less than {least:f}. Nothing was created.",
-        next="you: wait, or lower --min-out",
     )
 
 
@@ -151,14 +150,13 @@ def _named(
             Exit.NOT_FOUND,
             "QUOTE_NOT_FOUND",
             f"No quote {quote_id} was shown here within the last hour.",
-            next=ASK_AGAIN,
             fields={"quote": {"message": "never shown"}},
         )
     row = board.ranking.find(quote_id.lower())
     if row is None:
         entry = next(e for e in board.ranking.unusable if e.quote.quote_id == quote_id.lower())
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
-        raise own_refusal(code, f"This quote cannot be used: {entry.reason}.", next=ASK_AGAIN)
+        raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
     same = (board.token_in.id, board.token_out.id) == (token_in.id, token_out.id)
     same = same and board.wish.receive is request.wish.receive
     if not same or board.amount != amount or board.private_send != (request.buy is None):

@@ -8,6 +8,7 @@ import sys
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.secret import Secret
 
@@ -60,6 +61,7 @@ def _typed(question: str) -> str:
             Exit.INTERRUPTED,
             "INTERRUPTED",
             "Nothing was typed.",
+            money=UNTOUCHED,
             next="you: give the command again",
         )
     return typed

@@ -197,7 +197,6 @@ def _serve_file(call: CliContext, file: Path) -> int:
             "Venues cannot be served: "
             + "; ".join(f"{key}: {said}" for key, said in lists.items())
             + ".",
-            next="you: supply what is missing, or set required = false",
             fields={key: {"message": said} for key, said in lists.items()},
         )
     for key, said in lists.items():

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import (
-    UNTOUCHED,
     CommandError,
     bad_input,
     of_client_error,
     of_unusable_file,
     unusable_journal,
 )
+from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.client.credentials import CredentialsError
 from swapdesk.client.errors import ClientError

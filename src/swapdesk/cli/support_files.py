@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.error_table import CORRECT, UNMOVED
 from swapdesk.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def bundle(call: CliContext, order: str, out: Path | None, shown: str) -> int:
     kinds = {word.strip() for word in shown.split(",") if word.strip()}
     if unknown := sorted(kinds - set(KINDS)):
         said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
-        raise bad_input("NO_SUCH_KIND", said, money=UNMOVED, field="with")
+        raise bad_input("NO_SUCH_KIND", said, field="with")
     wanted = {Shown(kind) for kind in kinds}
     return run_session(call, lambda session: _write(session, order, out, wanted), from_journal=True)
 
@@ -104,7 +105,9 @@ async def _write(session: CommandSession, name: str, out: Path | None, shown: se
     try:
         path = write_case_file(file, out or Path.cwd() / file_name(tracked.service_id))
     except NotWritten as error:
-        raise bad_input("NOT_WRITTEN", str(error), money=UNMOVED, field="out") from None
+        raise bad_input(
+            "NOT_WRITTEN", str(error), field="out", money=UNMOVED, next=CORRECT
+        ) from None
     if output.json:
         output.document(BundleWritten(str(path), file.masked))
     else:
@@ -184,4 +187,4 @@ def _read(path: Path) -> CaseFile:
         return read_case_file(path)
     except CaseFileRefused as error:
         said = f"{path.name} is not opened. {error}"
-        raise bad_input("NO_CASE_FILE", said, money=UNMOVED, field="file") from None
+        raise bad_input("NO_CASE_FILE", said, field="file") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import shown_order
 from swapdesk.cli.output import Form
@@ -122,11 +122,9 @@ def _read(session: CommandSession, text: str) -> PastedText:
             Exit.OWN_REFUSAL,
             "SECRET_PASTED",
             pasted.problem,
-            money="where the secret gives access to it, and nowhere safe",
-            next="the owner: move the money to a new wallet",
         )
     if pasted.problem:
-        raise bad_input("NOTHING_TO_LOOK_UP", pasted.problem, money=UNMOVED, field="text")
+        raise bad_input("NOTHING_TO_LOOK_UP", pasted.problem, field="text")
     return pasted
 
 

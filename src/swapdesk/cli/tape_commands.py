@@ -158,9 +158,7 @@ def _read_tape(path: Path) -> Tape:
         fields = {f"line {one.line}": {"message": one.said} for one in refused.mistakes}
         count = len(fields)
         said = f"{path} is no tape: {count} {'line is' if count == 1 else 'lines are'} wrong."
-        raise CommandError(
-            Exit.BAD_INPUT, "TAPE_REFUSED", said, next="you: correct the tape", fields=fields
-        ) from None
+        raise CommandError(Exit.BAD_INPUT, "TAPE_REFUSED", said, fields=fields) from None
 
 
 def _read(path: Path, most: int, field: str) -> bytes:
@@ -207,8 +205,6 @@ def _require_played(call: CliContext, player: Player) -> None:
             Exit.THRESHOLD if waited else Exit.BAD_INPUT,
             "NEVER_CAME" if waited else "TAPE_REFUSED",
             str(failure),
-            IN_SANDBOX,
-            f"you: correct the tape{', or give it more patience' if waited else ''}",
             fields={"screen": {"message": failure.screen}} if call.output.json else {},
         )
     if player.left_at is not None:
@@ -216,8 +212,6 @@ def _require_played(call: CliContext, player: Player) -> None:
             Exit.ENDED_OTHERWISE,
             "TAPE_LEFT",
             f"The desk was left in line {player.left_at}, before the tape was over.",
-            IN_SANDBOX,
-            "you: play it again",
         )
 
 
@@ -255,8 +249,7 @@ def _tell(
             Exit.ENDED_OTHERWISE,
             "TAPE_DIFFERS",
             f"Other than expected: {', '.join(named)}{more}.",
-            IN_SANDBOX,
-            "you: look at what differs; --record writes the texts anew",
+            next="you: look at what differs; --record writes the texts anew",
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.cli.command_error import CORRECT, CommandError, bad_input, own_refusal
+from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.search import imitated_by
@@ -26,7 +26,6 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
             Exit.OWN_REFUSAL if found.disabled else Exit.NOT_FOUND,
             "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND",
             found.problem or "There is no such token.",
-            next="you: choose another token" if found.disabled else CORRECT,
             fields={field: {"message": found.problem or ""}},
         )
     if found.ambiguous:
@@ -43,12 +42,10 @@ def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLi
     check = usability(token, desk)
     if not check.ok:
         said = next(line.text for line in check.lines if line.level == "refuse")
-        raise own_refusal("TOKEN_REFUSED", said, next="you: choose another token")
+        raise own_refusal("TOKEN_REFUSED", said)
     if check.needs_consent and not accepted:
         warned = " ".join(line.text for line in check.lines if line.level == "warn")
-        raise own_refusal(
-            "TOKEN_WARNING", warned, next="you: add --accept-warnings if you mean this token"
-        )
+        raise own_refusal("TOKEN_WARNING", warned)
     return check.lines
 
 

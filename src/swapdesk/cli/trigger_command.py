@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swapdesk.cli.cli_context import CliContext, desk_command
-from swapdesk.cli.command_error import UNMOVED, bad_input
+from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.error_table import UNMOVED
 
 if TYPE_CHECKING:
     from swapdesk.cli.session import CommandSession

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.error_table import UNMOVED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
@@ -174,7 +175,6 @@ async def report_run(session: CommandSession, file: str) -> int:
             Exit.OWN_REFUSAL,
             "CASE_FAILED",
             str(failed),
-            money="the sandbox's; nothing here is real",
             next="you: correct the file; orders list shows what was made",
         ) from None
     if output.json:
@@ -217,7 +217,7 @@ async def _accepted(asked: Awaitable[T]) -> T:
 
 
 def _bad_file(refused: ScenarioRefused) -> CommandError:
-    return bad_input("BAD_SCENARIO", f"{refused}.", money=UNMOVED, field="file")
+    return bad_input("BAD_SCENARIO", f"{refused}.", field="file")
 
 
 def _problem(problem: TriggerProblem) -> CommandError:

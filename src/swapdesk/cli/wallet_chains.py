@@ -298,7 +298,6 @@ async def _allowance(
         if one.problem is not None:
             raise CommandError(
                 Exit.UNREACHABLE, UNREAD, f"{one.chain_name} could not be read: {one.problem}.",
-                next="you: try again",
             )  # fmt: skip
     found = [(one.account, each) for one in told for each in one.allowances if wanted.fits(each)]
     if len(found) == 1:
@@ -307,7 +306,6 @@ async def _allowance(
         raise CommandError(
             Exit.NOT_FOUND, "NO_ALLOWANCE",
             f"{wanted.spender} may take no {wanted.token} on {link.name}.",
-            next="you: swapdesk wallet allowances lists them",
         )  # fmt: skip
     several = "; ".join(
         f"{account.name}: {each.token.contract} to {each.spender}"

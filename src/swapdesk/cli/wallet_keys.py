@@ -356,7 +356,6 @@ async def export_key(
         raise own_refusal(
             "NOT_CONFIRMED",
             f'Not exported: "{wanted}" was not typed.',
-            next="you: give the command again, and type it",
         )
     phrase = None
     if wallet.live or call.passphrase_fd is not None:

@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
+from swapdesk.cli.command_error import CommandError, bad_input, of_unusable_file
+from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession, run_session
@@ -154,7 +155,6 @@ def account_named(accounts: Accounts, named: str) -> Account:
             Exit.NOT_FOUND,
             "NO_ACCOUNT",
             f"There is no account {named!r} in this wallet.",
-            next="you: swapdesk wallet list shows the accounts",
         )
     several = ", ".join(one.address for one in found)
     raise bad_input("AMBIGUOUS", f"{named!r} is the name of several accounts: {several}.")

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.consent import prepare, require_done
+from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named
@@ -113,7 +114,7 @@ async def _owner(wallet: LocalWallet, named: str | None, link: ChainLink) -> Acc
         account = account_named(accounts, named)
         if account.kind is not link.kind:
             raise bad_input(
-                "OTHER_CHAIN", f"{named!r} is no account of {link.name}.", field="account"
+                "WRONG_CHAIN", f"{named!r} is no account of {link.name}.", field="account"
             )
         return account
     found = next((one for one in accounts.accounts if one.kind is link.kind), None)
@@ -122,7 +123,6 @@ async def _owner(wallet: LocalWallet, named: str | None, link: ChainLink) -> Acc
             Exit.NOT_FOUND,
             "NO_ACCOUNT",
             f"This wallet has no account on {link.name}.",
-            next="you: swapdesk wallet list shows the accounts",
         )
     return found
 

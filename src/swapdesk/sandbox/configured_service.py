@@ -15,7 +15,7 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 
 import uvloop
@@ -27,12 +27,13 @@ from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory
 from swapdesk.sandbox.run_file import LINE_VERSION
-from swapdesk.sandbox.service_file import ServiceConfig, VenueEntry
+from swapdesk.sandbox.service_file import PaymentsEntry, ServiceConfig, VenueEntry
 from swapdesk.sandbox.service_process import DATABASE, HostCheck
 from swapdesk.sandbox.world import build_chains, build_tokens, object_id
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.router import PREFIX
 from swapdesk.service.store.database import SchemaError
 from swapdesk.service.store.records import Store
@@ -40,6 +41,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
 from swapdesk.service.venues.onchain.documents import Permits
+from swapdesk.service.venues.onchain.facilitator import ChainFacilitator, read_terms
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.pool_venue import Pools
 from swapdesk.service.venues.onchain.reader import OnchainReader
@@ -65,25 +67,25 @@ class ServiceLine(Struct, frozen=True, rename="camel"):
     pid: int
 
 
-class ConfiguredService(Struct, frozen=True):
-    """The rooms of the service, and the chains that are closed with it."""
-
-    parts: ServiceParts
-    onchain: Onchain
-
-
-def build_configured(
-    config: ServiceConfig, store: Store, clock: Clock, rng: random.Random
-) -> ConfiguredService:
-    """The service of a file over its store. Raises ServiceRefused for an intermediary that the
-    catalogue has not."""
-    readers = open_readers(config.chains, clock)
-    venues = [_venue(entry, readers) for entry in config.venues if not entry.lacks]
+async def build_configured(
+    config: ServiceConfig,
+    readers: Mapping[str, OnchainReader],
+    store: Store,
+    clock: Clock,
+    rng: random.Random,
+) -> ServiceParts:
+    """The service of a file over its chains and its store. Raises ServiceRefused for an
+    intermediary that the catalogue has not, and where payments cannot be taken."""
+    wallets = _Wallets()
+    venues = [_venue(entry, readers, wallets) for entry in config.venues if not entry.lacks]
     chains, tokens = _catalog(config, clock)
     onchain = Onchain(
-        venues, readers, {name: EvmSightings(reader) for name, reader in readers.items()}
+        venues,
+        readers,
+        {name: EvmSightings(reader) for name, reader in readers.items()},
+        payments=await _payments(config.payments, readers, wallets, clock),
     )
-    parts = assemble(
+    return assemble(
         clock=clock,
         rng=rng,
         store=store,
@@ -95,15 +97,53 @@ def build_configured(
         onchain=onchain,
         dialect=config.dialect,
     )
-    return ConfiguredService(parts, onchain)
 
 
-def _venue(entry: VenueEntry, readers: dict[str, OnchainReader]) -> DexVenue:
-    wallet = None
-    if entry.secret is not None:
+class _Wallets:
+    """One wallet for each key, since its transactions take their numbers in turn."""
+
+    def __init__(self) -> None:
+        self._made: dict[bytes, HotWallet] = {}
+
+    def of(self, secret: bytes) -> HotWallet:
         from eth_account import Account  # on use: it takes longer than all the rest
 
-        wallet = HotWallet(entry.secret, Account.from_key(entry.secret).address)
+        if secret not in self._made:
+            self._made[secret] = HotWallet(secret, Account.from_key(secret).address)
+        return self._made[secret]
+
+
+async def _payments(
+    entry: PaymentsEntry | None,
+    readers: Mapping[str, OnchainReader],
+    wallets: _Wallets,
+    clock: Clock,
+) -> tuple[CallTerms, Facilitator] | None:
+    """What calls cost, as the token tells it. Raises ServiceRefused where it cannot be asked or
+    takes no such payments. An account without gas can be filled later, so it is only said."""
+    if entry is None:
+        return None
+    reader, wallet = readers[entry.chain], wallets.of(entry.secret)
+    try:
+        terms = await read_terms(reader, entry.token, entry.pay_to)
+        gas = await reader.client.balance(wallet.address)
+    except EvmError as error:
+        raise ServiceRefused(
+            f"payments: the node of {entry.chain} cannot be asked about the token: {error}"
+        ) from None
+    except ValueError as error:
+        raise ServiceRefused(f"payments.token: {entry.token} {error}") from None
+    if gas == 0:
+        logger.warning(
+            "payments: %s has nothing to pay gas with on %s; no payment is settled until it has",
+            wallet.address,
+            entry.chain,
+        )
+    return terms, ChainFacilitator(reader, wallet, clock)
+
+
+def _venue(entry: VenueEntry, readers: Mapping[str, OnchainReader], wallets: _Wallets) -> DexVenue:
+    wallet = None if entry.secret is None else wallets.of(entry.secret)
     permits = {name: Permits(reader) for name, reader in readers.items()}
     provider = SwapProvider(
         id=object_id("configured venue", entry.code),
@@ -215,13 +255,16 @@ async def _serve(config: ServiceConfig, clock: Clock) -> None:
             await store.close()
             raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
         try:
-            # Ids are capabilities and must not be guessed, so they follow no seed.
-            service = build_configured(config, store, clock, random.SystemRandom())
+            readers = open_readers(config.chains, clock)
             try:
-                await check_nodes(service.onchain.readers.values())
-                await _answer(config, service.parts, listener, clock, stop)
+                await check_nodes(readers.values())
+                # Ids are capabilities and must not be guessed, so they follow no seed.
+                rng = random.SystemRandom()
+                parts = await build_configured(config, readers, store, clock, rng)
+                await _answer(config, parts, listener, clock, stop)
             finally:
-                await service.onchain.close()
+                for reader in readers.values():
+                    await reader.close()
         finally:
             listener.close()
             await store.close()

@@ -6,6 +6,7 @@ A venue that this program cannot serve is no mistake in the file. What it lacks 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -51,8 +52,22 @@ class VenueEntry(Struct, frozen=True):
         return f"VenueEntry({self.code})"
 
 
+class PaymentsEntry(Struct, frozen=True):
+    """What calls without credentials are paid with: a token of a chain of the file, to ``pay_to``.
+    ``secret`` is the key of the account that brings payments there; addresses have checksums."""
+
+    chain: str
+    token: str
+    pay_to: str
+    secret: bytes
+
+    def __repr__(self) -> str:
+        return f"PaymentsEntry({self.token} on {self.chain})"
+
+
 class ServiceConfig(Struct, frozen=True):
-    """What to serve; ``intermediaries`` are symbols and chains."""
+    """What to serve; ``intermediaries`` are symbols and chains. Without ``payments`` a call needs
+    credentials."""
 
     data: Path
     bind: str
@@ -62,6 +77,7 @@ class ServiceConfig(Struct, frozen=True):
     intermediaries: tuple[tuple[str, str], ...]
     chains: tuple[ChainPlace, ...]
     venues: tuple[VenueEntry, ...]
+    payments: PaymentsEntry | None = None
 
     @property
     def lacking(self) -> list[VenueEntry]:
@@ -148,6 +164,7 @@ TOP: Keys = {
     "intermediaries": (_list_of(_matches(_TOKEN)), "must be a list of SYMBOL.CHAIN"),
     "chains": (_table, "must be tables: [chains.base]"),
     "venues": (_table, "must be tables: [venues.CODE]"),
+    "payments": (_table, "must be a table"),
 }
 CHAIN: Keys = {
     "rpc": (_node, "must be the http or https address of a node"),
@@ -163,6 +180,12 @@ VENUE: Keys = {
     "pools": (_list_of(_table), "must be a list of { chain, address, token0, token1, fee }"),
     "wallet_file": (_text, "must be the path of a file"),
     "credentials_file": (_text, "must be the path of a file"),
+}
+PAYMENTS: Keys = {
+    "chain": (_text, "must be the short name of a chain of this file"),
+    "token": (_address, _AN_ADDRESS),
+    "pay_to": (_address, _AN_ADDRESS),
+    "wallet_file": (_text, "must be the path of a file"),
 }
 POOL: Keys = {
     "chain": (_text, "must be the short name of a chain of this file"),
@@ -202,6 +225,7 @@ class _Reading:
             intermediaries=tuple((each[1], each[2]) for each in found if each is not None),
             chains=tuple(chains.values()),
             venues=tuple(venues),
+            payments=self._payments(top["payments"], chains) if "payments" in top else None,
         )
 
     def _checked(
@@ -278,9 +302,7 @@ class _Reading:
             if found.keys() != POOL.keys():
                 continue
             chain = found["chain"]
-            if chain not in chains:
-                said = f"names {chain}, which is no chain of this file"
-                self._document.refuse((*place, "chain"), said, nearest(chain, chains))
+            if not self._names_chain(chain, chains, place):
                 continue
             pool = PoolPlace(
                 checksummed(found["address"]),
@@ -291,20 +313,60 @@ class _Reading:
             pools[chain] = (*pools.get(chain, ()), pool)
         return pools
 
+    def _names_chain(
+        self, chain: str, chains: Mapping[str, ChainPlace], where: tuple[str, ...]
+    ) -> bool:
+        if chain in chains:
+            return True
+        said = f"names {chain}, which is no chain of this file"
+        self._document.refuse((*where, "chain"), said, nearest(chain, chains))
+        return False
+
+    def _payments(
+        self, table: Mapping[str, Any], chains: Mapping[str, ChainPlace]
+    ) -> PaymentsEntry | None:
+        """Whoever writes this table wants payments, so all that is missing is a problem."""
+        where = ("payments",)
+        found = self._checked(table, PAYMENTS, where, tuple(PAYMENTS))
+        if found.keys() != PAYMENTS.keys() or not self._names_chain(found["chain"], chains, where):
+            return None
+        try:
+            secret = self._key(found["wallet_file"])
+        except ValueError as error:
+            self._document.refuse((*where, "wallet_file"), f"is of no use: {error}")
+            return None
+        return PaymentsEntry(
+            found["chain"], checksummed(found["token"]), checksummed(found["pay_to"]), secret
+        )
+
     def _wallet(self, kind: str, found: Mapping[str, Any]) -> tuple[bytes | None, tuple[str, ...]]:
         if kind not in SOLVED_KINDS:
             return None, ()
         if "wallet_file" not in found:
             return None, ("wallet_file: the key of the account that settles its orders",)
-        file = self._base / Path(found["wallet_file"]).expanduser()
         try:
-            key = _KEY.fullmatch(read_private(file))
+            return self._key(found["wallet_file"]), ()
+        except ValueError as error:
+            return None, (f"wallet_file: {error}",)
+
+    def _key(self, named: str) -> bytes:
+        """The key in a ``wallet_file``. Raises ValueError with what is wrong."""
+        from eth_account import Account  # on use: it takes longer than all the rest
+
+        file = self._base / os.path.expanduser(named)
+        try:
+            held = _KEY.fullmatch(read_private(file))
         except (OSError, UnsafePlace) as error:
             reason = error.strerror if isinstance(error, OSError) else None
-            return None, (f"wallet_file: {file} cannot be read: {reason or error}",)
-        if key is None:
-            return None, (f"wallet_file: {file} does not hold 64 hexadecimal digits",)
-        return bytes.fromhex(key[1].decode()), ()
+            raise ValueError(f"{file} cannot be read: {reason or error}") from None
+        if held is None:
+            raise ValueError(f"{file} does not hold 64 hexadecimal digits")
+        key = bytes.fromhex(held[1].decode())
+        try:
+            Account.from_key(key)
+        except ValueError:
+            raise ValueError(f"{file} does not hold the key of an account") from None
+        return key
 
     def _lacks(self, kind: str, found: Mapping[str, Any]) -> tuple[str, ...]:
         """What this program has not, for a kind of venue that it cannot serve from a file."""

@@ -29,6 +29,7 @@ from swapdesk.service.access import (
     digest,
 )
 from swapdesk.service.store.rows import micros, moment_of
+from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
 
 _COUNTED = "".join(
@@ -201,14 +202,26 @@ def set_tier(db: sqlite3.Connection, which: str, tier: Tier) -> StoredPartner:
 def set_overrides(
     db: sqlite3.Connection, which: str, given: dict[str, Any], removed: Iterable[str] = ()
 ) -> StoredPartner:
-    """Give overrides by their names in Overrides and remove others; what is not named stays.
-    Raises NoSuchPartner."""
-    changes = {**dict.fromkeys(removed), **given}
+    """Give overrides by their names in Overrides and remove others; what is not named stays. A
+    window that is None keeps what is in force without those that are removed. Raises
+    NoSuchPartner."""
     with _writing(db):
         partner = find(db, which)
-        changed = replace(partner, overrides=replace(partner.overrides, **changes))
+        left = replace(partner, overrides=replace(partner.overrides, **dict.fromkeys(removed)))
+        whole = {
+            name: _filled(value, getattr(left.as_partner(), f"{name}_limits"))
+            if isinstance(value, tuple)
+            else value
+            for name, value in given.items()
+        }
+        changed = replace(left, overrides=replace(left.overrides, **whole))
         db.execute(_UPDATE, _values(changed))
     return changed
+
+
+def _filled(windows: tuple[int | None, ...], now: RateWindows) -> tuple[int, ...]:
+    present = (now.per_minute, now.per_hour, now.per_day)
+    return tuple(was if new is None else new for new, was in zip(windows, present, strict=True))
 
 
 def set_origin(db: sqlite3.Connection, which: str, origin: str, allowed: bool) -> StoredPartner:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.calldata.method import method
+from swapdesk.chain.calldata.method import Method, method
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm_answers import EvmUncertain
 from swapdesk.service.payments import CallPayment
@@ -257,8 +257,35 @@ def domain_separator(domain: Domain) -> bytes:
 
 _NAME = method("name()")
 _VERSION = method("version()")
-_NOBODY = "0x" + "00" * 19 + "01"
+NOBODY = "0x" + "00" * 19 + "01"
+"""An account that a token can be asked about, and that signs nothing."""
 _USUAL_VERSION = "1"
+
+
+async def find_domain(
+    reader: OnchainReader, token: str, needed: Method, arguments: tuple[object, ...]
+) -> Domain | None:
+    """The domain that signatures for a token are made in; None for a token that does not answer
+    ``needed`` with a word, or whose own hash is not that of its name and version. Raises
+    EvmError."""
+    separator, word, name, version = await reader.aggregate(
+        [
+            (token, erc20.DOMAIN_SEPARATOR, ()),
+            (token, needed, arguments),
+            (token, _NAME, ()),
+            (token, _VERSION, ()),
+        ]
+    )
+    if separator is None or len(separator) != 32 or word is None or len(word) != 32:
+        return None
+    named = _text(name)
+    if named is None:
+        return None
+    for told in dict.fromkeys((_text(version) or _USUAL_VERSION, _USUAL_VERSION)):
+        domain = Domain(named, told, reader.place.chain_id, token)
+        if domain_separator(domain) == separator:
+            return domain
+    return None
 
 
 class Permits:
@@ -275,29 +302,8 @@ class Permits:
         be refused by the contract.
         """
         if token not in self._domains:
-            self._domains[token] = await self._find(token)
+            self._domains[token] = await find_domain(self._reader, token, erc20.NONCES, (NOBODY,))
         return self._domains[token]
-
-    async def _find(self, token: str) -> Domain | None:
-        separator, nonce, name, version = await self._reader.aggregate(
-            [
-                (token, erc20.DOMAIN_SEPARATOR, ()),
-                (token, erc20.NONCES, (_NOBODY,)),
-                (token, _NAME, ()),
-                (token, _VERSION, ()),
-            ]
-        )
-        if separator is None or len(separator) != 32 or nonce is None or len(nonce) != 32:
-            return None
-        named = _text(name)
-        if named is None:
-            return None
-        chain_id = self._reader.place.chain_id
-        for told in dict.fromkeys((_text(version) or _USUAL_VERSION, _USUAL_VERSION)):
-            domain = Domain(named, told, chain_id, token)
-            if domain_separator(domain) == separator:
-                return domain
-        return None
 
     async def document(
         self, token: str, owner: str, spender: str, amount: int, deadline: int

@@ -9,10 +9,12 @@ from __future__ import annotations
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, EvmUnreachable
 from swapdesk.clock import Clock
-from swapdesk.service.payments import CallPayment, Reason, Settled
+from swapdesk.service.payments import CallPayment, CallTerms, Reason, Settled
 from swapdesk.service.venues.onchain.documents import (
+    NOBODY,
     Domain,
     authorization_document,
+    find_domain,
     read_signature,
     signed_by,
 )
@@ -22,6 +24,21 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 SETTLE_SECONDS = 20.0
 """How long a transaction is waited for."""
 LOOK_SECONDS = 0.1
+_DECIMALS = 6
+"""Of the dollar that prices are told in (contract 14.4)."""
+
+
+async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
+    """The terms of calls that are paid in ``token``, as its contract tells them. Raises EvmError,
+    and ValueError for a token that calls cannot be paid in."""
+    needed = erc20.AUTHORIZATION_STATE, (NOBODY, bytes(32))
+    domain = await find_domain(reader, token, *needed)
+    if domain is None:
+        raise ValueError("takes no signed transfers (EIP-3009) in a domain that it tells")
+    (decimals,) = await reader.numbers([(token, erc20.DECIMALS, ())])
+    if decimals != _DECIMALS:
+        raise ValueError(f"has {decimals} decimals, and prices are told with {_DECIMALS}")
+    return CallTerms(domain.chain_id, token, domain.name, domain.version, pay_to)
 
 
 class ChainFacilitator:
