@@ -41,7 +41,7 @@ def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_pat
     for number in range(3):
         paid = run(*READ)
         assert (paid.code, paid.document["total"]) == (0, 0), number
-        assert f"list_orders costs {COST} USDC." in paid.stderr
+        assert f"{COST} USDC for each look at orders." in paid.stderr
     fourth = run(*READ)
     assert (fourth.code, fourth.error["code"]) == (9, "POLICY_DAY")
     assert f"0 left, this is {COST}" in fourth.error["message"]

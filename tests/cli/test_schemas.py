@@ -85,7 +85,9 @@ def test_every_command_is_listed_with_its_effect(tmp_path: Path) -> None:
     assert [one["name"] for one in listed["quote"]["arguments"]] == ["AMOUNT", "FROM", "TO"]
     (sort,) = (one for one in listed["orders list"]["options"] if "--sort" in one["names"])
     assert (sort["default"], sort["choices"][0]) == ("deadline", "deadline")
-    assert {"--json", "--plain", "--profile", "--passphrase-fd"} == {one["names"][0] for one in told["options"]}
+    assert {"--json", "--plain", "--profile", "--passphrase-fd"} == {
+        one["names"][0] for one in told["options"]
+    }
     shown = run_here("commands", home=tmp_path).stdout
     assert "moves money" in shown
     assert "spends a limit" in shown

@@ -34,10 +34,19 @@ from swapdesk.wallet.spending import plain_amount
 from swapdesk.wallet.transactions import Signature
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.operation import Operation
+from swapdesk.wire.price_tiers import PriceTier
 
 SIGNING_SECONDS = 60.0
 NODE = "you: name its node under rpc of this profile"
 LOOK = "you: look at what the service asks for; nothing was signed"
+_PAID = {
+    PriceTier.FREE: "each call",
+    PriceTier.READ: "each read",
+    PriceTier.STATUS: "each look at orders",
+    PriceTier.QUOTE: "each request for quotes",
+    PriceTier.EXCHANGE: "each create or confirmation",
+}
+"""What is told to cost so much."""
 _DOMAIN = {
     "name": "string",
     "version": "string",
@@ -69,7 +78,7 @@ class CallPayer:
         self._clock = clock
         self.told = told
         self.unlock: Callable[[], Awaitable[None]] = _no_passphrase
-        self._prices: set[tuple[str, int]] = set()
+        self._prices: set[tuple[PriceTier, str, int]] = set()
 
     async def pay(self, required: RequiredPayment, operation: Operation) -> str:
         """The value of the header that pays one call. Raises NotPaid."""
@@ -103,13 +112,13 @@ class CallPayer:
         client = await wallet.client()
         account = await self._account(client, wallet)
         header = await self._signed(client, account, terms, link, asset, operation)
-        price = (asset.symbol, terms.units)
+        price = (operation.price_tier, asset.symbol, terms.units)
         if price not in self._prices:
             self._prices.add(price)
             amount = plain_amount(from_base_units(terms.units, asset.decimals))
             self.told(
                 f"Calls are paid by {account.name} ({grouped_address(account.address)}):"
-                f" {operation.name} costs {amount} {asset.symbol}."
+                f" {amount} {asset.symbol} for {_PAID[operation.price_tier]}."
             )
         return header
 
