@@ -74,13 +74,15 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
 
 
 async def settled(run: DeskRun, size: tuple[int, int] | None = None) -> str:
-    """The screen at ``size``, else that of the terminal, once nothing falls due soon, nothing was
-    drawn for some looks and it reads the same as before: panes follow a resize late."""
+    """The screen at ``size``, else that of the terminal, once it is laid out for it, nothing falls
+    due soon, nothing was drawn for some looks and it reads the same as before: panes follow a
+    resize late."""
     shown, drawn, quiet = "", -1, 0
     for _ in range(MOST_LOOKS):
         await at_rest(ahead=SOON)
         await run.pilot.pause()
-        if run.frames != drawn or run.app.screen.size != (size or run.app.size):
+        laid_out = run.app.screen._compositor.size == (size or run.app.size)
+        if run.frames != drawn or not laid_out:
             drawn, quiet = run.frames, 0
             continue
         quiet += 1
