@@ -2,7 +2,8 @@
 
 The honest client asks at a steady pace and not as fast as it can. The hostile ones open a hundred
 connections a second and send what is malformed, too large, too deep, cut short or without
-credentials; some dribble a request and hold their connection. They are a process of their own,
+credentials; some dribble a request and hold their connection. None of them has a key, whose limits
+would stop it. They are a process of their own,
 ``python -m benchmarks.hostile PORT``, which gives way to the honest client. Turns alone and beside
 them alternate, so that a busy moment of the machine meets both.
 """
@@ -118,22 +119,23 @@ async def _attack_all(port: int) -> None:
 
 def _attacks(port: int) -> list[bytes]:
     """One request of each kind."""
-    json, host = {"content-type": "application/json"}, f"host: 127.0.0.1:{port}".encode()
+    unknown = {"authorization": "nobody:nothing"}
+    host = f"host: 127.0.0.1:{port}".encode()
     post = b"POST /v2/exchanges HTTP/1.1\r\n" + host
     deep = b"[" * 20_000
     return [
         b"GET /v2/tokens HTTP/1.1\r\nno colon\r\n\r\n",
         b"\x16\x03\x01 nothing of HTTP \r\n\r\n",
         load.request(port, "/v2/orders", {}),
-        load.request(port, "/v2/orders", {"authorization": "nobody:nothing"}),
-        load.request(port, "/v2/orders?" + "a=b&" * 2_000, service.HEADERS),
+        load.request(port, "/v2/orders", unknown),
+        load.request(port, "/v2/orders?" + "a=b&" * 2_000, unknown),
         load.request(port, "/v2/orders", {"x-filler": "f" * 60_000}),
-        load.request(port, "/v2/exchanges", service.HEADERS, deep),
-        load.request(port, "/v2/exchanges", service.HEADERS, b"{" * 2_000_000),
+        load.request(port, "/v2/exchanges", unknown, deep),
+        load.request(port, "/v2/exchanges", unknown, b"{" * 2_000_000),
         post + b"\r\ncontent-length: 1000\r\n\r\n{",
         post
         + b"\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1",
-        load.request(port, "/v2/nothing/" + "%2e%2e/" * 200, json),
+        load.request(port, "/v2/nothing/" + "%2e%2e/" * 200, {}),
     ]
 
 
