@@ -28,6 +28,13 @@ from swapdesk.agent.shapes.operations import read_bundle
 from swapdesk.agent.typed_data import Document, TypedDataRefused, read_document
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import Role
+from swapdesk.chain.typed_data import (
+    AUTHORIZATION,
+    ORDER,
+    PERMIT,
+    PERMITTED_ORDER,
+    TOKEN_PERMISSIONS,
+)
 from swapdesk.wallet.payload import OperationPayload, Payload, SolanaPayload, TypedDataPayload
 from swapdesk.wallet.promise import Promise
 
@@ -40,15 +47,8 @@ _DOMAIN: Meanings = {
 }
 
 _DETAILS = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
-_PERMISSIONS = "TokenPermissions(address token,uint256 amount)"
-_ORDER = (
-    "Order(address owner,address sellToken,address buyToken,address receiver,uint256 sellAmount,"
-    "uint256 buyAmount,uint256 feeAmount,uint32 validTo,uint256 nonce,bool partiallyFillable,"
-    "bytes32 appData)"
-)
-_AUTHORIZATION = (
-    "(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
-)
+_PERMISSIONS = f"TokenPermissions({TOKEN_PERMISSIONS})"
+_ORDER = f"Order({ORDER})"
 
 
 def _order(place: str) -> Meanings:
@@ -108,7 +108,7 @@ def _authorization(name: str) -> Shape:
 
 
 SHAPES: dict[str, Shape] = {
-    "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)": Shape(
+    f"Permit({PERMIT})": Shape(
         name="Permit",
         title="A permit: a contract may take a token",
         act=Act.ALLOW,
@@ -160,8 +160,7 @@ SHAPES: dict[str, Shape] = {
         nonce_kind=NonceKind.PERMIT2_BITMAP,
         fields=_permitted("message.permitted[]"),
     ),
-    "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,"
-    f"uint256 deadline,Order witness){_ORDER}{_PERMISSIONS}": Shape(
+    f"PermitWitnessTransferFrom({PERMITTED_ORDER}){_ORDER}{_PERMISSIONS}": Shape(
         name="PermitWitnessTransferFrom",
         title="An order paid through Permit2: sell a token for another",
         act=Act.ORDER,
@@ -185,8 +184,8 @@ SHAPES: dict[str, Shape] = {
         nonce_kind=NonceKind.SETTLEMENT,
         fields=_order("message"),
     ),
-    f"TransferWithAuthorization{_AUTHORIZATION}": _authorization("TransferWithAuthorization"),
-    f"ReceiveWithAuthorization{_AUTHORIZATION}": _authorization("ReceiveWithAuthorization"),
+    f"TransferWithAuthorization({AUTHORIZATION})": _authorization("TransferWithAuthorization"),
+    f"ReceiveWithAuthorization({AUTHORIZATION})": _authorization("ReceiveWithAuthorization"),
 }
 
 _INDEX = re.compile(r"\[([0-9]+)\]")

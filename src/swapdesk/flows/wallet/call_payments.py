@@ -16,6 +16,7 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import CALL_ASSETS, CallAsset
+from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import Authorization, PaymentTerms, RequiredPayment, payment_header
 from swapdesk.clock import Clock
@@ -47,20 +48,6 @@ _PAID = {
     PriceTier.EXCHANGE: "each create or confirmation",
 }
 """What is told to cost so much."""
-_DOMAIN = {
-    "name": "string",
-    "version": "string",
-    "chainId": "uint256",
-    "verifyingContract": "address",
-}
-_AUTHORIZATION = {
-    "from": "address",
-    "to": "address",
-    "value": "uint256",
-    "validAfter": "uint256",
-    "validBefore": "uint256",
-    "nonce": "bytes32",
-}
 
 
 async def _no_passphrase() -> None:
@@ -150,29 +137,10 @@ class CallPayer:
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
-        document = {
-            "types": {
-                "EIP712Domain": [{"name": name, "type": kind} for name, kind in _DOMAIN.items()],
-                "TransferWithAuthorization": [
-                    {"name": name, "type": kind} for name, kind in _AUTHORIZATION.items()
-                ],
-            },
-            "primaryType": "TransferWithAuthorization",
-            "domain": {
-                "name": terms.name,
-                "version": terms.version,
-                "chainId": terms.chain_id,
-                "verifyingContract": terms.asset,
-            },
-            "message": {
-                "from": account.address,
-                "to": terms.pay_to,
-                "value": str(terms.units),
-                "validAfter": "0",
-                "validBefore": str(before),
-                "nonce": nonce,
-            },
-        }
+        domain = Domain(terms.name, terms.version, terms.chain_id, terms.asset)
+        document = authorization_document(
+            domain, account.address, terms.pay_to, terms.units, 0, before, nonce
+        )
         deposit = DepositPromise(operation.name, terms.pay_to, None, terms.units, ends)
         own = own_promise(secrets.token_hex(16), account.address, link, asset, ends, 0)
         promise: Promise = replace(

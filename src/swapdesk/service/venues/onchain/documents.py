@@ -1,7 +1,6 @@
 """EIP-712 documents that venues ask for, who signed one, and which tokens take permits.
 
-Whole numbers that may be larger than 2^53 are decimal texts. Whether a token takes an EIP-2612
-permit is found out from the token itself.
+Whether a token takes an EIP-2612 permit is found out from the token itself.
 """
 
 from __future__ import annotations
@@ -15,71 +14,18 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method, method
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm_answers import EvmUncertain
-from swapdesk.service.payments import CallPayment
+from swapdesk.chain.typed_data import (
+    ORDER,
+    PERMIT,
+    PERMITTED_ORDER,
+    TOKEN_PERMISSIONS,
+    Document,
+    Domain,
+    typed_document,
+)
 from swapdesk.service.venues.onchain.reader import OnchainReader
 
-_DOMAIN = [
-    {"name": "name", "type": "string"},
-    {"name": "version", "type": "string"},
-    {"name": "chainId", "type": "uint256"},
-    {"name": "verifyingContract", "type": "address"},
-]
-_PERMIT = [
-    {"name": "owner", "type": "address"},
-    {"name": "spender", "type": "address"},
-    {"name": "value", "type": "uint256"},
-    {"name": "nonce", "type": "uint256"},
-    {"name": "deadline", "type": "uint256"},
-]
-_ORDER = [
-    {"name": "owner", "type": "address"},
-    {"name": "sellToken", "type": "address"},
-    {"name": "buyToken", "type": "address"},
-    {"name": "receiver", "type": "address"},
-    {"name": "sellAmount", "type": "uint256"},
-    {"name": "buyAmount", "type": "uint256"},
-    {"name": "feeAmount", "type": "uint256"},
-    {"name": "validTo", "type": "uint32"},
-    {"name": "nonce", "type": "uint256"},
-    {"name": "partiallyFillable", "type": "bool"},
-    {"name": "appData", "type": "bytes32"},
-]
-_PERMITTED_ORDER = [
-    {"name": "permitted", "type": "TokenPermissions"},
-    {"name": "spender", "type": "address"},
-    {"name": "nonce", "type": "uint256"},
-    {"name": "deadline", "type": "uint256"},
-    {"name": "witness", "type": "Order"},
-]
-_PERMISSIONS = [{"name": "token", "type": "address"}, {"name": "amount", "type": "uint256"}]
-_AUTHORIZATION = [
-    {"name": "from", "type": "address"},
-    {"name": "to", "type": "address"},
-    {"name": "value", "type": "uint256"},
-    {"name": "validAfter", "type": "uint256"},
-    {"name": "validBefore", "type": "uint256"},
-    {"name": "nonce", "type": "bytes32"},
-]
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
-
-Document = dict[str, Any]
-
-
-class Domain(Struct, frozen=True):
-    """Where a signature is valid."""
-
-    name: str
-    version: str
-    chain_id: int
-    contract: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "version": self.version,
-            "chainId": self.chain_id,
-            "verifyingContract": self.contract,
-        }
 
 
 class DocumentSignature(Struct, frozen=True):
@@ -104,20 +50,7 @@ def permit_document(
         "nonce": str(nonce),
         "deadline": str(deadline),
     }
-    return _document(domain, "Permit", _PERMIT, message)
-
-
-def authorization_document(domain: Domain, payment: CallPayment) -> Document:
-    """EIP-3009: whoever has it may bring the transfer to the chain, once."""
-    message = {
-        "from": payment.payer,
-        "to": payment.terms.pay_to,
-        "value": str(payment.units),
-        "validAfter": str(payment.valid_after),
-        "validBefore": str(payment.valid_before),
-        "nonce": payment.nonce,
-    }
-    return _document(domain, "TransferWithAuthorization", _AUTHORIZATION, message)
+    return typed_document(domain.as_json(), {"Permit": PERMIT}, message)
 
 
 class IntentOrder(Struct, frozen=True):
@@ -153,7 +86,7 @@ class IntentOrder(Struct, frozen=True):
 
 
 def order_document(domain: Domain, order: IntentOrder) -> Document:
-    return _document(domain, "Order", _ORDER, _order_message(order))
+    return typed_document(domain.as_json(), {"Order": ORDER}, _order_message(order))
 
 
 def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -> Document:
@@ -169,17 +102,13 @@ def permit2_order_document(chain_id: int, settlement: str, order: IntentOrder) -
         "deadline": str(order.valid_to),
         "witness": _order_message(order),
     }
-    return {
-        "types": {
-            "EIP712Domain": [field for field in _DOMAIN if field["name"] != "version"],
-            "PermitWitnessTransferFrom": _PERMITTED_ORDER,
-            "TokenPermissions": _PERMISSIONS,
-            "Order": _ORDER,
-        },
-        "primaryType": "PermitWitnessTransferFrom",
-        "domain": {"name": "Permit2", "chainId": chain_id, "verifyingContract": PERMIT2},
-        "message": message,
+    domain = {"name": "Permit2", "chainId": chain_id, "verifyingContract": PERMIT2}
+    types = {
+        "PermitWitnessTransferFrom": PERMITTED_ORDER,
+        "TokenPermissions": TOKEN_PERMISSIONS,
+        "Order": ORDER,
     }
+    return typed_document(domain, types, message)
 
 
 def _order_message(order: IntentOrder) -> dict[str, Any]:
@@ -195,17 +124,6 @@ def _order_message(order: IntentOrder) -> dict[str, Any]:
         "nonce": str(order.nonce),
         "partiallyFillable": False,
         "appData": "0x" + order.app_data.hex(),
-    }
-
-
-def _document(
-    domain: Domain, name: str, fields: list[dict[str, str]], message: dict[str, Any]
-) -> Document:
-    return {
-        "types": {"EIP712Domain": _DOMAIN, name: fields},
-        "primaryType": name,
-        "domain": domain.as_json(),
-        "message": message,
     }
 
 
@@ -251,7 +169,7 @@ def domain_separator(domain: Domain) -> bytes:
     """The hash of a domain, as contracts answer it to ``DOMAIN_SEPARATOR()``."""
     from eth_account.messages import encode_typed_data
 
-    document = _document(domain, "Nothing", [{"name": "a", "type": "bool"}], {"a": False})
+    document = typed_document(domain.as_json(), {"Nothing": "bool a"}, {"a": False})
     return bytes(encode_typed_data(full_message=document).header)
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, EvmUnreachable
+from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.clock import Clock
 from swapdesk.service.payments import CallPayment, CallTerms, Reason, Settled
 from swapdesk.service.venues.onchain.documents import (
     NOBODY,
-    Domain,
-    authorization_document,
     find_domain,
     read_signature,
     signed_by,
@@ -52,7 +51,15 @@ class ChainFacilitator:
     async def objection(self, payment: CallPayment) -> Reason | None:
         terms = payment.terms
         domain = Domain(terms.name, terms.version, terms.chain_id, terms.asset)
-        document = authorization_document(domain, payment)
+        document = authorization_document(
+            domain,
+            payment.payer,
+            terms.pay_to,
+            payment.units,
+            payment.valid_after,
+            payment.valid_before,
+            payment.nonce,
+        )
         if signed_by(document, payment.signature, payment.payer) is None:
             return Reason.SIGNATURE
         nonce = bytes.fromhex(payment.nonce[2:])

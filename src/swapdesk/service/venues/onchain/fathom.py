@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from swapdesk.chain.calldata.venues import SWAP_WITH_PERMIT
 from swapdesk.chain.rpc.evm import Call
+from swapdesk.chain.typed_data import Document
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     CALLDATA_SECONDS,
@@ -23,7 +24,6 @@ from swapdesk.service.venues.onchain.adapter import (
 )
 from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
-    Document,
     DocumentSignature,
     Permits,
     signed_by,

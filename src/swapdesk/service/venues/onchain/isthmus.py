@@ -21,6 +21,7 @@ from swapdesk.chain.calldata.venues import NONCE_USED, SETTLE, SETTLE_WITH_PERMI
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.rpc.evm_answers import EvmRefused, Log, TransactionReceipt
+from swapdesk.chain.typed_data import Document, Domain
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,
@@ -36,9 +37,7 @@ from swapdesk.service.venues.onchain.adapter import (
 )
 from swapdesk.service.venues.onchain.documents import (
     NO_SIGNATURE,
-    Document,
     DocumentSignature,
-    Domain,
     IntentOrder,
     Permits,
     digest_of,
