@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -25,11 +25,12 @@ from service.world import (
     WEBHOOK_SECRETS,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.access import Caller
-from swapdesk.service.app import assemble, build_service
+from swapdesk.service.access import Caller, Partner
+from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.tokens import Token
 
 BASE = "http://service/v2"
 
@@ -61,6 +62,24 @@ def venue_list(aa: PriceVenue, bb: PriceVenue, cc: PriceVenue) -> list[Centraliz
 
 
 @pytest.fixture
+def token_list() -> Sequence[Token]:
+    """Its tokens; a module may bring its own."""
+    return TOKENS
+
+
+@pytest.fixture
+def partner_list() -> Sequence[Partner]:
+    """Its partners; a module may bring its own."""
+    return PARTNERS
+
+
+@pytest.fixture
+def onchain() -> Onchain | None:
+    """What it has of chains: nothing, unless a module brings some."""
+    return None
+
+
+@pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     opened = open_new(tmp_path / "service.db")
     yield opened
@@ -85,18 +104,24 @@ def unwritten_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sqlite
 
 @pytest.fixture
 def service(
-    clock: ManualClock, store: SqliteStore, venue_list: list[CentralizedVenue]
+    clock: ManualClock,
+    store: SqliteStore,
+    venue_list: list[CentralizedVenue],
+    token_list: Sequence[Token],
+    partner_list: Sequence[Partner],
+    onchain: Onchain | None,
 ) -> ServiceParts:
     return assemble(
         clock,
         random.Random(7),
         store,
         CHAINS,
-        TOKENS,
+        token_list,
         venue_list,
-        PARTNERS,
+        partner_list,
         INTERMEDIARIES,
         KEYWORDS,
+        onchain=onchain,
         webhook_secrets=WEBHOOK_SECRETS,
     )
 

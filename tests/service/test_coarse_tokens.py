@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from decimal import Decimal
 
 import httpx
@@ -10,25 +9,17 @@ import pytest
 
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, limits, quotes, refusal
-from service.world import BTC, CHAINS, ETH, ETHEREUM, INTERMEDIARIES, PARTNERS, TOKENS, token
-from swapdesk.clock import ManualClock
-from swapdesk.service.app import assemble
-from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
-from swapdesk.service.venues.adapter import CentralizedVenue
+from service.world import BTC, ETH, ETHEREUM, TOKENS, token
 from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.tokens import Token
 
 DEAR = token(40, "BAR", "Bar", ETHEREUM, 0, "100", address="0x" + "cd" * 20)
 COARSE = token(41, "TON", "Ton", ETHEREUM, 0, "25", address="0x" + "ce" * 20)
 
 
 @pytest.fixture
-def service(
-    clock: ManualClock, store: SqliteStore, venue_list: list[CentralizedVenue]
-) -> ServiceParts:
-    tokens = [*TOKENS, DEAR, COARSE]
-    rng = random.Random(7)
-    return assemble(clock, rng, store, CHAINS, tokens, venue_list, PARTNERS, INTERMEDIARIES)
+def token_list() -> list[Token]:
+    return [*TOKENS, DEAR, COARSE]
 
 
 async def test_the_least_is_about_what_buys_one_unit(api: httpx.AsyncClient) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import uuid
 
@@ -12,20 +11,14 @@ import pytest
 from service.error_ways import ONE_CALL, WAYS, Asking, FalteringClock
 from service.plain_bundler import PlainBundler
 from service.price_venue import PriceVenue
-from service.world import (
-    CHAINS,
-    INTERMEDIARIES,
-    PARTNERS,
-    TOKENS,
-    WEBHOOK_SECRETS,
-)
+from service.world import PARTNERS
 from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import Onchain, assemble
+from swapdesk.service.access import Partner
+from swapdesk.service.app import Onchain
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import (
     CentralizedVenue,
     DepositAddressesInUse,
@@ -63,23 +56,13 @@ def venue_list(
 
 
 @pytest.fixture
-def service(
-    clock: ManualClock, store: SqliteStore, venue_list: list[CentralizedVenue]
-) -> ServiceParts:
-    partners = [*PARTNERS, ONE_CALL]
-    rng = random.Random(7)
-    return assemble(
-        clock,
-        rng,
-        store,
-        CHAINS,
-        TOKENS,
-        venue_list,
-        partners,
-        INTERMEDIARIES,
-        onchain=Onchain(sightings={"ethereum": nobody_asks(clock)}, bundler=PlainBundler()),
-        webhook_secrets=WEBHOOK_SECRETS,
-    )
+def partner_list() -> list[Partner]:
+    return [*PARTNERS, ONE_CALL]
+
+
+@pytest.fixture
+def onchain(clock: ManualClock) -> Onchain:
+    return Onchain(sightings={"ethereum": nobody_asks(clock)}, bundler=PlainBundler())
 
 
 def nobody_asks(clock: ManualClock) -> EvmSightings:

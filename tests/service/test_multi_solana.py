@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import random
 from typing import Any
 
 import httpx
@@ -13,7 +12,7 @@ from solders.pubkey import Pubkey
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, CHAINS, INTERMEDIARIES, PARTNERS, SOL, TOKENS, USDC_SOL
+from service.world import AS_SECOND, BTC, SOL, TOKENS, USDC_SOL
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.solana import Blockhash, SolanaUnreachable
 from swapdesk.chain.solana import (
@@ -31,12 +30,12 @@ from swapdesk.chain.solana import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.sandbox.tampering import SIGNING_FAULTS, Tampering
-from swapdesk.service.app import Onchain, assemble
+from swapdesk.service.app import Onchain
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiTransactions
+from swapdesk.wire.tokens import Token
 
 SENDER = derive_address("sol", b"s" * 32)
 HASH = "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM"
@@ -65,20 +64,13 @@ def venue_list() -> list[PlainVenue]:
 
 
 @pytest.fixture
-def service(
-    clock: ManualClock, store: SqliteStore, venue_list: list[PlainVenue], node: OneHash
-) -> ServiceParts:
-    return assemble(
-        clock,
-        random.Random(7),
-        store,
-        CHAINS,
-        BUNDLED,
-        venue_list,
-        PARTNERS,
-        INTERMEDIARIES,
-        onchain=Onchain(solana={"solana": node}),
-    )
+def token_list() -> list[Token]:
+    return BUNDLED
+
+
+@pytest.fixture
+def onchain(node: OneHash) -> Onchain:
+    return Onchain(solana={"solana": node})
 
 
 def row(amount: float, token: str = SOL.id) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import random
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
@@ -29,14 +28,10 @@ from service.world import (
     AS_FIRST,
     BTC,
     BY_PARTNER_ID,
-    CHAINS,
     ETH,
-    INTERMEDIARIES,
-    PARTNERS,
-    TOKENS,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.app import Onchain, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.payments import (
     PAYMENTS_KEPT,
@@ -90,23 +85,8 @@ def facilitator() -> ScriptedFacilitator:
 
 
 @pytest.fixture
-def service(
-    clock: ManualClock,
-    store: SqliteStore,
-    venue_list: list[PlainVenue],
-    facilitator: ScriptedFacilitator,
-) -> ServiceParts:
-    return assemble(
-        clock,
-        random.Random(7),
-        store,
-        CHAINS,
-        TOKENS,
-        venue_list,
-        PARTNERS,
-        INTERMEDIARIES,
-        onchain=Onchain(payments=(TERMS, facilitator)),
-    )
+def onchain(facilitator: ScriptedFacilitator) -> Onchain:
+    return Onchain(payments=(TERMS, facilitator))
 
 
 class Pays(httpx.Auth):
