@@ -90,7 +90,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 def unwritten_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """For all tests of a module that take it as their ``store``: none of them quotes or orders.
 
-    What is counted of partners is written all the same; only a service that begins reads it.
+    What is counted of partners is written all the same; none of them comes near a limit.
     """
     path = tmp_path_factory.mktemp("unwritten") / "service.db"
     opened = open_new(path)
