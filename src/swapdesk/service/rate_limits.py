@@ -24,6 +24,7 @@ from datetime import datetime
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
@@ -172,7 +173,8 @@ SHARE = 16
 
 
 class CallShare:
-    """Calls that one process has counted in the store, and lets through without asking it.
+    """Calls that one process has counted in the store, and lets through without asking it; or
+    that it found a full window there, which it need not ask for again at once.
 
     ``left`` are those that it has not let through yet.
     """
@@ -195,6 +197,7 @@ class CallShare:
         count = CallCount.known(known, self._clock.now())
         refused = count.refusal(self._limits)
         if refused is not None:
+            self._count = count
             raise LimitReached(self.rate_class, refused)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
         self._count = count.plus(self.left)
@@ -204,11 +207,17 @@ class CallShare:
         return self._count.rows(self.counted, self.rate_class)
 
     def let_through(self, limits: RateWindows) -> RateDecision | None:
-        """One call of the share; None when it has none for this minute or under these limits."""
+        """One call of the share; None when it has none for this minute or under these limits.
+        Raises LimitReached where a window was full."""
         seconds = self._clock.now().timestamp()
-        if not self.left or self._count is None or limits != self._limits:
+        if self._count is None or limits != self._limits:
             return None
         if seconds // WINDOW_SECONDS[0] > self._count.numbers[0]:
+            return None
+        if not self.left:
+            refused = replace(self._count, at=seconds).refusal(limits)
+            if refused is not None:
+                raise LimitReached(self.rate_class, refused)
             return None
         self.left -= 1
         limit = _most(limits)[self._binding]
@@ -372,7 +381,11 @@ class RateLimiter:
                     return decision
                 await self._give_back([] if share is None else [self._shares.pop(key)])
                 share = CallShare(counted, rate_class, limits, self._clock)
-                await self._store.count_calls(share)
+                try:
+                    await self._store.count_calls(share)
+                except LimitReached:
+                    self._shares[key] = share
+                    raise
                 self._shares[key] = share
 
     def admit_stranger(self, address: str) -> RateDecision:
@@ -389,8 +402,8 @@ class RateLimiter:
         return CallCount.known(rows, self._clock.now()).standing(limits)
 
     async def flush(self) -> None:
-        """Give back what is left of every share. Raises StoreUnavailable; then it stays
-        counted."""
+        """Give back what is left of every share, and forget which windows were full. Raises
+        StoreUnavailable; then it stays counted."""
         shares = list(self._shares.values())
         self._shares.clear()
         await self._give_back(shares)
