@@ -36,19 +36,19 @@ class Payer:
     """An account with dollars, at an address of the loopback network of its own."""
 
     def __init__(
-        self, running: Running, seed: bytes, dollars: float, url: str | None = None
+        self, running: Running | None, seed: bytes, dollars: float, url: str | None = None
     ) -> None:
-        """Of the service at ``url``, or that of the sandbox."""
+        """Of the service at ``url``, or that of the sandbox, which alone gives dollars."""
         self.account: LocalAccount = Account.from_key(seed)
         self._scheme = ExactEvmScheme(self.account)
         transport = httpx.HTTPTransport(local_address=f"127.0.0.{next(_ADDRESSES)}", verify=PLAIN)
         self.http = httpx.Client(
-            base_url=url or running.ready.url,
+            base_url=url or (running.ready.url if running else ""),
             transport=transport,
             trust_env=False,
             timeout=PATIENCE,
         )
-        if dollars:
+        if running and dollars:
             give(running, self.account.address, dollars, USDC.address)
 
     def payment(self, answer: httpx.Response) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -110,10 +112,18 @@ def ended(api: httpx.Client, multi_id: str) -> dict[str, Any] | None:
     return told if told["bundleStatus"] not in ("pending", "submitted") else None
 
 
+def bundler_events(running: Running) -> set[str]:
+    """Ids of the events of the bundler that the service took: signed by it, and known to nobody
+    before."""
+    with closing(sqlite3.connect(running.data / "service.db")) as db:
+        rows = db.execute("SELECT event_id FROM webhooks WHERE source = 'bundler'")
+        return {row[0] for row in rows}
+
+
 def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
-    api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx.Client, control: httpx.Client
 ) -> None:
-    by = owner(11)
+    by, told_before = owner(11), bundler_events(running)
     multi_id = created(api, row(1, 0.2), row(2, 900, USDC), row(3, 0.3), row(4, 1000, USDC))
     build = built(api, multi_id, by)
     assert [len(each["serviceIds"]) for each in build["transactions"]] == [2, 2]
@@ -123,6 +133,8 @@ def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
     told = until(lambda: ended(api, multi_id), "an outcome of the bundle")
     assert told["bundleStatus"] == "confirmed", told
     assert told["txHash"].startswith("0x")
+    # Of each of its two operations, from the node, which is a process of its own.
+    until(lambda: len(bundler_events(running) - told_before) >= 2, "the events of the bundler")
     assert submitted(api, multi_id, signed(again, by)).status_code == 404
 
     def finished() -> list[dict[str, Any]] | None:
