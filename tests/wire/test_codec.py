@@ -127,6 +127,10 @@ def test_sizes_and_depths_at_their_edges() -> None:
     assert decode_json(b"[1, 2, 3]", max_bytes=9) == ["1", "2", "3"]
     assert decode_json(b"[" * 32 + b"]" * 32) is not None
     assert refusal(b"[[1]]", max_depth=1) == "too_deep"
+    # Also behind so many brackets that they are not read at once.
+    wide = b"[" + b"[],{}," * 3_000
+    assert decode_json(wide + b"[" * 31 + b"]" * 32) is not None
+    assert refusal(wide + b"[" * 32 + b"]" * 33) == "too_deep"
     brackets = json.dumps(["[" * 100, '"' + "{" * 100, "\\" + "[" * 50, '\\"[['])
     assert decode_json(brackets.encode()) == json.loads(brackets)
 
