@@ -11,7 +11,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.account.chart import month_name, text_chart
-from swapdesk.flows.account.limits import LimitGauge, forecast, limit_gauges, over
+from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast, limit_gauges, over
 from swapdesk.flows.notation import Moment, duration, usd
 from swapdesk.wire.account import (
     ChartMetric,
@@ -100,6 +100,8 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
             ],
             numbers=(2, 3, 4),
         )
+        if session.link.connection.credentials.pays:
+            output.say(OF_PAYER)
         if (said := forecast(gauges)) is not None:
             output.say(said)
         output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")

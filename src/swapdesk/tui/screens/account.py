@@ -160,8 +160,9 @@ class AccountScreen(Page):
     def _show_limits(self) -> None:
         link = self.link
         gauges = limit_gauges(link.api.budget) if link is not None else ()
+        pays = link is not None and link.connection.credentials.pays
         now = self.now()
-        self._limits.show(lambda width: limit_lines(gauges, now, width))
+        self._limits.show(lambda width: limit_lines(gauges, now, width, pays=pays))
 
     # keys
 

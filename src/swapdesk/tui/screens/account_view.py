@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from swapdesk.flows.account.chart import bar_rows, month_name, scale_of, stepped
-from swapdesk.flows.account.limits import LimitGauge, forecast
+from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast
 from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.notation import clock_time, duration, usd
 from swapdesk.tui.glyphs import TROUBLE
@@ -22,8 +22,11 @@ SUMS, NARROW_SUMS = 40, 30
 _NARROW = 90
 
 
-def limit_lines(gauges: Sequence[LimitGauge], now: datetime, width: int) -> list[Line]:
-    """A gauge for each window, and the forecast where a limit would not last."""
+def limit_lines(
+    gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
+) -> list[Line]:
+    """A gauge for each window, what they count for who ``pays`` each call, and the forecast where a
+    limit would not last."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
     for gauge in gauges:
@@ -33,6 +36,8 @@ def limit_lines(gauges: Sequence[LimitGauge], now: datetime, width: int) -> list
             gauge.used, gauge.limit, duration(gauge.resets_in).replace(" ", ""), head
         )
         lines.append(gauge_line(state, width))
+    if pays:
+        lines += wrapped([Span(OF_PAYER, "muted")], width)
     said = forecast(tuple(gauges))
     if said is not None:
         lines += wrapped([Span(f"{TROUBLE} {said}", "status-waiting")], width)
