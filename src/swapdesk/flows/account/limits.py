@@ -13,10 +13,10 @@ from swapdesk.wire.operation import RateClass
 NAMES = {RateClass.QUOTE: "quotes", RateClass.EXCHANGE: "exchanges"}
 
 OF_PAYER = (
-    "You pay each call: a minute counts calls of every kind, hour and day count quotes and"
+    "You pay each call: a minute counts calls of every kind, hour and day show quotes and"
     " exchanges alone."
 )
-"""What the gauges count for who pays each call (contract 14.6)."""
+"""What the gauges show to who pays each call (contract 14.6)."""
 
 _TELLING = 0.1
 """The part of a window that has to be over before its pace says anything."""
