@@ -74,6 +74,8 @@ SHAPES: dict[str, tuple[Headers, Expected]] = {
     "no utf-8": (authorization(b"first-key:first-secret\xff"), always(BAD)),
     "sent twice": (authorization(GOOD) * 2, always(BAD)),
     "full key": (authorization(GOOD), passes),
+    "blanks around": (authorization(f" \t{GOOD}\t "), passes),
+    "blanks around partner-id": ([(b"partner-id", b" partner-first ")], partner_id),
     "another partner": (authorization(AS_SECOND["Authorization"]), passes),
     "free partner": (authorization(AS_FREE["Authorization"]), passes),
     "read key": (authorization(AS_READER["Authorization"]), reader),

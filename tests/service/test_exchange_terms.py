@@ -399,6 +399,14 @@ async def test_an_order_that_named_no_wallet_was_paid_from_the_first(floor: Floo
     assert [leg.payout_wallet for leg in floor.venue("bb").opened] == [None, 1]
 
 
+@pytest.mark.parametrize("tags", [({}, {"destination_tag": ""}), ({"destination_tag": ""}, {})])
+async def test_an_empty_memo_is_none_also_when_a_create_is_repeated(
+    floor: Floor, tags: tuple[dict[str, str], dict[str, str]]
+) -> None:
+    quote, (first, second) = await stored(floor), tags
+    assert await create(floor, quote, **first) == await create(floor, quote, **second)
+
+
 async def test_the_same_request_written_otherwise_returns_the_order(floor: Floor) -> None:
     quote = await stored(floor, route="private", choice=RouteChoice(in_included=("aa", "bb")))
     first = await create(floor, quote, markup=Decimal("1.0"), in_leg_included_swaps=["aa", "bb"])

@@ -309,7 +309,7 @@ AUTHORIZED: dict[str, tuple[dict[str, Any], Reason]] = {
     "from nobody": ({"from": "ann"}, Reason.UNREADABLE),
     "short nonce": ({"nonce": "0x01"}, Reason.UNREADABLE),
     "nonce null": ({"nonce": None}, Reason.UNREADABLE),
-    "time of 40 digits": ({"validBefore": "9" * 40}, Reason.UNREADABLE),
+    "time beyond a word of the chain": ({"validBefore": str(2**256)}, Reason.UNREADABLE),
     "one more field": ({"memo": "x"}, Reason.UNREADABLE),
     "not yet": ({"validAfter": "99999999999"}, Reason.EARLY),
     "over": ({"validBefore": "1"}, Reason.LATE),
@@ -357,6 +357,15 @@ async def test_a_payment_must_outlive_its_settlement(ann: Caller, clock: ManualC
     for left, status in ((SETTLING_SECONDS - 1, 402), (SETTLING_SECONDS + 1, 200)):
         ann.pays.change = _authorized({"validBefore": str(now + left)})
         assert (await ann.http.get("/quotes", params=QUOTE)).status_code == status
+
+
+@pytest.mark.parametrize("ends", [253_402_300_800, 10**12, 2**256 - 1])
+async def test_a_payment_that_never_ends_is_taken_once(ann: Caller, ends: int) -> None:
+    """As the chain takes it, whatever year of whatever calendar it names."""
+    ann.pays.change = _authorized({"validBefore": str(ends)})
+    assert (await ann.http.get("/tokens")).status_code == 200
+    again = {"payment-signature": ann.pays.last}
+    assert (await ann.http.get("/tokens", headers=again, auth=None)).status_code == 402
 
 
 async def test_calls_are_counted_by_address_before_and_by_payer_after(

@@ -398,6 +398,39 @@ async def test_a_reversal_is_an_entry_of_its_own_month(store: SqliteStore) -> No
         db.close()
 
 
+async def test_no_payout_pays_more_than_is_due_over_all_months(store: SqliteStore) -> None:
+    """What was paid for an order that is reversed later is made up for by what comes after it."""
+    march, june, july = usual(1, ALICE, "1000"), usual(2, ALICE, "500"), usual(3, ALICE, "2000")
+    late = usual(4, ALICE, "8000")
+    await finish(
+        store,
+        (march, at("2026-03-02 12:00"), ALICE),
+        (june, at("2026-06-02 12:00"), ALICE),
+        (july, at("2026-07-02 12:00"), ALICE),
+        (late, at("2026-08-02 12:00"), ALICE),
+    )
+    account = PartnerAccount(store, ManualClock(at("2026-08-20 13:00")))
+    who = ALICE.partner_id
+    db = connect(store.path)
+    try:
+        assert books.pay_out(db, who, "2026-03", at("2026-04-02 12:00")) == Decimal("0.8")
+        books.reverse(db, march.service_id, at("2026-05-02 12:00"))
+        for month in ("2026-05", "2026-06"):
+            with pytest.raises(books.NothingDue):
+                books.pay_out(db, who, month, at("2026-07-05 12:00"))
+        # One that is reversed before it is due keeps nothing else back.
+        books.reverse(db, late.service_id, at("2026-08-03 12:00"))
+        assert books.pay_out(db, who, "2026-07", at("2026-08-05 12:00")) == Decimal("1.2")
+        for month in ("2026-06", "2026-07"):
+            with pytest.raises(books.NothingDue):
+                books.pay_out(db, who, month, at("2026-08-05 12:00"))
+        told = await account.commissions(by(ALICE), CommissionQuery())
+        assert told.total_earnings == told.processed_commissions == Decimal("2.0")
+        assert told.pending_commissions == 0
+    finally:
+        db.close()
+
+
 # The sums and the orders
 
 

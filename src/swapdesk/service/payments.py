@@ -93,6 +93,9 @@ class Reason(StrEnum):
     CHAIN = "chain_unavailable"
 
 
+_LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
+
+
 class CallPayment(Struct, frozen=True):
     """An authorization as it was signed: ``payer`` with its checksum, times in Unix seconds,
     ``nonce`` and ``signature`` as 0x-hex in lower case."""
@@ -112,7 +115,8 @@ class CallPayment(Struct, frozen=True):
 
     @property
     def ends(self) -> datetime:
-        return datetime.fromtimestamp(self.valid_before, UTC)
+        """From when on no chain takes it; the last day of the calendar for one that never ends."""
+        return datetime.fromtimestamp(min(self.valid_before, _LAST_SECOND), UTC)
 
 
 class Settled(Struct, frozen=True):
@@ -296,15 +300,14 @@ class _Body(Struct, frozen=True):
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
-_SECONDS = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
 _NONCE = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _SIGNATURE = re.compile(r"0x[0-9a-fA-F]{130}", re.ASCII)
 _FIELDS: Mapping[str, re.Pattern[str]] = {
     "from": _ADDRESS,
     "to": _ADDRESS,
     "value": _NUMBER,
-    "validAfter": _SECONDS,
-    "validBefore": _SECONDS,
+    "validAfter": _NUMBER,
+    "validBefore": _NUMBER,
     "nonce": _NONCE,
 }
 
@@ -360,6 +363,7 @@ def _body(header: str) -> _Body:
     fits = given.keys() == _FIELDS.keys() and all(
         type(given[name]) is str and form.fullmatch(given[name]) for name, form in _FIELDS.items()
     )
+    fits = fits and all(int(given[name]) < 2**256 for name in ("validAfter", "validBefore"))
     if not fits or _SIGNATURE.fullmatch(found.signature) is None:
         raise unreadable
     return found

@@ -528,12 +528,13 @@ def _path(scope: Scope) -> str:
 
 
 def _sent_by(scope: Scope) -> dict[str, str]:
-    """The headers that say who calls; repeated ones are joined, so that two are none."""
+    """The headers that say who calls, without the blanks around them (RFC 9110 5.5); repeated ones
+    are joined, so that two are none."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
         known = _SAYS_WHO.get(name)
         if known is not None:
-            text = value.decode("latin-1")
+            text = value.decode("latin-1").strip(" \t")
             sent[known] = f"{sent[known]}, {text}" if known in sent else text
     return sent
 

@@ -131,9 +131,12 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
 def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
     """The same for two requests that ask for the same order.
 
-    The digits of a number and the order of filters are a matter of who wrote the JSON.
+    The digits of a number and the order of filters are a matter of who wrote the JSON; an empty
+    memo is none.
     """
     body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
+    if not request.destination_tag:
+        body.pop("destinationTag", None)
     for name, value in body.items():
         if isinstance(value, Decimal):
             body[name] = short(value)

@@ -165,21 +165,26 @@ def pay_out(db: sqlite3.Connection, partner_id: str, month: str, now: datetime) 
     """Book the payout of what a month (``YYYY-MM``) earned and is no longer pending, and return
     it, in dollars. Raises NothingDue.
 
-    A reversal counts at once; what was paid before is not paid again.
+    A reversal counts at once, together with what it reverses, and that of another month too where
+    more was paid than earned. What was paid before is not paid again.
     """
     db.execute("BEGIN IMMEDIATE")
     try:
-        (text,) = db.execute(
-            "SELECT exact_sum(amount) FROM commissions WHERE partner_id = ? AND month = ?"
-            " AND kind IN ('earned', 'payout', 'reversal')"
-            " AND (booked <= ? OR kind <> 'earned')",
-            (partner_id, month, micros(now - PENDING)),
-        ).fetchone()
-        due = Decimal(text or 0)  # no rows have no sum
+        of_month, in_all = (
+            Decimal(text or 0)  # no rows have no sum
+            for text in db.execute(
+                "SELECT exact_sum(iif(month = ?, amount, '0')), exact_sum(amount) FROM commissions"
+                " WHERE partner_id = ? AND (booked <= ? OR kind <> 'earned' OR service_id IN ("
+                "  SELECT service_id FROM commissions WHERE partner_id = ? AND kind = 'reversal'))",
+                (month, partner_id, micros(now - PENDING), partner_id),
+            ).fetchone()
+        )
+        due = min(of_month, in_all)
         if due <= 0:
             raise NothingDue(
                 f"Nothing of {month} is due: a commission is pending for {PENDING.days} days,"
-                " and nothing is paid out twice."
+                " nothing is paid out twice, and what was reversed after its payout is made up"
+                " for first."
             )
         db.execute(_ENTER, _entry(partner_id, "payout", month, now, -due, None))
     except BaseException:
