@@ -7,6 +7,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -89,6 +90,7 @@ async def test_callers_are_told_again_what_each_of_them_was_told(
     async with client(replay, others[0]) as first, client(replay, others[1]) as second:
         missed = await first.get("/orders")
         assert (missed.status_code, missed.json()["code"]) == (404, "NOT_FOUND")
+        assert str(uuid.UUID(missed.json()["requestId"])) == missed.headers["x-request-id"]
         again = []
         for who in (first, second, first, first):
             answer = await who.get(f"/orders/{order}")
@@ -113,6 +115,20 @@ async def test_a_body_is_known_however_it_is_laid_out(
     assert (after.status_code, after.text) == (before.status_code, before.text)
     assert after.headers["x-request-id"] == before.headers["x-request-id"]
     assert other.status_code == 404
+
+
+async def test_parameters_are_known_in_any_order_but_that_of_one_name(
+    service: ServiceParts, tmp_path: Path
+) -> None:
+    file = tmp_path / "talk.jsonl"
+    one, two, other = "term=a%20b&kind=x&kind=y", "kind=x&term=a+b&kind=y", "term=a+b&kind=y&kind=x"
+    async with client(Recorder(build_service(service), file, "swapdesk"), AS_FIRST) as api:
+        before = await api.get(f"/tokens?{one}")
+    async with client(Replay(read_conversation(file)), AS_FIRST) as api:
+        after = await api.get(f"/tokens?{two}")
+        turned = await api.get(f"/tokens?{other}")
+    assert (after.status_code, after.text) == (before.status_code, before.text)
+    assert turned.status_code == 404
 
 
 @pytest.mark.parametrize(

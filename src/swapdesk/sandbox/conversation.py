@@ -5,7 +5,8 @@ A file is JSON lines: a head, then entries in the order in which requests came i
 never written: who asks is a number, in the order of appearance, and any text that repeats a secret
 has it struck out. Bodies are kept as they were sent, so that numbers stay exact.
 
-Told again, a request is known by its caller, method, target and body; equal ones get their answers
+Told again, a request is known by its caller, method, path, parameters and body; neither the order
+of parameters of different names nor that of members of a body counts. Equal ones get their answers
 in turn, and the last of these from then on. What a stream told is told once every POST that came
 before it in the recording came again. Nothing else is answered: what was never recorded is 404.
 """
@@ -15,10 +16,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
@@ -256,7 +260,8 @@ def read_conversation(file: Path) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.number)
 
 
-Key = tuple[int | None, str, str, str]
+Parameters = tuple[tuple[str, str], ...]
+Key = tuple[int | None, str, str, Parameters, str]
 
 
 class Replay:
@@ -272,7 +277,7 @@ class Replay:
         for entry in entries:
             if isinstance(entry, RecordedExchange):
                 posts += entry.method == "POST"
-                key = entry.caller, entry.method, entry.target, _same(entry.body)
+                key = _key(entry.caller, entry.method, entry.target, entry.body)
                 self._answers[key].append(entry)
             else:
                 if entry.stream not in by_number:
@@ -293,8 +298,8 @@ class Replay:
             if len(body) > BODY_LIMIT:
                 break
         caller, target = self._callers.number(scope["headers"]), _target(scope)
-        same = _same(body.decode("utf-8", "replace"))
-        known = self._answers.get((caller, scope["method"], target, same))
+        sent = body.decode("utf-8", "replace")
+        known = self._answers.get(_key(caller, scope["method"], target, sent))
         if known is None:
             await self._unknown(f"{scope['method']} {target}")(scope, receive, send)
             return
@@ -307,8 +312,9 @@ class Replay:
 
     def _unknown(self, asked: str) -> Response:
         said = f"This conversation has no such request of this caller: {asked[:200]}"
-        body = ErrorBody(message=said, code=ErrorCode.NOT_FOUND, request_id="not-recorded")
-        headers = {"x-request-id": "not-recorded"}
+        request_id = str(uuid.uuid4())
+        body = ErrorBody(message=said, code=ErrorCode.NOT_FOUND, request_id=request_id)
+        headers = {"x-request-id": request_id}
         return Response(encode_json(body), 404, headers, "application/json")
 
     async def _stream(self, socket: WebSocket) -> None:
@@ -333,6 +339,14 @@ class Replay:
                 await socket.receive_text()
         except (WebSocketDisconnect, KeyError):
             return
+
+
+def _key(caller: int | None, method: str, target: str, body: str) -> Key:
+    """What a request is known by; values under one name keep their order."""
+    path, _, query = target.partition("?")
+    # Latin-1 keeps every byte apart, whatever a caller meant by it.
+    pairs = parse_qsl(query, keep_blank_values=True, encoding="latin-1")
+    return caller, method, path, tuple(sorted(pairs, key=itemgetter(0))), _same(body)
 
 
 def _same(body: str) -> str:
