@@ -101,3 +101,20 @@ async def test_a_filter_of_a_group_is_named_by_its_path(api: httpx.AsyncClient) 
     sent = {"orders": [row], "filters": {"onlySwaps": ["aa", "zz"]}}
     answer = await posted(api, "/exchanges/multi", json.dumps(sent))
     assert answer["fields"]["filters.onlySwaps"]["value"] == ["aa", "zz"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("w" * 256, "w" * 256),
+        ("w" * 257, "w" * 256 + "…"),
+        (["w" * 252], ["w" * 252]),
+        (["w" * 120] * 3, ["w" * 120, "w" * 120, "…"]),
+        (["w" * 253], ["…"]),
+        ({"a": "w" * 248}, {"a": "w" * 248}),
+        ({"a": "w" * 249}, '{"a":"' + "w" * 249 + '"…'),
+    ],
+)
+async def test_the_begin_of_a_long_value(api: httpx.AsyncClient, sent: Any, told: Any) -> None:
+    body = json.dumps({"quoteId": sent, "addressTo": EVM})
+    assert (await posted(api, "/exchanges", body))["fields"]["quoteId"]["value"] == told

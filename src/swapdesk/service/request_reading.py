@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from swapdesk.service.errors import ServiceError
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
+from swapdesk.wire.encoding.dialect import VENDOR_NAMES
 from swapdesk.wire.encoding.query import QueryError, parse_query
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.errors import ErrorCode, FieldProblem
@@ -26,6 +27,7 @@ _API_KEY = NOT_A_CREDENTIAL.encode()
 
 _NAME_SHOWN = 64
 _VALUE_SHOWN = 256
+_MORE = "…"
 _FIELDS_SHOWN = 50
 
 
@@ -119,11 +121,13 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 
 
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
-    """A refusal that says of each field what was sent, as it was sent (contract 3.2)."""
-    for path, problem in (error.fields or {}).items():
-        value = _sent(sent, path)
-        if value is not None and error.fields is not None:
-            error.fields[path] = problem.model_copy(update={"value": value})
+    """A refusal that says of each field what was sent, as it was sent, and nothing of a field that
+    was not (contract 3.2)."""
+    if error.fields is not None:
+        error.fields = {
+            path: problem.model_copy(update={"value": _sent(sent, path)})
+            for path, problem in error.fields.items()
+        }
     return error
 
 
@@ -163,10 +167,11 @@ def _unreadable(fields: dict[str, FieldProblem]) -> ServiceError:
 
 
 def _sent(value: object, path: str) -> object:
-    """What was sent at a dotted path, when it is short and plain enough to repeat."""
+    """What was sent at a dotted path, under whichever name it is read (contract 1.22)."""
     for step in path.split("."):
-        if isinstance(value, dict) and step in value:
-            value = value[step]
+        if isinstance(value, dict):
+            names = (name for name in (step, *VENDOR_NAMES.get(step, ())) if name in value)
+            value = value.get(next(names, step))
         elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
         else:
@@ -175,10 +180,26 @@ def _sent(value: object, path: str) -> object:
 
 
 def _shown(value: object) -> object:
-    """A value as it was sent; a long one, or a long list or object, as the begin of its text."""
-    if isinstance(value, (list, dict)):
+    """A value as it was sent; of a long one the begin, and a mark (contract 3.2)."""
+    if isinstance(value, list):
+        return _first_elements(value)
+    if isinstance(value, dict):
         text = encode_json(value).decode()
-        return value if len(text) <= _VALUE_SHOWN else text[:_VALUE_SHOWN] + "…"
+        return value if len(text) <= _VALUE_SHOWN else _begin(text)
     if isinstance(value, str):
-        return value if len(value) <= _VALUE_SHOWN else value[:_VALUE_SHOWN] + "…"
+        return value if len(value) <= _VALUE_SHOWN else _begin(value)
     return value if isinstance(value, bool) else None
+
+
+def _begin(text: str) -> str:
+    return text[:_VALUE_SHOWN] + _MORE
+
+
+def _first_elements(values: list[object]) -> list[object]:
+    """Those whose JSON fits."""
+    length = len("[]")
+    for place, value in enumerate(values):
+        length += len(encode_json(value).decode()) + (len(",") if place else 0)
+        if length > _VALUE_SHOWN:
+            return [*values[:place], _MORE]
+    return values
