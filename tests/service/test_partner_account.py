@@ -268,6 +268,28 @@ async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx.AsyncC
     assert (len(months), months[-1]["date"]) == (400, "2199-12")
 
 
+@pytest.mark.parametrize("granularity", ["day", "month"])
+@pytest.mark.parametrize(
+    ("begin", "end", "days"),
+    [
+        ("0001-01-01", "0001-01-02", []),
+        (None, "0001-01-01", []),
+        ("1969-12-01", "1969-12-31T23:59:59.999Z", []),
+        ("0001-01-01", "1970-01-01", ["1970-01-01"]),
+        ("2199-12-31T23:59:59Z", "9999-12-31", ["2199-12-31"]),
+        ("2200-01-01", "2200-01-01", []),
+        ("9999-12-31", "9999-12-31T23:59:59.999Z", []),
+    ],
+)
+async def test_a_chart_has_no_points_outside_of_its_calendar(
+    api: httpx.AsyncClient, granularity: str, begin: str | None, end: str, days: list[str]
+) -> None:
+    asked = {"metric": "volume", "granularity": granularity, "to": end}
+    points = await api.get("/stats/chart", params=asked | ({"from": begin} if begin else {}))
+    length = len("YYYY-MM" if granularity == "month" else "YYYY-MM-DD")
+    assert [one["date"] for one in figures(points)] == [day[:length] for day in days]
+
+
 @pytest.mark.usefixtures("history")
 async def test_a_month_scopes_the_summary(api: httpx.AsyncClient) -> None:
     async def summary(**month: str) -> dict[str, Any]:

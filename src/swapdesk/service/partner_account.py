@@ -7,7 +7,7 @@ answered from the sums of days (:mod:`swapdesk.service.store.books`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from msgspec import Struct
@@ -27,6 +27,7 @@ from swapdesk.wire.account import (
     WeeklyVolume,
 )
 from swapdesk.wire.encoding.numbers import ROUGH, short
+from swapdesk.wire.encoding.time_range import EARLIEST, LATEST
 from swapdesk.wire.encoding.timestamps import rfc3339
 
 _PLACES = Decimal("0.00000001")
@@ -35,6 +36,9 @@ _PLACES = Decimal("0.00000001")
 USUAL_DAYS = 30
 MOST_POINTS = 400
 """Of a chart, the last ones: more than a year of days (contract 12.5)."""
+
+_FIRST_DAY, _LAST_DAY = EARLIEST.toordinal(), LATEST.toordinal() - 1
+"""1970-01-01 and 2199-12-31, the first and the last day that a chart has a point for."""
 
 _WEEK = timedelta(days=7)
 
@@ -194,16 +198,20 @@ class PartnerAccount:
     def _dates(self, query: ChartQuery) -> list[str]:
         """Names of the points, oldest first."""
         end = query.to or self._clock.now()
-        begin = query.from_ or end - timedelta(days=USUAL_DAYS - 1)
-        if begin > end:
-            said = None if query.from_ is None else rfc3339(query.from_)
-            raise invalid("from", "'from' must not be after 'to'", said)
-        first, last = (moment.astimezone(UTC).date() for moment in (begin, end))
-        if query.granularity is Granularity.MONTH:
-            numbers = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
-            return [f"{n // 12:04}-{n % 12 + 1:02}" for n in numbers[-MOST_POINTS:]]
-        numbers = range(first.toordinal(), last.toordinal() + 1)
-        return [date.fromordinal(number).isoformat() for number in numbers[-MOST_POINTS:]]
+        if query.from_ is not None and query.from_ > end:
+            raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
+        last = _ordinal(end)
+        first = last - (USUAL_DAYS - 1) if query.from_ is None else _ordinal(query.from_)
+        days = range(max(first, _FIRST_DAY), min(last, _LAST_DAY) + 1)
+        if days and query.granularity is Granularity.MONTH:
+            begin, final = date.fromordinal(days[0]), date.fromordinal(days[-1])
+            months = range(12 * begin.year + begin.month - 1, 12 * final.year + final.month)
+            return [f"{n // 12:04}-{n % 12 + 1:02}" for n in months[-MOST_POINTS:]]
+        return [date.fromordinal(number).isoformat() for number in days[-MOST_POINTS:]]
+
+
+def _ordinal(moment: datetime) -> int:
+    return moment.astimezone(UTC).toordinal()
 
 
 def _monday(day: date) -> date:

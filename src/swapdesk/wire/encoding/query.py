@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails
 from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, NumberSchema, bounded, plain
 from swapdesk.wire.encoding.refusals import sentence
 from swapdesk.wire.encoding.text import Identity
-from swapdesk.wire.encoding.timestamps import TimestampSchema, rfc3339
+from swapdesk.wire.encoding.timestamps import AskedTimeSchema, rfc3339
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -70,8 +70,8 @@ QueryNumber = Annotated[Decimal, NumberSchema(_number, "number")]
 QueryBoolean = Annotated[bool, NumberSchema(_boolean, "boolean")]
 """``true`` or ``false``."""
 
-QueryTime = Annotated[datetime, TimestampSchema()]
-"""RFC 3339 or ``YYYY-MM-DD``; without an offset UTC."""
+QueryTime = Annotated[datetime, AskedTimeSchema()]
+"""Any time of the calendar: RFC 3339 or ``YYYY-MM-DD``; without an offset UTC."""
 
 
 class FreeText(Identity):

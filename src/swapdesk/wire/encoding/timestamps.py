@@ -1,5 +1,5 @@
-"""Times on the wire: RFC 3339 text, aware UTC inside, and no further away than can be counted
-with."""
+"""Times on the wire: RFC 3339 text, aware UTC inside, and what is told no further away than can be
+counted with."""
 
 from __future__ import annotations
 
@@ -67,21 +67,19 @@ def parse_rfc3339(text: str) -> datetime:
         raise ValueError("is no time of the calendar") from None
 
 
-class TimestampSchema:
-    """Marker that reads RFC 3339 text or an aware datetime; numbers are refused.
-
-    A time outside of the range becomes its nearer end: an order must not go out of view for it.
-    """
+class AskedTimeSchema:
+    """Marker that reads RFC 3339 text or an aware datetime; numbers are refused. Any time of the
+    calendar is taken as it is."""
 
     def _validate(self, value: object) -> datetime:
         if isinstance(value, datetime):
             if value.tzinfo is None:
                 raise PydanticCustomError("timestamp", "must have a time zone")
-            return within_range(value).astimezone(UTC)
+            return value.astimezone(UTC)
         if not isinstance(value, str) or isinstance(value, WireNumber):
             raise PydanticCustomError("timestamp", "must be a date-time text")
         try:
-            return within_range(parse_rfc3339(value))
+            return parse_rfc3339(value)
         except ValueError as error:
             raise PydanticCustomError("timestamp", "{reason}", {"reason": str(error)}) from None
 
@@ -89,6 +87,16 @@ class TimestampSchema:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         return reader(self._validate, {"type": "string", "format": "date-time"}, source, handler)
+
+
+class TimestampSchema(AskedTimeSchema):
+    """The same of what is told: a time outside of the range becomes its nearer end, since an order
+    must not go out of view for it."""
+
+    def _validate(self, value: object) -> datetime:
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = within_range(value)
+        return within_range(super()._validate(value))
 
 
 Timestamp = Annotated[datetime, TimestampSchema()]
