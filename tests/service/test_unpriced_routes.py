@@ -75,6 +75,29 @@ async def test_both_sides_of_the_dollar_cap(api: httpx.AsyncClient, cc: PriceVen
     assert (body["status"], body["code"]) == (422, "QUOTE_OVER_LIMIT")
 
 
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"inLegExcludedSwaps": "cc"}, {"outLegExcludedSwaps": "cc"}],
+    ids=lambda filters: next(iter(filters), "none"),
+)
+@pytest.mark.parametrize("amount", ["0.001", "350000", "450000"])
+async def test_a_refused_private_amount_is_told_one_that_is_taken(
+    api: httpx.AsyncClient, cc: PriceVenue, filters: dict[str, str], amount: str
+) -> None:
+    """Below every minimum, above every maximum, and above the cap of 400,000 USD too."""
+    cc.most = Decimal(300_000)
+    question = asked(amount, USDC.id, ETH.id, types="private", **filters)
+    found = await refusal(api, "/quotes", question)
+    assert found["code"] == ("AMOUNT_TOO_LOW" if amount == "0.001" else "QUOTE_OVER_LIMIT")
+    figure = found["message"].removesuffix(" USDC.").rpartition(" ")[2]
+    rows = await quotes(api, {**question, "amount": figure})
+    assert rows[0].error is None
+    if not filters:
+        private = (await limits(api, USDC.id, ETH.id)).private
+        assert private is not None
+        assert Decimal(figure) == (private.min if amount == "0.001" else private.max)
+
+
 async def test_over_every_maximum(api: httpx.AsyncClient, cc: PriceVenue) -> None:
     cc.most = Decimal(300_000)
     assert await quotes(api, asked("5", types="standard"))

@@ -46,6 +46,7 @@ from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, Store, Stor
 from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_quote_id
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
     PrivateSendQuery,
@@ -136,7 +137,7 @@ class _Search:
 
 def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds) -> list[Route]:
     """The private routes, or the one refusal of an amount sent outside ``bounds``."""
-    if not _plain(question) or _clearly_inside(routes, question):
+    if not question.plain or _clearly_inside(routes, question):
         return routes
     outside = _outside(routes, question.amount, bounds)
     return routes if outside is None else [UnpricedRoute((), *outside)]
@@ -168,22 +169,7 @@ def _outside(
 
 def _whole_side(question: RouteQuestion) -> bool:
     """Whether the question is by the amount received and about every such route."""
-    return question.terms.receive and question.choice.swaps is None and _unfiltered(question)
-
-
-def _plain(question: RouteQuestion) -> bool:
-    """Whether the question is about every floating route, as the bounds of the pair are."""
-    return not question.terms.fixed and _unfiltered(question)
-
-
-def _unfiltered(question: RouteQuestion) -> bool:
-    choice = question.choice
-    filtered = (choice.in_included, choice.in_excluded, choice.out_included, choice.out_excluded)
-    return (
-        not choice.use_xmr
-        and all(codes is None for codes in filtered)
-        and (question.markup_optional or not question.terms.markup)
-    )
+    return question.terms.receive and question.choice.swaps is None and question.unfiltered
 
 
 def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
@@ -383,17 +369,24 @@ class QuoteEngine:
             return Priced([], [], 0.0), None
         cap = swap_cap(question.token_in)
         if cap is not None and not question.terms.receive and question.amount > cap:
-            refusal = rows.over_limit(question.token_in, question.amount, cap)
-            if asked.onchain is None:
-                return Priced([], [], 0.0), refusal
-            asking = self._amount_rule.judged(self._pricing.price(question), question)
-            return (await asking).refused_above(cap), refusal
+            return await self._over_cap(question, cap)
         priced = await self._amount_rule.judged(self._pricing.price(question), question)
         private = await self._rotation.rotated(
             priced.private, question.choice, asked.partner_id, receive=question.terms.receive
         )
         priced = replace(priced, private=alike(private, priced.bounds))
         return priced, await self._reach.refusal(priced, question)
+
+    async def _over_cap(self, question: RouteQuestion, cap: Decimal) -> tuple[Priced, ServiceError]:
+        """The routes of an amount above ``cap``, all refused, and the refusal. It names what the
+        asked routes take, which may be less than the cap."""
+        most = replace(question, amount=cap)
+        priced = await self._amount_rule.judged(self._pricing.price(most), most)
+        refused = priced.refused_above(cap)
+        refusal = await self._reach.refusal(refused, question)
+        if refusal is None or refusal.code is not ErrorCode.QUOTE_OVER_LIMIT:
+            refusal = rows.over_limit(question.token_in, question.amount, refused.largest or cap)
+        return refused, refusal
 
     def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:
         first = self._venues.by_code(route.legs[0])

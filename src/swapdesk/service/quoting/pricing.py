@@ -56,7 +56,7 @@ class Priced(Struct, frozen=True):
     bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
-        """The same routes for an amount over ``cap``, which none of them may take."""
+        """Routes of the amount ``cap``, refused for any larger one, which none of them may take."""
 
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
@@ -65,6 +65,16 @@ class Priced(Struct, frozen=True):
 
         standard, private = [*map(refused, self.standard)], [*map(refused, self.private)]
         return replace(self, standard=standard, private=private)
+
+    @property
+    def largest(self) -> Decimal | None:
+        """The largest bound that a route refuses an amount by; None where none does."""
+        bounds = [
+            route.bound
+            for route in [*self.standard, *self.private]
+            if isinstance(route, UnpricedRoute) and route.cause is Cause.ABOVE and route.bound
+        ]
+        return max(bounds, default=None)
 
 
 class _Hop(Struct, frozen=True):
@@ -334,10 +344,10 @@ def beyond(priced: Priced, question: RouteQuestion) -> Beyond | None:
     if not {route.cause for route in unpriced} <= {Cause.BELOW, Cause.ABOVE}:
         return None
     least = [route.bound for route in unpriced if route.cause is Cause.BELOW and route.bound]
-    most = [route.bound for route in unpriced if route.cause is Cause.ABOVE and route.bound]
     if least:
         return Beyond(question, Cause.BELOW, min(least))
-    return Beyond(question, Cause.ABOVE, max(most)) if most else None
+    most = priced.largest
+    return None if most is None else Beyond(question, Cause.ABOVE, most)
 
 
 class Reach:
@@ -350,13 +360,13 @@ class Reach:
     async def refusal(self, priced: Priced, question: RouteQuestion) -> ServiceError | None:
         """The refusal when the amount is all that is wrong everywhere, else None.
 
-        An amount to receive over two legs is refused by the leg that pays it, which knows
-        nothing of the other; its figure is tried on whole routes as long as time allows.
+        An amount over two legs is refused by one of them, which knows nothing of the other; its
+        figure is tried on whole routes as long as time allows. Bounds of a pair were tried before.
         """
         found = beyond(priced, question)
         if found is None:
             return None
-        if not (question.terms.receive and priced.private):
+        if not priced.private or question.plain:
             return found.refusal
         tried = [found.figure]
         left = max(DEADLINE - priced.waited, RESERVE)

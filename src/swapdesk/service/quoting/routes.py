@@ -66,6 +66,26 @@ class RouteQuestion(Struct, frozen=True):
         """The token ``amount`` is in."""
         return self.token_out if self.terms.receive else self.token_in
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is about every floating route, as the bounds of a pair are."""
+        return not self.terms.fixed and self.unfiltered
+
+    @property
+    def unfiltered(self) -> bool:
+        choice = self.choice
+        filters = (
+            choice.in_included,
+            choice.in_excluded,
+            choice.out_included,
+            choice.out_excluded,
+        )
+        return (
+            not choice.use_xmr
+            and all(codes is None for codes in filters)
+            and (self.markup_optional or not self.terms.markup)
+        )
+
 
 class PricedRoute(Struct, frozen=True):
     """A route and what it pays. ``legs`` are venue codes in the order of the money.
