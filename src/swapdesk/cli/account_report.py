@@ -11,13 +11,8 @@ from msgspec import Struct
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
-<<<<<<< HEAD
-from swapdesk.flows.account.chart import month_name, text_chart
-from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast, limit_gauges, over
-=======
 from swapdesk.flows.account.chart import begins_late, month_name, text_chart
-from swapdesk.flows.account.limits import LimitGauge, forecast, limit_gauges, over
->>>>>>> 454f0b52 (A chart says where it begins when that is later than asked, and fits its width)
+from swapdesk.flows.account.limits import OF_PAYER, LimitGauge, forecast, limit_gauges, over
 from swapdesk.flows.notation import Moment, duration, usd
 from swapdesk.wire.account import (
     ChartMetric,
