@@ -48,7 +48,10 @@ def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_pat
     limits = run("wallet", "policy", "show", "--json").document["policy"]["limits"]
     assert [(str(one["used"]), str(one["left"])) for one in limits] == [("0.0003", "0")]
     # A key beside it is one way too many; whoever only reads pays nothing.
-    assert run("--read-only", *READ).code == 9
+    reader = run("--read-only", *READ)
+    assert (reader.code, reader.error["code"]) == (9, "READ_ONLY")
+    assert reader.error["money"] == "in your wallet; nothing was sent"
+    assert reader.error["next"] == "whoever has a profile with a key that may write"
     config.write_text('[profiles.sandbox]\npay = "cash"\n')
     assert run(*READ).error["code"] == "CONFIG"
     config.write_text('[profiles.main]\nurl = "https://api.example/v2"\npay = "x402"\nkey = "k"\n')

@@ -187,9 +187,11 @@ def refuse_to_write(call: CliContext) -> None:
     """Exit 9 where the desk only reads. Nothing was asked of the service or the keys."""
     if not call.settings().reads_only:
         return
+    from swapdesk.flows.failure_messages import MAY_WRITE
+
     raise CommandError(
         Exit.OWN_REFUSAL,
         "READ_ONLY",
         "This desk only reads: it creates, signs and spends nothing.",
-        next="whoever has a profile with a key that may write",
+        next=MAY_WRITE,
     )

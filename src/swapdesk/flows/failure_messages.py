@@ -27,6 +27,8 @@ class Failure(Struct, frozen=True):
 
 IN_WALLET = "in your wallet"
 NOTHING_SENT = "in your wallet; nothing was sent"
+MAY_WRITE = "whoever has a profile with a key that may write"
+"""Who acts next where this desk only reads."""
 
 FAILURES: dict[str, Failure] = {
     ErrorCode.BAD_REQUEST: Failure(

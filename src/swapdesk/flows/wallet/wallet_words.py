@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.failure_messages import NOTHING_SENT, Failure, policy_next
-from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
+from swapdesk.flows.failure_messages import MAY_WRITE, NOTHING_SENT, Failure, policy_next
+from swapdesk.wallet.errors import AgentGone, AgentMissing, DeskReadsOnly, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.spending import RULE
@@ -26,7 +26,7 @@ _NEXT = {
     RefusalCode.DEFECT: "you: report it",
 }
 _CORRECT = "you: correct the command"
-MISSING, GONE = "WALLET_MISSING", "AGENT_GONE"
+MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 
 class WalletFailure(Failure, frozen=True):
@@ -48,6 +48,8 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
             "you: ask again",
             GONE,
         )
+    if isinstance(error, DeskReadsOnly):
+        return WalletFailure(_sentence(error.words), NOTHING_SENT, MAY_WRITE, READ_ONLY)
     if not isinstance(error, Refused):
         return WalletFailure(_sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
     said = [_sentence(error.words)]
