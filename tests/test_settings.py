@@ -161,6 +161,24 @@ def test_an_unknown_profile_is_refused_with_the_nearest(home: Home) -> None:
         load_settings({}, home, Options(profile="prd"))
 
 
+@pytest.mark.parametrize("name", ["prd", "../prod", "-", "x" * 100])
+def test_a_name_that_no_profile_has_is_told_where_it_stands(home: Home, name: str) -> None:
+    write_config(home, f'theme = "ink"\nprofile = "{name}"\n[profiles.prod]\nurl = "https://a"\n')
+    for environ, where in (
+        ({}, f"{home.config_file}:2: profile "),
+        ({"SWAPDESK_PROFILE": name}, "environment: SWAPDESK_PROFILE "),
+    ):
+        said = f"{where}names no profile {name[:64]!r}; there are sandbox, prod"
+        with pytest.raises(SettingsError) as refused:
+            load_settings(environ, home)
+        assert str(refused.value).startswith(said)
+        found = load_settings(environ, home, mending=True)
+        assert (found.profile.value, found.live, found.url.value) == (name, True, None)
+        assert found.problems == (refused.value.problem,)
+    with pytest.raises(SettingsError):
+        load_settings({}, home, Options(profile=name), mending=True)
+
+
 @pytest.mark.parametrize(
     ("line", "number", "key", "near"),
     [

@@ -42,7 +42,12 @@ class Origin(StrEnum):
 
 
 class SettingsError(Exception):
-    """A choice that cannot be followed, for example a profile that does not exist."""
+    """A profile that does not exist. ``problem`` says it with file and line, or with the variable;
+    None where the command line named it."""
+
+    def __init__(self, words: str, problem: ConfigProblem | None = None) -> None:
+        super().__init__(words)
+        self.problem = problem
 
 
 class Value(Struct, Generic[T], frozen=True):
@@ -188,29 +193,40 @@ class Settings(Struct, frozen=True):
 
 
 def load_settings(
-    environ: Mapping[str, str], home: Home, options: Options | None = None
+    environ: Mapping[str, str],
+    home: Home,
+    options: Options | None = None,
+    *,
+    mending: bool = False,
 ) -> Settings:
     """Read ``config.toml`` and the environment.
 
     What is wrong inside the file never raises: it stands in ``problems`` with file, line and
-    nearest name. :class:`SettingsError` when the chosen profile does not exist.
+    nearest name. :class:`SettingsError` when the chosen profile does not exist; for whoever is
+    ``mending`` the file or the environment, a name from there is a problem like the others.
     """
     options = options or Options()
     config = read_config(home.config_file)
     environ = {name: value for name, value in environ.items() if value != ""}
-    return _Reading(environ, home, options, config).settings()
+    return _Reading(environ, home, options, config, mending).settings()
 
 
 class _Reading:
     """One pass over the sources."""
 
     def __init__(
-        self, environ: Mapping[str, str], home: Home, options: Options, config: ConfigFile
+        self,
+        environ: Mapping[str, str],
+        home: Home,
+        options: Options,
+        config: ConfigFile,
+        mending: bool,
     ) -> None:
         self.environ = environ
         self.home = home
         self.options = options
         self.config = config
+        self.mending = mending
         self.problems = list(config.problems)
 
     def settings(self) -> Settings:
@@ -219,7 +235,8 @@ class _Reading:
         row: Mapping[str, Any] = {} if unnamed else self.config.profiles.get(name, {})
         live = unnamed or name != SANDBOX
         url: Value[str | None] = Value(None, Origin.DEFAULT)
-        place = name
+        # A name that no profile has may be no name of a directory either.
+        place = name if PROFILE_NAME.fullmatch(name) else place_of_url(name)
         if live:
             url = self._text("SWAPDESK_API_URL", row, "url")
             if not unnamed and url.origin is Origin.ENVIRONMENT and url.value != row.get("url"):
@@ -281,13 +298,29 @@ class _Reading:
         else:
             return Value(SANDBOX, Origin.DEFAULT), False
         known = (SANDBOX, *self.config.profiles)
-        if chosen.value not in known or PROFILE_NAME.fullmatch(chosen.value) is None:
-            if self.config.problems and not self.config.content:
-                raise SettingsError(f"there is no profile {chosen.value!r}: {self.problems[0]}")
-            close = nearest(chosen.value, known)
-            hint = f"; did you mean {close}?" if close else f"; known: {', '.join(known)}"
-            raise SettingsError(f"there is no profile {chosen.value!r}{hint}")
+        if chosen.value not in known:
+            refused = self._no_profile(chosen, known)
+            if refused.problem is None or not self.mending:
+                raise refused
+            if refused.problem not in self.problems:
+                self.problems.append(refused.problem)
         return chosen, False
+
+    def _no_profile(self, chosen: Value[str], known: Iterable[str]) -> SettingsError:
+        close = nearest(chosen.value, known)
+        if self.config.problems and not self.config.content:
+            # It may well be there: nobody could read the file.
+            why = self.config.problems[0]
+            return SettingsError(f"there is no profile {chosen.value!r}: {why}", why)
+        if chosen.origin is Origin.OPTION:
+            hint = f"; did you mean {close}?" if close else f"; known: {', '.join(known)}"
+            return SettingsError(f"there is no profile {chosen.value!r}{hint}")
+        said = f"names no profile {chosen.value[:64]!r}; there are {', '.join(known)}"
+        if chosen.origin is Origin.FILE:
+            problem = self.config.problem(("profile",), said, close)
+        else:
+            problem = ConfigProblem(None, None, chosen.name, said, close)
+        return SettingsError(str(problem), problem)
 
     def _text(self, variable: str, row: Mapping[str, Any], key: str) -> Value[str | None]:
         if variable in self.environ:

@@ -298,6 +298,34 @@ def test_profiles_are_listed_and_chosen(here: InProcess) -> None:
     assert file.read_text() == "broken =\n"
 
 
+def test_a_profile_that_is_gone_can_be_mended(here: InProcess) -> None:
+    file = here.home / "config.toml"
+    file.write_text('theme = "ink"\nprofile = "gone"\n[profiles.live]\nurl = "https://a.example"\n')
+    said = f"{file}:2: profile names no profile 'gone'; there are sandbox, live"
+    refused = here("chains", "--json")
+    assert (refused.code, refused.error["code"]) == (2, "NO_SUCH_PROFILE")
+    assert refused.error["message"] == f"{said}."
+    assert refused.error["next"].startswith("you: swapdesk profile use NAME")
+    shown = here("config", "show", "--json")
+    assert (shown.code, shown.error["code"], shown.error["message"]) == (2, "CONFIG", said)
+    value = {"value": "gone", "origin": "config.toml"}
+    assert shown.document["settings"]["profile"] == value
+    listed = here("profile", "list", "--json")
+    assert (listed.code, listed.stderr) == (0, f"{said}\n")
+    assert [one["chosen"] for one in listed.document["profiles"]] == [False, False]
+    named = {"SWAPDESK_PROFILE": "lost"}
+    here.environ |= named
+    elsewhere = here("chains", "--json").error
+    assert elsewhere["message"].startswith("environment: SWAPDESK_PROFILE names no profile 'lost'")
+    assert elsewhere["next"].startswith("you: set SWAPDESK_PROFILE")
+    used = here("profile", "use", "live", "--json")
+    assert (used.code, used.document["previous"]) == (0, "gone")
+    assert "Here SWAPDESK_PROFILE chooses lost all the same." in used.stderr
+    here.environ.clear()
+    assert here("config", "show", "--json").document["settings"]["profile"]["value"] == "live"
+    assert "gone" not in file.read_text()
+
+
 KEY = {"SWAPDESK_API_URL": "https://api.example/v2", "SWAPDESK_API_KEY": "0123456789abcdef"}
 
 

@@ -244,7 +244,7 @@ HOMES = [
         "a profile of the environment that is not there",
         lambda home: None,
         "profile",
-        "there is no profile 'main'",
+        "SWAPDESK_PROFILE names no profile 'main'",
         "unset SWAPDESK_PROFILE",
         env={"SWAPDESK_PROFILE": "main"},
     ),
@@ -252,7 +252,7 @@ HOMES = [
         "a profile of the file that is not there",
         config('profile = "mian"\n'),
         "profile",
-        "there is no profile 'mian'",
+        "config.toml:1: profile names no profile 'mian'",
         r"\$\{EDITOR:-vi\} \+1 .*/config\.toml",
     ),
     Broken(

@@ -36,8 +36,9 @@ class CliContext(Struct):
     passphrase: Secret | None = None
     """What was read from the descriptor, which can be read once."""
 
-    def settings(self, *, lenient: bool = False) -> Settings:
-        """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``."""
+    def settings(self, *, lenient: bool = False, mending: bool = False) -> Settings:
+        """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``, or
+        ``mending``, which takes a profile that does not exist, too."""
         from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
@@ -45,14 +46,15 @@ class CliContext(Struct):
         home = find_home(os.environ)
         try:
             self.output.talk(*keep_private(home))
-            settings = load_settings(os.environ, home, options)
+            settings = load_settings(os.environ, home, options, mending=mending)
         except UnsafePlace as error:
             raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
         except SettingsError as error:
             said = str(error)
             ended = said if said.endswith("?") else f"{said}."
-            raise bad_input("NO_SUCH_PROFILE", ended, field="profile") from None
-        if not lenient and (problems := wrong_in_config(settings)):
+            next_ = _mend_profile(error.problem)
+            raise bad_input("NO_SUCH_PROFILE", ended, field="profile", next=next_) from None
+        if not (lenient or mending) and (problems := wrong_in_config(settings)):
             raise config_error(problems)
         return settings
 
@@ -60,6 +62,17 @@ class CliContext(Struct):
     def interactive(self) -> bool:
         """Whether a person can be asked: the question and the answer are at a terminal."""
         return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _mend_profile(problem: ConfigProblem | None) -> str:
+    """Who acts next where a profile does not exist; empty where the command names it."""
+    if problem is None:
+        return ""
+    if problem.file is None:
+        return f"you: set {problem.key} to a profile that there is, or unset it"
+    if problem.key:
+        return "you: swapdesk profile use NAME; swapdesk profile list names them"
+    return "you: correct the configuration"
 
 
 def wrong_in_config(settings: Settings) -> list[ConfigProblem]:

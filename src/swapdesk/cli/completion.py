@@ -56,7 +56,9 @@ def _settings(context: click.Context) -> Settings:
     while at is not None and chosen is None:
         chosen, at = at.params.get("profile"), at.parent
     try:
-        return load_settings(os.environ, find_home(os.environ), Options(profile=chosen))
+        return load_settings(
+            os.environ, find_home(os.environ), Options(profile=chosen), mending=True
+        )
     except SettingsError as error:
         raise ValueError(str(error)) from None
 

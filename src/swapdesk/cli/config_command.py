@@ -13,7 +13,7 @@ from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.error_table import UNTOUCHED
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.config_file import keep_choice
-from swapdesk.settings import SANDBOX, Origin
+from swapdesk.settings import SANDBOX, Origin, Settings
 
 
 class SettingValue(Struct, frozen=True):
@@ -43,7 +43,7 @@ def show(call: CliContext) -> None:
     """
     from swapdesk.tui.palette_files import read_palettes
 
-    settings = call.settings(lenient=True)
+    settings = call.settings(mending=True)
     rows = list(settings.rows())
     if call.output.json:
         values = {name: SettingValue(value, origin) for name, value, origin in rows}
@@ -75,8 +75,8 @@ class ProfilesDocument(Struct, frozen=True):
 
 
 class ChosenDocument(Struct, frozen=True):
-    """``previous`` is what was used before. ``live``: it is not the sandbox; this is real
-    money."""
+    """``previous`` is what config.toml said before, whether there is such a profile or not.
+    ``live``: it is not the sandbox; this is real money."""
 
     profile: str
     previous: str
@@ -92,7 +92,9 @@ def profile() -> None:
 @desk_command
 def list_profiles(call: CliContext) -> None:
     """List the profiles of config.toml, and which one is used."""
-    settings = call.settings(lenient=True)
+    settings = call.settings(mending=True)
+    # Of a file that cannot be read no profile is known.
+    _tell_wrong(call, settings, "")
     tables = settings.config.profiles if settings.config is not None else {}
     found = tuple(
         _facts(name, tables.get(name, {}), chosen=name == settings.profile.value)
@@ -106,6 +108,12 @@ def list_profiles(call: CliContext) -> None:
         for one in found
     ]
     call.output.table(("profile", "access", "service", ""), rows)
+
+
+def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
+    """Say what names a profile that does not exist; ``more`` are other keys of problems to say."""
+    keys = ("profile", "SWAPDESK_PROFILE", *more)
+    call.output.talk(*(str(one) for one in settings.problems if one.key in keys))
 
 
 def _facts(name: str, table: Mapping[str, object], *, chosen: bool) -> ProfileFacts:
@@ -124,10 +132,11 @@ def use(call: CliContext, name: str) -> None:
 
     It is written into config.toml; everything else there stays as it is.
     """
-    settings = call.settings(lenient=True)
+    settings = call.settings(mending=True)
     if name not in settings.profiles:
         known = ", ".join(settings.profiles)
         raise bad_input("NO_SUCH_PROFILE", f"There is no profile {name!r}; there are {known}.")
+    _tell_wrong(call, settings)
     try:
         keep_choice(settings.home.config_file, "profile", name)
     except OSError as error:
@@ -136,8 +145,9 @@ def use(call: CliContext, name: str) -> None:
             Exit.BAD_INPUT, "FILE_UNUSABLE", f"{said}.", money=UNTOUCHED, next="you: edit it"
         ) from None
     live = name != SANDBOX
+    top = settings.config.top if settings.config is not None else {}
     if call.output.json:
-        call.output.document(ChosenDocument(name, settings.profile.value, live))
+        call.output.document(ChosenDocument(name, str(top.get("profile", SANDBOX)), live))
     else:
         said = " It is LIVE: this is real money." if live else ""
         call.output.say(f"The profile is {name} now.{said}")

@@ -17,7 +17,15 @@ from msgspec import Struct
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.flows.doctor.finding import Finding, State, edit, out_of_sight, unchecked, wrong
+from swapdesk.flows.doctor.finding import (
+    Finding,
+    State,
+    edit,
+    edit_problem,
+    out_of_sight,
+    unchecked,
+    wrong,
+)
 
 if TYPE_CHECKING:
     from swapdesk.cli.output import Output
@@ -86,11 +94,11 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
         return load_settings(os.environ, home, Options(profile=profile)), None
     except SettingsError as error:
         settings = load_settings(os.environ, home, Options(profile=SANDBOX))
-        if settings.problems and settings.config is not None and not settings.config.content:
-            return settings, unchecked("profile", f"{error}.")
-        named = profile is None and "SWAPDESK_PROFILE" in os.environ
-        mend = "unset SWAPDESK_PROFILE" if named else edit(home.config_file)
-        said = str(error)
+        problem, said = error.problem, str(error)
+        if problem is not None and not problem.key:
+            # The file cannot be read, which is a finding of its own.
+            return settings, unchecked("profile", f"{said}.")
+        mend = edit(home.config_file) if problem is None else edit_problem(problem)
         return settings, wrong("profile", said if said.endswith("?") else f"{said}.", mend)
 
 
