@@ -133,6 +133,11 @@ def test_a_chart_is_drawn_and_told(desk: Desk, clean: Sandbox) -> None:
     assert months["points"][0]["date"] == since[:7]
     for wrong in (("--from", "yesterday"), ("--granularity", "week"), ("--to", "2026-13-01")):
         assert desk("account", "chart", *wrong).code == 2
+    long = desk("account", "chart", "--from", "2020-01-01")
+    first = f"{now - timedelta(days=399):%Y-%m-%d}"
+    assert f"The chart begins with {first}, not with 2020-01-01" in long.stderr
+    assert max(map(len, lines(long))) <= 80
+    assert lines(long)[-1] == f"From {first} on: orders 3, volume $41,250.50."
     refused = desk("account", "chart", "--from", "2190-01-01", "--json")
     assert (refused.code, json.loads(refused.stderr)["error"]["code"]) == (4, "VALIDATION_ERROR")
 

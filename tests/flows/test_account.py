@@ -12,6 +12,7 @@ from swapdesk.client.budget import Budget, Window
 from swapdesk.client.own_calls import OwnCalls
 from swapdesk.flows.account.chart import (
     bar_rows,
+    begins_late,
     days_query,
     month_name,
     month_of,
@@ -193,3 +194,21 @@ def test_a_chart_with_its_scale_and_dates() -> None:
     assert all(len(line) == 35 for line in (lines[0], lines[3]))
     assert text_chart(["2026-11"], amounts("5"), rows=2) == ["6  ▅", "0  █", "   2026-11"]
     assert text_chart([], []) == []
+
+
+def test_a_chart_that_is_too_wide_goes_on_below_on_the_same_scale() -> None:
+    dates = [f"2026-{month:02}-{day:02}" for month in range(1, 5) for day in range(1, 26)]
+    values = [Decimal(1)] * 50 + [Decimal(100)] * 50
+    lines = text_chart(dates, values, rows=2, columns=60)
+    assert lines[::3] == ["100", f"100  {'█' * 50}"]
+    assert lines[1::3] == [f"  0  {'▁' * 50}", f"  0  {'█' * 50}"]
+    assert [line.split() for line in lines[2::3]] == [[dates[0], dates[49]], [dates[50], dates[99]]]
+    assert max(map(len, text_chart(dates, values, columns=1))) == 27
+    assert len(text_chart(dates, values, rows=2, columns=105)) == 3
+
+
+def test_what_was_asked_for_is_known_where_a_chart_begins_later() -> None:
+    asked = datetime(2020, 1, 1, tzinfo=UTC)
+    assert begins_late("2025-12-01", asked) == "2020-01-01"
+    assert begins_late("2025-12", asked) == "2020-01"
+    assert begins_late("2020-01-01", asked) is begins_late("2020-01", asked) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
-from swapdesk.flows.account.chart import month_name, text_chart
+from swapdesk.flows.account.chart import begins_late, month_name, text_chart
 from swapdesk.flows.account.limits import LimitGauge, forecast, limit_gauges, over
 from swapdesk.flows.notation import Moment, duration, usd
 from swapdesk.wire.account import (
@@ -193,12 +194,19 @@ async def report_weeks(session: CommandSession) -> int:
 async def report_chart(
     session: CommandSession, granularity: str, since: datetime | None, until: datetime | None
 ) -> int:
-    """A drawing on a terminal, rows as sentences, points as JSON."""
+    """A drawing, rows as sentences, points as JSON. The service gives so many points at most, the
+    last ones (contract 12.5)."""
     output = session.call.output
     asked = ChartQuery(
         metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
     )
     found = await session.link.api.get_chart(asked)
+    late = begins_late(found[0].date, since) if found and since is not None else None
+    if late is not None:
+        output.talk(
+            f"The chart begins with {found[0].date}, not with {late}: the service gives only so"
+            f" many {granularity}s at once. Add --to for earlier ones."
+        )
     if output.json:
         output.document(ChartDocument(asked.granularity, tuple(found)))
         return Exit.DONE
@@ -210,9 +218,13 @@ async def report_chart(
     values = [one.volume_usd for one in found]
     output.say(
         *text_chart(
-            [one.date for one in found], values, ascii_only=session.settings.glyphs.value == "ascii"
+            [one.date for one in found],
+            values,
+            columns=shutil.get_terminal_size().columns,
+            ascii_only=session.settings.glyphs.value == "ascii",
         )
     )
     orders = sum(one.count for one in found)
-    output.say(f"Orders {orders:,}, volume {usd(sum(values, Decimal(0)))}.")
+    of = f"From {found[0].date} on: orders" if late is not None else "Orders"
+    output.say(f"{of} {orders:,}, volume {usd(sum(values, Decimal(0)))}.")
     return Exit.DONE

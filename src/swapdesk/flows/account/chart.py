@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from swapdesk.wire.account import ChartMetric, ChartQuery, Granularity
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 _EARLIEST = "1970-01"
+LONGEST_DATE = len("2026-11-01")
 
 
 def month_of(moment: datetime) -> str:
@@ -88,9 +90,11 @@ def short_usd(value: Decimal) -> str:
     return f"{value.normalize():f}"
 
 
-def bar_rows(values: Sequence[Decimal], rows: int, *, ascii_only: bool = False) -> list[str]:
+def bar_rows(
+    values: Sequence[Decimal], rows: int, *, scale: Scale | None = None, ascii_only: bool = False
+) -> list[str]:
     """One character a bar, the highest row first. A value of 0 is a dot on the base line."""
-    scale, cells = scale_of(values), HALVES if ascii_only else EIGHTHS
+    scale, cells = scale or scale_of(values), HALVES if ascii_only else EIGHTHS
     heights = [scale.eighths(value, rows) for value in values]
     drawn = []
     for row in reversed(range(rows)):
@@ -103,19 +107,45 @@ def bar_rows(values: Sequence[Decimal], rows: int, *, ascii_only: bool = False) 
 
 
 def text_chart(
-    dates: Sequence[str], values: Sequence[Decimal], *, rows: int = 6, ascii_only: bool = False
+    dates: Sequence[str],
+    values: Sequence[Decimal],
+    *,
+    rows: int = 6,
+    columns: int = 80,
+    ascii_only: bool = False,
 ) -> list[str]:
-    """Lines of a chart with its scale at the left, and the first and the last date below."""
+    """Lines of a chart with its scale at the left, and the first and the last date below. More bars
+    than ``columns`` hold follow below it, on the same scale."""
     if not dates:
         return []
-    labels = scale_of(values).labels
+    scale = scale_of(values)
+    labels = scale.labels
     width = max(map(len, labels))
     at = {0: labels[0], rows // 2: labels[1], rows - 1: labels[2]}
-    lines = [
-        f"{at.get(row, ''):>{width}}  {cells}".rstrip()
-        for row, cells in enumerate(bar_rows(values, rows, ascii_only=ascii_only))
-    ]
+    lines = []
+    for first, end in _parts(len(dates), columns - width - 2):
+        drawn = bar_rows(values[first:end], rows, scale=scale, ascii_only=ascii_only)
+        lines += [
+            f"{at.get(row, ''):>{width}}  {cells}".rstrip() for row, cells in enumerate(drawn)
+        ]
+        lines.append(" " * (width + 2) + _below(dates[first:end]))
+    return lines
+
+
+def _parts(bars: int, most: int) -> list[tuple[int, int]]:
+    """Ranges of bars, as alike as can be. Two dates always fit below."""
+    count = -(-bars // max(most, 2 * LONGEST_DATE + 2))
+    ends = [bars * part // count for part in range(count + 1)]
+    return list(pairwise(ends))
+
+
+def _below(dates: Sequence[str]) -> str:
     first, last = dates[0], dates[-1]
-    gap = max(2, len(values) - len(first) - len(last))
-    below = first if len(dates) == 1 else first + " " * gap + last
-    return [*lines, " " * (width + 2) + below]
+    gap = max(2, len(dates) - len(first) - len(last))
+    return first if len(dates) == 1 else first + " " * gap + last
+
+
+def begins_late(first: str, asked: datetime) -> str | None:
+    """The day or month that was asked for where a chart begins at another one, ``first``."""
+    wanted = f"{asked.astimezone(UTC):%Y-%m-%d}"[: len(first)]
+    return wanted if wanted != first else None
