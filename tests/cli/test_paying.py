@@ -71,12 +71,22 @@ def test_a_live_profile_pays_on_the_chain_that_the_service_names(
     def read() -> Result:
         return run_here("--profile", "main", *READ, home=tmp_path)
 
-    nowhere = read()
-    assert (nowhere.code, nowhere.error["code"]) == (9, "NO_NODE")
+    def balance() -> Result:
+        return run_here("--profile", "main", "wallet", "balance", "--json", home=tmp_path)
+
     base = next(one["rpc"] for one in clean.ready["chains"] if one["shortName"] == "base")
+    for nodes in ("", f'[profiles.main.rpc]\npolygon = "{base}"\n'):
+        (tmp_path / "config.toml").write_text(table + nodes)
+        for nowhere in (read(), balance()):
+            assert (nowhere.code, nowhere.error["code"]) == (9, "NO_NODE")
     (tmp_path / "config.toml").write_text(f'{table}[profiles.main.rpc]\nbase = "{base}"\n')
     empty = read()
     assert (empty.code, empty.error["code"]) == (9, "NO_ACCOUNT")
+    # What the wallet has is told all the same, on the chain of the payments.
+    told = balance()
+    assert told.code == 0
+    assert "list of chains could not be read. The call was not paid: the wallet" in told.stderr
+    assert "knows no chain" not in told.stderr
 
 
 def test_a_pass_phrase_of_a_descriptor_serves_all_that_a_command_signs() -> None:

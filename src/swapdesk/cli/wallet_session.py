@@ -82,13 +82,17 @@ def run_on_chains(
 
     async def whole(session: CommandSession) -> T:
         from swapdesk.client.errors import NotPaid
+        from swapdesk.flows.failure_messages import unsent
 
         try:
             await session.load_catalog()
-        except NotPaid:
-            # The wallet has to be made able to pay first, which needs no call.
-            if not session.settings.pay.value:
+        except NotPaid as error:
+            # The wallet has to be made able to pay first, which needs no call but a chain.
+            if not session.settings.pay.value or not session.desk.wallet.links:
                 raise
+            if session.desk.catalog.age is None:
+                said = unsent(error).cause
+                call.output.talk(f"The service's list of chains could not be read. {said}")
         wallet = session.desk.wallet
         try:
             await make_ready(session, wallet, fill=fill)
@@ -105,7 +109,8 @@ async def make_ready(session: CommandSession, wallet: LocalWallet, *, fill: bool
     if wallet.live:
         from swapdesk.flows.wallet.chain_links import live_links
 
-        output.talk(*live_links(session.settings, session.desk.catalog)[1])
+        if session.desk.catalog.age is not None:
+            output.talk(*live_links(session.settings, session.desk.catalog)[1])
         if not wallet.links:
             raise bad_input(
                 "NO_NODES",
