@@ -47,6 +47,10 @@ def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_pat
     assert f"0 left, this is {COST}" in fourth.error["message"]
     limits = run("wallet", "policy", "show", "--json").document["policy"]["limits"]
     assert [(str(one["used"]), str(one["left"])) for one in limits] == [("0.0003", "0")]
+    # They are signatures and no transactions, which an empty list says.
+    listed = run("wallet", "transactions", "--json")
+    assert (listed.code, listed.document["transactions"]) == (0, [])
+    assert "No transaction was signed. Payments of calls" in listed.stderr
     assert run("wallet", "policy", "set", "--anew", "--per-day", "usdc.base=0.001").code == 0
     assert "a minute counts calls of every kind" in run("account", "limits").stdout
     # A key beside it is one way too many; whoever only reads pays nothing.

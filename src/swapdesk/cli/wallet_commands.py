@@ -213,7 +213,11 @@ def revoke(
 @click.option("--waiting", is_flag=True, help="Only what is not final yet.")
 @desk_command
 def transactions(call: CliContext, waiting: bool) -> int:
-    """Everything this wallet signed, as its own records have it."""
+    """List every transaction this wallet signed, as its own records have it.
+
+    Payments of calls, permits and orders are signatures alone and not listed: wallet policy show
+    says how much of each limit they use.
+    """
     from swapdesk.cli.wallet_session import run_on_chains
     from swapdesk.cli.wallet_transactions import list_transactions
 

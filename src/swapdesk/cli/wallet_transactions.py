@@ -1,5 +1,5 @@
-"""What a wallet signed, on the command line: the list, and the cancellation or a higher fee of a
-transaction that waits.
+"""Transactions that a wallet signed, on the command line: the list, and the cancellation or a
+higher fee of one that waits.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import REVERTED, WAITS, Replacement
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+
+_NONE_WAITS = "No transaction still waits."
+_NONE = (
+    "No transaction was signed. Payments of calls, permits and orders are signatures alone: wallet"
+    " policy show says how much of each limit they use."
+)
 
 
 class SignedDocument(Struct, frozen=True, rename="camel"):
@@ -53,7 +59,7 @@ class ReplacedDocument(Struct, frozen=True):
 
 
 async def list_transactions(session: CommandSession, wallet: LocalWallet, *, waiting: bool) -> int:
-    """Everything that was signed, oldest first, as the wallet's own records have it."""
+    """Every transaction that was signed, oldest first, as the wallet's own records have it."""
     signed = await (await wallet.client()).transactions()
     shown = [one for one in signed if not (waiting and one.state in FINAL)]
     output = session.call.output
@@ -71,7 +77,7 @@ async def list_transactions(session: CommandSession, wallet: LocalWallet, *, wai
         ]  # fmt: skip
         output.table(("signed", "chain", "for", "state", "nonce", "hash"), rows)
     if not shown:
-        output.talk("Nothing that was signed still waits." if waiting else "Nothing was signed.")
+        output.talk(_NONE_WAITS if waiting else _NONE)
     return Exit.DONE
 
 
