@@ -24,7 +24,7 @@ from service.http_calls import JSON, code, fields
 from service.orders_fixtures import until
 from service.plain_bundler import PlainBundler
 from service.signed_webhooks import delivery
-from service.test_http_bodies import NO_OBJECTS, OTHER_KINDS
+from service.test_http_bodies import ENCODINGS, NO_OBJECTS, OTHER_KINDS
 from service.venue import PlainVenue
 from service.world import AS_FIRST, BTC, ETH, WEBHOOK_SECRETS
 from swapdesk.clock import ManualClock
@@ -436,6 +436,12 @@ async def test_every_byte_of_a_delivery_is_signed(
 @pytest.mark.parametrize("kind", OTHER_KINDS)
 async def test_events_are_json(anyone: httpx.AsyncClient, now: int, kind: str) -> None:
     headers = {**delivery(b"{}", now), "content-type": kind}
+    assert code(await post(anyone, b"{}", headers)) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_events_are_not_encoded(anyone: httpx.AsyncClient, now: int, encoding: str) -> None:
+    headers = {**delivery(b"{}", now), "content-encoding": encoding}
     assert code(await post(anyone, b"{}", headers)) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 

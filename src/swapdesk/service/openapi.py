@@ -213,7 +213,7 @@ _STATUS_MEANING = {
     404: "Nothing is known under this path or id, or the token is disabled.",
     409: "What is asked for is held by something else.",
     413: "The body is too large.",
-    415: "The body is not application/json.",
+    415: "The body is not application/json, or it is encoded.",
     422: "An input is invalid; `fields` names it.",
     429: "Too many requests.",
     500: "The service failed.",

@@ -89,8 +89,9 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
 
 
 async def raw_body(request: Request) -> bytes:
-    """The bytes of a body: 415 where they are said to be no JSON, 413."""
+    """The bytes of a body: 415 where they are said to be no JSON, or encoded; 413."""
     _require_json(request.headers.get("content-type", ""))
+    _refuse_encoded(request.headers.getlist("content-encoding"))
     return await _read(request)
 
 
@@ -138,6 +139,13 @@ def _require_json(content_type: str) -> None:
     if kind != "application/json" or not charsets <= {"utf-8"}:
         raise ServiceError(
             ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json in UTF-8."
+        )
+
+
+def _refuse_encoded(codings: list[str]) -> None:
+    if any(coding.strip().lower() != "identity" for coding in codings):
+        raise ServiceError(
+            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be sent without a content-encoding."
         )
 
 
