@@ -136,6 +136,19 @@ async def test_a_terminal_too_small_says_what_it_needs(market: Market) -> None:
             assert "This desk needs 60 x 15." in run.text
 
 
+async def test_a_resize_whose_timer_was_lost_is_followed_within_a_second(market: Market) -> None:
+    """The toolkit's own timer for it does not come where the process stood still as it began."""
+    async with market.desk(size=(80, 24)) as run:
+        await run.ready()
+        run.app._resize_timer = run.app.set_timer(3_600, lambda: None, pause=True)
+        await run.pilot.resize_terminal(100, 30)
+        assert run.app.screen._compositor.size == (80, 24)
+        run.app.tick()
+        await run.settle(lambda: run.app.screen._compositor.size == (100, 30), "the new size")
+        await run.pilot.resize_terminal(120, 40)
+        await run.settle(lambda: run.app.screen._compositor.size == (120, 40), "the next one")
+
+
 async def test_a_swap_from_n_to_completed_in_at_most_twenty_keys(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
