@@ -301,7 +301,7 @@ def test_a_fault_of_one_group(api: httpx.Client, control: httpx.Client) -> None:
 
 FAULTS = """
 delete
-venue_down venue_slow webhook_lost webhook_replayed webhook_signature
+venue_down venue_slow
 lost_response delay http_500 http_503 rate_limited garbage truncate
 ws_drop ws_duplicate ws_reorder
 node_down reorg forged_receipt drop_transaction

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from swapdesk.sandbox.partner_keys import webhook_secret
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.tokens import Token
+from swapdesk.wire.webhook_signature import secret_of
 
 CREATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -192,6 +192,4 @@ AS_FREE = {"Authorization": "free-key:free-secret"}
 AS_SUSPENDED = {"Authorization": "suspended-key:suspended-secret"}
 BY_PARTNER_ID = {"partner-id": "partner-first"}
 
-WEBHOOK_KEY = bytes(32)
-WEBHOOK_SECRETS = {name: webhook_secret(WEBHOOK_KEY, name) for name in ("aa", "bb", "bundler")}
-"""As a sandbox with this key has them."""
+WEBHOOK_SECRETS = {name: secret_of(name.encode() * 12) for name in ("aa", "bb", "bundler")}

@@ -2,7 +2,7 @@
 
 A fault selects one operation, one order, one quote or one group and is spent after ``times``
 requests or frames. ``fault_layer`` is where they happen; ``tampering`` has those of a dishonest
-service, ``webhook_faults`` those of events.
+service.
 """
 
 from __future__ import annotations
@@ -47,12 +47,10 @@ class FaultTarget(Struct, frozen=True):
     service_id: str | None = None
     quote_id: str | None = None
     multi_id: str | None = None
-    venue: str | None = None
-    """The source of an event."""
 
 
 def target_at(method: str, path: str) -> FaultTarget:
-    """The operation at a path below ``/v2`` and the order, group or source that the path names."""
+    """The operation at a path below ``/v2`` and the order or group that the path names."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -64,10 +62,7 @@ def target_at(method: str, path: str) -> FaultTarget:
             found = dict(zip(parts, asked, strict=True))
             # A fixed path wins over a template: the table lists fixed paths first.
             return FaultTarget(
-                operation.name,
-                found.get("{serviceId}"),
-                multi_id=found.get("{multiId}"),
-                venue=found.get("{source}"),
+                operation.name, found.get("{serviceId}"), multi_id=found.get("{multiId}")
             )
     return FaultTarget(None)
 
@@ -195,7 +190,6 @@ def _selects(fault: ActiveFault[FaultKind], target: FaultTarget) -> bool:
         (fault.service_id, target.service_id),
         (fault.quote_id, target.quote_id),
         (fault.multi_id, target.multi_id),
-        (fault.venue, target.venue),
     )
     return all(wanted is None or wanted == given for wanted, given in chosen)
 

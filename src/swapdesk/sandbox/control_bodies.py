@@ -72,9 +72,9 @@ class TransferBody(RequestModel):
 
 class FaultBody(RequestModel):
     """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
-    (1; a venue or node that is down or slow stays so, and so do faults of events); ``seconds`` how
-    long it lasts, or what ``retry-after`` says (2); ``depth`` how many blocks a reorganisation
-    unwinds; ``part`` which one of an operation is changed."""
+    (1; a venue or node that is down or slow stays so); ``seconds`` how long it lasts, or what
+    ``retry-after`` says (2); ``depth`` how many blocks a reorganisation unwinds; ``part`` which
+    one of an operation is changed."""
 
     fault: Annotated[str, Identity(64)]
     operation: Annotated[str, Identity(200)] | None = None

@@ -19,7 +19,6 @@ from swapdesk.sandbox.node.order_faults import ORDER_FAULTS, OrderFault
 from swapdesk.sandbox.tampering import SERVICE_FAULTS, TamperedPart
 from swapdesk.sandbox.venue_faults import BUNDLE_FAULTS, VENUE_FAULTS, VenueFault
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.webhook_faults import WEBHOOK_FAULTS, WebhookFault
 from swapdesk.sandbox.world import chains_by_name
 
 DELETE = FaultKind(
@@ -33,7 +32,6 @@ FAULTS: dict[str, FaultKind] = {
     **ORDER_FAULTS,
     DELETE.name: DELETE,
     **VENUE_FAULTS,
-    **WEBHOOK_FAULTS,
     **CHAIN_FAULTS,
     **BUNDLE_FAULTS,
 }
@@ -107,8 +105,8 @@ def choose(body: FaultBody) -> Chosen:
         return _node_call(body)
     if kind is DELETE:
         return Deletion(str(body.service_id))
-    # A fault of an exchange or of its events stays where nothing is said.
-    times = body.times if isinstance(kind, VenueFault | WebhookFault) else body.times or 1
+    # A fault of an exchange stays where nothing is said.
+    times = body.times if isinstance(kind, VenueFault) else body.times or 1
     return ActiveFault(
         kind,
         times,

@@ -2,7 +2,7 @@
 the code that applies it.
 
 Each room has the table of its faults: ``answer_faults``, ``tampering``, ``venue_faults``,
-``webhook_faults``, ``node.order_faults`` and ``node.chain_faults``. ``fault_choice`` joins them.
+``node.order_faults`` and ``node.chain_faults``. ``fault_choice`` joins them.
 """
 
 from __future__ import annotations
