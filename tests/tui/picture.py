@@ -62,8 +62,6 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
     """Resize the terminal, change the glyphs, and read the screen."""
     if run.app.size != size:
         await run.pilot.resize_terminal(*size)
-        # Now, and not with the toolkit's timer, which a busy machine can lose.
-        run.app._check_resize()
         await run.pilot.pause()
     if run.app.glyph_set is not glyphs:
         run.app.glyph_set = glyphs

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 from collections.abc import Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
+
+import pytest
+import textual.timer
 
 import swapdesk.tui
 from harness import Sandbox, wait_for
@@ -136,17 +141,22 @@ async def test_a_terminal_too_small_says_what_it_needs(market: Market) -> None:
             assert "This desk needs 60 x 15." in run.text
 
 
-async def test_a_resize_whose_timer_was_lost_is_followed_within_a_second(market: Market) -> None:
-    """The toolkit's own timer for it does not come where the process stood still as it began."""
-    async with market.desk(size=(80, 24)) as run:
-        await run.ready()
-        run.app._resize_timer = run.app.set_timer(3_600, lambda: None, pause=True)
-        await run.pilot.resize_terminal(100, 30)
-        assert run.app.screen._compositor.size == (80, 24)
-        run.app.tick()
-        await run.settle(lambda: run.app.screen._compositor.size == (100, 30), "the new size")
-        await run.pilot.resize_terminal(120, 40)
-        await run.settle(lambda: run.app.screen._compositor.size == (120, 40), "the next one")
+async def test_a_timer_whose_time_passed_before_it_began_to_wait_still_comes(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the machine holds the process up; the toolkit gives such a timer up."""
+    async with market.desk() as run:
+        came = asyncio.Event()
+        timer = run.app.set_timer(0.01, came.set)
+        told, looks = textual.timer._time.get_time, count()
+
+        def held_up() -> float:
+            late = next(looks) if asyncio.current_task() is timer._task else 0
+            return told() + late
+
+        monkeypatch.setattr(textual.timer._time, "get_time", held_up)
+        await run.settle(came.is_set, "the timer")
+        assert next(looks) > 1, "it was held up"
 
 
 async def test_a_swap_from_n_to_completed_in_at_most_twenty_keys(

@@ -180,18 +180,16 @@ _OWN = (Exit.OWN_REFUSAL,)
 
 
 def _of_rules() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.flows.failure_messages import policy_next
+    from swapdesk.flows.failure_messages import rule_next
     from swapdesk.wallet.rule_codes import PAYLOADS, RULES, SPENDING
 
-    for code, holds in RULES.items():
-        yield _facts(
-            code, (Exit.OWN_REFUSAL,), f"The wallet refuses, unless {holds}.", UNPAID, REVIEW
-        )
-    for code, why in PAYLOADS.items():
-        yield _facts(code, _OWN, f"The wallet refuses: {why}.", UNPAID, REVIEW)
-    for code, why in SPENDING.items():
-        said = f"Your spending policy refuses: {why}."
-        yield _facts(code, _OWN, said, UNPAID, policy_next(code))
+    said = {
+        **{code: f"The wallet refuses, unless {holds}." for code, holds in RULES.items()},
+        **{code: f"The wallet refuses: {why}." for code, why in PAYLOADS.items()},
+        **{code: f"Your spending policy refuses: {why}." for code, why in SPENDING.items()},
+    }
+    for code, means in said.items():
+        yield _facts(code, _OWN, means, UNPAID, rule_next(code, REVIEW))
 
 
 def report_errors(output: Output) -> None:

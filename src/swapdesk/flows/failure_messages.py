@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from swapdesk.client.errors import ClientError, NotPaid
+from swapdesk.wallet.spending import RULE
 from swapdesk.wire.errors import ErrorCode
 
 Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
@@ -149,10 +150,17 @@ POLICY_FIRST = "you: swapdesk wallet policy set --per-day usdc.base=1"
 """The same where calls are to be paid and nothing limits that."""
 
 
-def policy_next(rule: str) -> str:
-    """Who acts where ``rule`` of the spending policy refuses."""
-    own = {"POLICY_CHANGED": POLICY_ANEW, "POLICY_NEEDED": POLICY_FIRST}
-    return own.get(rule, POLICY_NEXT)
+_NEXT_OF_RULE = {
+    "FUNDS_MISSING": "you: fill the account",
+    "POLICY_CHANGED": POLICY_ANEW,
+    "POLICY_NEEDED": POLICY_FIRST,
+}
+
+
+def rule_next(rule: str, otherwise: str) -> str:
+    """Who acts where the wallet refuses by ``rule``: whoever has the account, where it lacks money
+    or their own spending policy refuses; else as usual."""
+    return _NEXT_OF_RULE.get(rule, POLICY_NEXT if rule.startswith(RULE) else otherwise)
 
 
 UNPAID_CALL = Failure(

@@ -126,13 +126,13 @@ class CallCount(Struct, frozen=True):
         left = self.left(limits)
         return max(place for place, room in enumerate(left) if room == min(left))
 
-    def refusal(self, limits: RateWindows) -> RateDecision | None:
-        """When to come back; None while every window has room."""
+    def require_room(self, rate_class: RateClass, limits: RateWindows) -> None:
+        """Raises LimitReached, with when to come back, where a window is full."""
         full = [place for place, room in enumerate(self.left(limits)) if not room]
-        if not full:
-            return None
-        wait = max(_ends_in(place, self.at) for place in full)
-        return RateDecision(_most(limits)[full[-1]], 0, wait, retry_after=wait)
+        if full:
+            wait = max(_ends_in(place, self.at) for place in full)
+            decision = RateDecision(_most(limits)[full[-1]], 0, wait, retry_after=wait)
+            raise LimitReached(rate_class, decision)
 
 
 def _ends_in(place: int, seconds: float) -> int:
@@ -160,9 +160,7 @@ class CountedCall:
     def take(self, known: list[Usage]) -> list[Usage]:
         """The counts with this call. Raises LimitReached."""
         count = CallCount.known(known, self._clock.now())
-        refused = count.refusal(self._limits)
-        if refused is not None:
-            raise LimitReached(self.rate_class, refused)
+        count.require_room(self.rate_class, self._limits)
         count = count.plus(1)
         self.decision = count.standing(self._limits)
         return count.rows(self.counted, self.rate_class)
@@ -194,11 +192,8 @@ class CallShare:
 
     def take(self, known: list[Usage]) -> list[Usage]:
         """The counts with the whole share. Raises LimitReached."""
-        count = CallCount.known(known, self._clock.now())
-        refused = count.refusal(self._limits)
-        if refused is not None:
-            self._count = count
-            raise LimitReached(self.rate_class, refused)
+        self._count = count = CallCount.known(known, self._clock.now())
+        count.require_room(self.rate_class, self._limits)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
         self._count = count.plus(self.left)
         # A call counts in all windows alike: the one that binds binds to the end of the share.
@@ -215,9 +210,7 @@ class CallShare:
         if seconds // WINDOW_SECONDS[0] > self._count.numbers[0]:
             return None
         if not self.left:
-            refused = replace(self._count, at=seconds).refusal(limits)
-            if refused is not None:
-                raise LimitReached(self.rate_class, refused)
+            replace(self._count, at=seconds).require_room(self.rate_class, limits)
             return None
         self.left -= 1
         limit = _most(limits)[self._binding]

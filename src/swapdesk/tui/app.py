@@ -316,10 +316,6 @@ class DeskApp(SafeApp[int]):
         """Once a second: countdowns and ages of the page in view, on one tick; and the palettes
         of the user, which may have been edited."""
         self._begin()
-        if self._resize_event is not None:
-            # The toolkit's timer for it never comes where the machine held the process up for
-            # 8 ms as it began, and no later resize would be followed.
-            self._check_resize()
         if self.palettes_changed():
             self.reload_palettes()
             self.tell_problems(self.palette_problems)

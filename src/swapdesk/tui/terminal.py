@@ -41,6 +41,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome
 from textual.message import Message
 from textual.screen import Screen
+from textual.timer import Timer, TimerCallback
 
 from swapdesk.flows.notation import address_groups
 from swapdesk.toml_document import ConfigProblem
@@ -337,6 +338,21 @@ class SafeApp(App[ReturnType]):
     def on_mount(self) -> None:
         if not self.is_headless and sys.__stdin__ is not None and sys.__stdin__.isatty():
             self.set_interval(LOOK_SECONDS, self._end_without_terminal)
+
+    def set_timer(
+        self,
+        delay: float,
+        callback: TimerCallback | None = None,
+        *,
+        name: str | None = None,
+        pause: bool = False,
+    ) -> Timer:
+        """As the toolkit's, but never lost. That one gives a timer up whose time has passed before
+        it begins to wait, as on a machine that holds the process up; a resize and the keys that
+        wait for their turn would hang on it."""
+        timer = super().set_timer(delay, callback, name=name, pause=pause)
+        timer._skip = False
+        return timer
 
     @on(Driver.SignalResume)
     def _repaint(self) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from swapdesk.clock import Clock
-from swapdesk.flows.failure_messages import policy_next
+from swapdesk.flows.failure_messages import rule_next
 from swapdesk.flows.transactions.delivery import Delivered, Pace, decisive, deliver
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -19,7 +19,6 @@ from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Review, Severity
-from swapdesk.wallet.spending import RULE
 from swapdesk.wallet.transactions import (
     HARMLESS,
     Signature,
@@ -83,11 +82,8 @@ class NotSignable(Exception):
         """The first rule that refuses."""
 
     def next(self, otherwise: str) -> str:
-        """Who acts: the person, where the account lacks money or their own spending policy
-        refuses; else as usual."""
-        if self.code == "FUNDS_MISSING":
-            return "you: fill the account"
-        return policy_next(self.code) if self.code.startswith(RULE) else otherwise
+        """Who acts, by the rule that refuses."""
+        return rule_next(self.code, otherwise)
 
 
 class StillOpen(Exception):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.failure_messages import MAY_WRITE, NOTHING_SENT, Failure, policy_next
+from swapdesk.flows.failure_messages import MAY_WRITE, NOTHING_SENT, Failure, rule_next
 from swapdesk.wallet.errors import AgentGone, AgentMissing, DeskReadsOnly, Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity
-from swapdesk.wallet.spending import RULE
 
 _NEXT = {
     RefusalCode.WRONG_PASSPHRASE: "you: type it again; once forgotten, only a copy of a key helps",
@@ -58,8 +57,7 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
     ]
     next_ = _NEXT.get(error.code, _CORRECT)
     for one in error.findings:
-        if one.code.startswith(RULE):
-            next_ = policy_next(one.code)
+        next_ = rule_next(one.code, next_)
     there = error.code is RefusalCode.NO_SMART_ACCOUNTS
     money = "where it was; nothing was signed" if there else NOTHING_SENT
     return WalletFailure(" ".join(said), money, next_, error.code.upper())

@@ -47,11 +47,13 @@ from swapdesk.service.store.rows import (
     ORDER_OF_TRANSACTION,
     ORDER_VERSION,
     RECENT_PAYOUTS,
+    last_sequence,
     micros,
     moment_of,
     order_of,
     page_of,
     quote_of,
+    rows_after,
     values_of,
 )
 from swapdesk.wire.orders import OrderStatusCode
@@ -365,15 +367,15 @@ class SqliteStore:
     # Outbox
 
     async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:
-        return await self._file.read(lambda db: bundle_rows.rows_after(db, after, limit))
+        return await self._file.read(lambda db: rows_after(db, after, limit))
 
     async def last_outbox(self) -> int:
-        return await self._file.read(bundle_rows.last_sequence)
+        return await self._file.read(last_sequence)
 
     async def outbox_beyond(self, sequence: int) -> None:
         with self._file.growth() as grown:
             # Only after listening: a commit between the two would be missed otherwise.
-            while await self._file.read(bundle_rows.last_sequence) <= sequence:
+            while await self._file.read(last_sequence) <= sequence:
                 await grown.wait()
                 grown.clear()
 
