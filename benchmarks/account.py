@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from benchmarks.report import Case, Figures
 from benchmarks.service_world import PARTNER, build, stored_orders
@@ -56,9 +56,9 @@ async def _measure(scratch: Path, rounds: int, figures: Figures) -> None:
         print(f"  recount of {ORDERS:,} orders: {time.perf_counter() - began:.1f} s")
         assert found.agrees
         assert found.sums >= DAYS
-    transport = httpx.ASGITransport(app=build_service(build(clock, store, chains, tokens)))
+    transport = httpx2.ASGITransport(app=build_service(build(clock, store, chains, tokens)))
     headers = {"Authorization": f"{PARTNER.keys[0].key}:benchmark"}
-    async with httpx.AsyncClient(
+    async with httpx2.AsyncClient(
         transport=transport, base_url="http://service/v2", headers=headers
     ) as api:
         for path in PATHS:

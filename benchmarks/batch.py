@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from benchmarks import service_world
 from benchmarks.homes import DESK
@@ -102,7 +102,7 @@ async def _rounds(place: Path, rounds: int, figures: Figures) -> None:
     store = SqliteStore.open(place / "service.db")
     parts = service_world.build(clock, store, chains, build_tokens(chains, clock.now()))
     key, _, secret = service_world.AUTHORIZATION.partition(":")
-    transport = httpx.ASGITransport(app=build_service(parts))
+    transport = httpx2.ASGITransport(app=build_service(parts))
     credentials = Credentials.of_key(key, secret)
     async with PartnerApi(
         "http://127.0.0.1/v2", credentials, clock=clock, transport=transport

@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from benchmarks.report import Case
@@ -59,8 +59,8 @@ def run(rounds: int) -> list[Case]:
 
 
 class _Round(Struct, frozen=True):
-    api: httpx.AsyncClient
-    control: httpx.AsyncClient
+    api: httpx2.AsyncClient
+    control: httpx2.AsyncClient
     agent: WalletClient
     owner: str
     chain_id: int
@@ -72,8 +72,8 @@ async def _times(told: dict[str, Any], home: str, rounds: int) -> list[tuple[flo
     credentials = {"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"}
     link = ChainLink(CHAIN, Kind.EVM, chain["chainId"], chain["rpc"], 2)
     agent = await WalletClient.start(WalletPlace(str(Path(home) / "keys"), "sandbox", (link,)))
-    api = httpx.AsyncClient(base_url=told["url"], headers=credentials, timeout=60, trust_env=False)
-    control = httpx.AsyncClient(
+    api = httpx2.AsyncClient(base_url=told["url"], headers=credentials, timeout=60, trust_env=False)
+    control = httpx2.AsyncClient(
         base_url=told["control"],
         headers={"sandbox-token": told["controlToken"]},
         timeout=60,

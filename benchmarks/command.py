@@ -15,7 +15,7 @@ from benchmarks.report import Case, Figures
 from benchmarks.sandbox import running_sandbox
 
 COMMAND = [*DESK, "orders", "list"]
-LIBRARIES = [sys.executable, "-c", "import httpx, pydantic, sqlite3, click"]
+LIBRARIES = [sys.executable, "-c", "import httpx2, pydantic, sqlite3, click"]
 MOST_OF_LIBRARIES = 2.0
 
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Any
 
-import httpx
+import httpx2
 
 from benchmarks.report import Case
 from swapdesk.chain.addresses.kinds import derive_address
@@ -49,7 +49,7 @@ def _times(told: dict[str, Any], rounds: int, *, anonymous: bool) -> list[float]
     partner = told["partners"][0]
     headers = {"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"}
     times = []
-    with httpx.Client(base_url=told["url"], headers=headers, timeout=60, trust_env=False) as api:
+    with httpx2.Client(base_url=told["url"], headers=headers, timeout=60, trust_env=False) as api:
         for number in range(rounds):
             begin = time.perf_counter()
             answer = api.post("/exchanges/multi", json={"orders": _rows(number, anonymous)})

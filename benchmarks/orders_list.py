@@ -14,7 +14,7 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from benchmarks.account import ORDERS, multiply
 from benchmarks.report import Case
@@ -60,9 +60,9 @@ async def _measure(scratch: Path, partners: int, count: int) -> dict[str, list[f
     store, _ = await stored_orders(scratch, tokens, 1, clock.now())
     with closing(connect(scratch / "service.db", writes=True)) as db:
         _fill(db, clock.now(), partners)
-    transport = httpx.ASGITransport(app=build_service(build(clock, store, chains, tokens)))
+    transport = httpx2.ASGITransport(app=build_service(build(clock, store, chains, tokens)))
     times: dict[str, list[float]] = {path: [] for path in PATHS}
-    async with httpx.AsyncClient(
+    async with httpx2.AsyncClient(
         transport=transport,
         base_url="http://service/v2",
         headers={"Authorization": AUTHORIZATION},

@@ -14,7 +14,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from benchmarks.watched_desk import watch
 from swapdesk.client.api import PartnerApi
@@ -40,7 +40,7 @@ def write_pages(directory: Path, count: int) -> None:
         (directory / f"{page + 1}.json").write_bytes(head + body + b"]}")
 
 
-def _answer(directory: Path, request: httpx.Request) -> httpx.Response:
+def _answer(directory: Path, request: httpx2.Request) -> httpx2.Response:
     name = request.url.path.rsplit("/", 1)[1]
     if name == "chains":
         body = b'{"chains":[],"total":0,"totalPages":1}'
@@ -48,7 +48,7 @@ def _answer(directory: Path, request: httpx.Request) -> httpx.Response:
         body = b"[]"
     else:
         body = (directory / f"{request.url.params.get('page', '1')}.json").read_bytes()
-    return httpx.Response(200, content=body, headers={"content-type": "application/json"})
+    return httpx2.Response(200, content=body, headers={"content-type": "application/json"})
 
 
 async def _refresh(directory: Path) -> None:
@@ -61,7 +61,7 @@ async def _refresh(directory: Path) -> None:
             Credentials.of_key("key", "secret"),
             clock=clock,
             rng=random.Random(1),
-            transport=httpx.MockTransport(lambda request: _answer(directory, request)),
+            transport=httpx2.MockTransport(lambda request: _answer(directory, request)),
         ) as api:
             begin, used = time.perf_counter(), time.process_time()
             await catalog.refresh(api)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
+import httpx2
 
 from benchmarks.report import Case, Figures
 from swapdesk.chain.addresses.kinds import derive_address
@@ -63,8 +63,8 @@ def _order(told: dict[str, Any]) -> float:
     headers = {"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"}
     sold, bought = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
     with (
-        httpx.Client(base_url=told["url"], headers=headers, trust_env=False) as api,
-        httpx.Client(
+        httpx2.Client(base_url=told["url"], headers=headers, trust_env=False) as api,
+        httpx2.Client(
             base_url=told["control"],
             headers={"sandbox-token": told["controlToken"]},
             trust_env=False,

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from forked_processes import runs_module
@@ -121,7 +121,7 @@ class Sandbox(Struct):
 
     def control(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """One control operation, as ``control("POST", "/clock", {"advance": 60})``."""
-        answer = httpx.request(
+        answer = httpx2.request(
             method,
             self.ready["control"] + path,
             headers={"sandbox-token": self.ready["controlToken"]},
@@ -161,10 +161,10 @@ class Sandbox(Struct):
     def answers(self) -> bool:
         """Whether the service says it is well."""
         try:
-            answer = httpx.get(
+            answer = httpx2.get(
                 self.ready["url"] + "/health", timeout=PATIENCE, trust_env=False, verify=PLAIN
             )
-        except httpx.HTTPError:
+        except httpx2.HTTPError:
             return False
         return answer.status_code == 200
 

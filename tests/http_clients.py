@@ -1,10 +1,10 @@
-"""Every client that asks over HTTP, with the httpx client inside it; none is connected."""
+"""Every client that asks over HTTP, with the httpx2 client inside it; none is connected."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import httpx
+import httpx2
 
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.chain.rpc.solana import SolanaClient
@@ -17,7 +17,7 @@ from swapdesk.secret import Secret
 URL = "http://127.0.0.1:9"
 _CREDENTIALS = Credentials.of_key("key", "secret")
 
-CLIENTS: dict[str, Callable[[], httpx.AsyncClient]] = {
+CLIENTS: dict[str, Callable[[], httpx2.AsyncClient]] = {
     "service": lambda: ApiTransport(f"{URL}/v2", _CREDENTIALS, clock=SystemClock())._http,
     "control": lambda: SandboxControl(f"{URL}/sandbox", Secret("token"))._client,
     "ledger": lambda: LedgerClient(URL, "token")._http,

@@ -18,7 +18,7 @@ _AGENT = (
     "swapdesk.agent.process.wallet_session:load_signing",
     "web3",
 )
-_ASKING = ("httpcore._backends.anyio", "anyio._backends._asyncio", "swapdesk.client.*")
+_ASKING = ("httpcore2._backends.anyio", "anyio._backends._asyncio", "swapdesk.client.*")
 """What a client of HTTP imports with its first question."""
 _COMMANDS = (
     *_ASKING,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import httpx
+import httpx2
 
 from swapdesk.certificates import certificates
 
-PLAIN: Final = certificates(httpx.URL("http://127.0.0.1"))
+PLAIN: Final = certificates(httpx2.URL("http://127.0.0.1"))
 """``verify`` of every client for a service, a sandbox or a node that a test has started."""

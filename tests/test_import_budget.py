@@ -52,7 +52,7 @@ def run_of(*arguments: str) -> str:
 
 
 def test_the_command_line_loads_no_screen_no_chain_and_no_server(tmp_path: Path) -> None:
-    names = (*HEAVY, "textual", "rich", "httpx", "pydantic", "sqlite3", "asyncio")
+    names = (*HEAVY, "textual", "rich", "httpx2", "pydantic", "sqlite3", "asyncio")
     assert loaded("import swapdesk.cli.main", names, tmp_path) == []
 
 
@@ -60,12 +60,12 @@ def test_the_command_line_loads_no_screen_no_chain_and_no_server(tmp_path: Path)
     "arguments", [("--version",), ("config", "show"), ("config", "show", "--json"), ("swap", "-h")]
 )
 def test_what_needs_no_service_loads_no_client(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    names = (*HEAVY, "textual", "rich", "httpx", "pydantic", "swapdesk.flows", "swapdesk.wire")
+    names = (*HEAVY, "textual", "rich", "httpx2", "pydantic", "swapdesk.flows", "swapdesk.wire")
     assert loaded(run_of(*arguments), names, tmp_path) == []
 
 
 def test_help_loads_no_client(tmp_path: Path) -> None:
-    assert loaded(run_of("-h"), (*HEAVY, "textual", "httpx", "pydantic"), tmp_path) == []
+    assert loaded(run_of("-h"), (*HEAVY, "textual", "httpx2", "pydantic"), tmp_path) == []
 
 
 def test_commands_load_no_screen_no_chain_and_no_server(tmp_path: Path) -> None:
@@ -99,12 +99,12 @@ def test_fields_of_models_are_types_and_no_text_to_be_evaluated(tmp_path: Path) 
 def test_the_desk_loads_no_chain_no_server_and_no_socket_before_its_first_frame(
     tmp_path: Path,
 ) -> None:
-    names = (*HEAVY, "httpx", "pydantic", "swapdesk.wire.orders", "swapdesk.flows.desk")
+    names = (*HEAVY, "httpx2", "pydantic", "swapdesk.wire.orders", "swapdesk.flows.desk")
     assert loaded("import swapdesk.tui.app", names, tmp_path) == []
 
 
 MODELS = ("pydantic", "pydantic_core", "swapdesk.wire.tokens")
-CLIENT = ("httpx", "swapdesk.client.api", "swapdesk.flows.connection")
+CLIENT = ("httpx2", "swapdesk.client.api", "swapdesk.flows.connection")
 
 _SEARCH = """
 import asyncio
@@ -226,7 +226,7 @@ def test_the_first_request_and_the_stream_import_next_to_nothing(tmp_path: Path)
     )
     assert ended.returncode == 0, ended.stderr
     libraries = {name.split(".")[0] for name in json.loads(ended.stdout)}
-    assert not libraries & {"anyio", "websockets", "httpcore", "Crypto", "swapdesk"}, ended.stdout
+    assert not libraries & {"anyio", "websockets", "httpcore2", "Crypto", "swapdesk"}, ended.stdout
 
 
 def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> 
 def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -> None:
     """They come while the first key is derived; web3 only with the first call of a node."""
     statement = "import swapdesk.agent.process.service, swapdesk.agent.process.service"
-    names = (*HEAVY, "eth_abi", "eth_utils", "httpx", "aiohttp", "textual")
+    names = (*HEAVY, "eth_abi", "eth_utils", "httpx2", "aiohttp", "textual")
     assert loaded(statement, names, tmp_path) == []
     statement = "import swapdesk.agent.process.wallet_session as o; o.load_signing()"
     assert loaded(statement, ("web3", "aiohttp", "textual"), tmp_path) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 
@@ -17,10 +17,10 @@ async def _nothing(scope: Any, receive: Any, send: Any) -> None:
     """An application that answers nobody."""
 
 
-def _kept_seconds(client: httpx.AsyncClient) -> float:
+def _kept_seconds(client: httpx2.AsyncClient) -> float:
     """For how long the pool of a client takes a connection again."""
     transport = client._transport
-    assert isinstance(transport, httpx.AsyncHTTPTransport)
+    assert isinstance(transport, httpx2.AsyncHTTPTransport)
     seconds = transport._pool._keepalive_expiry
     assert seconds is not None
     return seconds

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from swapdesk.agent.gate.case import PastSignature
@@ -30,12 +30,12 @@ class Node:
     def __init__(self, height: int, status: dict[str, Any] | None) -> None:
         self._results = {"getBlockHeight": height, "getSignatureStatuses": {"value": [status]}}
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         asked = json.loads(request.content)
         result = self._results[asked["method"]]
         answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
         # The client reads the stream itself, to bound it.
-        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(answer).encode()))
+        return httpx2.Response(200, stream=httpx2.ByteStream(json.dumps(answer).encode()))
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ async def test_what_may_still_be_executed_is_not_lost(
     status: dict[str, Any] | None,
     state: State,
 ) -> None:
-    transport = httpx.MockTransport(Node(height, status))
+    transport = httpx2.MockTransport(Node(height, status))
     async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
         found = await SolanaDelivery(client, records).resolve(sent, resend=False)
     assert found.state is state

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from patience import PATIENCE
 from plain_http import PLAIN
@@ -61,7 +61,7 @@ def rewriting_service(
 
         def _pass_on(self, method: str, body: bytes | None) -> None:
             kept = ("authorization", "partner-id", "content-type", "accept")
-            answer = httpx.request(
+            answer = httpx2.request(
                 method,
                 origin + self.path,
                 content=body,

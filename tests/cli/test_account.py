@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -34,7 +34,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 
 def service_time(sandbox: Sandbox) -> datetime:
-    answer = httpx.get(sandbox.ready["url"] + "/health", timeout=PATIENCE, trust_env=False)
+    answer = httpx2.get(sandbox.ready["url"] + "/health", timeout=PATIENCE, trust_env=False)
     return parse_rfc3339(answer.json()["time"])
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from cli.desks import Desk
@@ -30,7 +30,7 @@ def ask(sandbox: Sandbox, method: str, *params: Any) -> Any:
     """Of the chain, as any client asks it."""
     (link,) = [one for one in sandbox.ready["chains"] if one["shortName"] == "solana"]
     asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-    answer = httpx.post(link["rpc"], json=asked, trust_env=False, verify=PLAIN).json()
+    answer = httpx2.post(link["rpc"], json=asked, trust_env=False, verify=PLAIN).json()
     assert "error" not in answer, answer
     return answer["result"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from cli.desks import Desk
@@ -21,7 +21,9 @@ def rpc(desk: Desk, method: str, *params: Any) -> str:
     (url,) = [one["rpc"] for one in desk.sandbox.ready["chains"] if one["shortName"] == "base"]
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return str(
-        httpx.post(url, json=body, timeout=PATIENCE, trust_env=False, verify=PLAIN).json()["result"]
+        httpx2.post(url, json=body, timeout=PATIENCE, trust_env=False, verify=PLAIN).json()[
+            "result"
+        ]
     )
 
 

@@ -6,7 +6,7 @@ import fcntl
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from cli.desks import Desk
@@ -136,7 +136,7 @@ def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str) -> None:
 
 def status_of(desk: Desk, service_id: str) -> str:
     keys = desk.sandbox.partner()
-    found: dict[str, Any] = httpx.get(
+    found: dict[str, Any] = httpx2.get(
         f"{desk.sandbox.ready['url']}/orders/{service_id}",
         headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
         trust_env=False,

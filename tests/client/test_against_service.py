@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 from msgspec import Struct
@@ -76,7 +76,7 @@ def open_api(parts: ServiceParts, credentials: Credentials = CREDENTIALS) -> Par
         "http://127.0.0.1/v2",
         credentials,
         clock=ManualClock(),
-        transport=httpx.ASGITransport(app=build_service(parts)),
+        transport=httpx2.ASGITransport(app=build_service(parts)),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -65,20 +65,20 @@ SOLANA: dict[str, Any] = {
 
 def node(
     answers: dict[str, Any], asked: list[str] | None = None
-) -> Callable[[httpx.Request], httpx.Response]:
-    def answer(request: httpx.Request) -> httpx.Response:
+) -> Callable[[httpx2.Request], httpx2.Response]:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         method = json.loads(request.content)["method"]
         if asked is not None:
             asked.append(method)
-        return httpx.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": answers[method]})
+        return httpx2.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": answers[method]})
 
     return answer
 
 
 async def look(
-    answer: Callable[[httpx.Request], httpx.Response], text: str = HASH
+    answer: Callable[[httpx2.Request], httpx2.Response], text: str = HASH
 ) -> ChainTransaction | None:
-    reader = NodeReader("base", "http://127.0.0.1:9", transport=httpx.MockTransport(answer))
+    reader = NodeReader("base", "http://127.0.0.1:9", transport=httpx2.MockTransport(answer))
     return await reader.transaction(text, solana=text == SIGNATURE)
 
 
@@ -167,12 +167,12 @@ async def test_of_very_many_payments_some_are_kept() -> None:
     assert len(found.payments) == MOST_PAYMENTS
 
 
-def says(content: bytes, status: int = 200) -> Callable[[httpx.Request], httpx.Response]:
-    return lambda request: httpx.Response(status, content=content)
+def says(content: bytes, status: int = 200) -> Callable[[httpx2.Request], httpx2.Response]:
+    return lambda request: httpx2.Response(status, content=content)
 
 
-def raises(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
-    def answer(request: httpx.Request) -> httpx.Response:
+def raises(error: Exception) -> Callable[[httpx2.Request], httpx2.Response]:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         raise error
 
     return answer
@@ -181,8 +181,8 @@ def raises(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (raises(httpx.ConnectError("refused")), "did not answer"),
-        (raises(httpx.ReadTimeout("slow")), "did not answer"),
+        (raises(httpx2.ConnectError("refused")), "did not answer"),
+        (raises(httpx2.ReadTimeout("slow")), "did not answer"),
         (raises(OSError("gone")), "did not answer"),
         (says(b""), "no JSON"),
         (says(b"<html>502</html>", 502), "no JSON"),
@@ -194,11 +194,11 @@ def raises(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
         (says(b'{"result": {"value": "seven", "to": "x"}}'), "another shape"),
         (says(b'{"result": {"value": "0x1", "to": "\\u202e0x"}}'), "another shape"),
         (says(b'{"result": {"value": "0x1", "to": "' + b"a" * 999 + b'"}}'), "another shape"),
-        (lambda request: httpx.Response(302, headers={"location": "http://e.example"}), "no JSON"),
+        (lambda request: httpx2.Response(302, headers={"location": "http://e.example"}), "no JSON"),
     ],
 )
 async def test_a_node_that_tells_nonsense_has_told_nothing(
-    answer: Callable[[httpx.Request], httpx.Response], why: str
+    answer: Callable[[httpx2.Request], httpx2.Response], why: str
 ) -> None:
     for text in (HASH, SIGNATURE):
         with pytest.raises(LookupFailed, match=why):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from swapdesk.client.chain_transfers import ChainUnreadable, EvmBlocks, Mined
@@ -16,13 +16,13 @@ HASH, TOKEN, OWNER = "0x" + "8f" * 32, "0x" + "5c" * 20, "0x" + "AB" * 20
 def blocks(result: Any, asked: list[Any] | None = None) -> EvmBlocks:
     """A node that answers every question with this."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         calls = json.loads(request.content)
         if asked is not None:
             asked.extend(calls)
-        return httpx.Response(200, json=[{"id": each["id"], "result": result} for each in calls])
+        return httpx2.Response(200, json=[{"id": each["id"], "result": result} for each in calls])
 
-    return EvmBlocks("base", "http://127.0.0.1:9", transport=httpx.MockTransport(answer))
+    return EvmBlocks("base", "http://127.0.0.1:9", transport=httpx2.MockTransport(answer))
 
 
 async def test_receipt_tells_block_success_and_cost() -> None:

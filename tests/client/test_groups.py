@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
@@ -59,7 +59,7 @@ async def parts(tmp_path: Path) -> AsyncIterator[ServiceParts]:
     await store.close()
 
 
-def client(transport: httpx.AsyncBaseTransport) -> PartnerApi:
+def client(transport: httpx2.AsyncBaseTransport) -> PartnerApi:
     return PartnerApi("http://127.0.0.1/v2", CREDENTIALS, clock=ManualClock(), transport=transport)
 
 
@@ -76,7 +76,7 @@ GROUP = MultiExchangeRequest(
 
 
 async def test_a_group_from_the_create_to_its_confirmation(parts: ServiceParts) -> None:
-    async with client(httpx.ASGITransport(app=build_service(parts))) as api:
+    async with client(httpx2.ASGITransport(app=build_service(parts))) as api:
         receipt = await api.create_multi_exchange(GROUP)
         assert receipt.request_id
         made = receipt.made

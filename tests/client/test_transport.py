@@ -7,7 +7,7 @@ import gzip
 import random
 from collections.abc import Callable
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -252,13 +252,13 @@ async def test_a_closed_client_sends_nothing_and_says_so_at_once() -> None:
 
 
 async def test_a_closed_client_over_another_transport_sends_nothing() -> None:
-    asked: list[httpx.Request] = []
+    asked: list[httpx2.Request] = []
 
-    async def handle(request: httpx.Request) -> httpx.Response:
+    async def handle(request: httpx2.Request) -> httpx2.Response:
         asked.append(request)
-        return httpx.Response(200, content=ORDER)
+        return httpx2.Response(200, content=ORDER)
 
-    transport = httpx.MockTransport(handle)
+    transport = httpx2.MockTransport(handle)
     api = PartnerApi("http://localhost/v2", CREDENTIALS, clock=EagerClock(), transport=transport)
     await api.aclose()
     with pytest.raises(Unreachable):
@@ -479,7 +479,7 @@ async def test_only_the_service_gets_credentials_and_nothing_else_is_sent() -> N
 )
 def test_credentials_are_told_to_their_origin_alone(url: str, told: bool) -> None:
     auth = OriginAuth(CREDENTIALS, service_url("https://api.example.com"))
-    request = next(auth.auth_flow(httpx.Request("GET", url)))
+    request = next(auth.auth_flow(httpx2.Request("GET", url)))
     assert ("authorization" in request.headers) == told
 
 
@@ -588,14 +588,14 @@ async def test_secrets_are_in_no_repr_log_or_error(caplog: pytest.LogCaptureFixt
 
 
 async def test_any_httpx_transport_can_stand_in_for_the_network() -> None:
-    def handle(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, content=ORDER, request=request)
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, content=ORDER, request=request)
 
     api = PartnerApi(
         "http://127.0.0.1",
         CREDENTIALS,
         clock=EagerClock(),
-        transport=httpx.MockTransport(handle),
+        transport=httpx2.MockTransport(handle),
     )
     async with api:
         assert (await api.get_order("abc")).service_id == "abc"

@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct
 
@@ -74,7 +74,7 @@ async def trade(tmp_path: Path) -> AsyncIterator[Trade]:
     parts = assemble(
         clock, random.Random(7), store, CHAINS, TOKENS, [venue], PARTNERS, INTERMEDIARIES, KEYWORDS
     )
-    network = FaultyNetwork(httpx.ASGITransport(app=build_service(parts)))
+    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(parts)))
     api = PartnerApi(
         "http://localhost/v2",
         Credentials.of_key("first-key", "first-secret"),

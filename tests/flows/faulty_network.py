@@ -8,26 +8,26 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-import httpx
+import httpx2
 
 
 @dataclass
-class FaultyNetwork(httpx.AsyncBaseTransport):
+class FaultyNetwork(httpx2.AsyncBaseTransport):
     """``before`` and ``after`` act on requests the service has not seen, or has carried out.
 
     ``gate``: a request sets the first event and waits for the second. Beside the service there is
     nobody: no control answers.
     """
 
-    inner: httpx.AsyncBaseTransport
-    before: Callable[[httpx.Request], None] | None = None
-    after: Callable[[httpx.Request, httpx.Response], httpx.Response] | None = None
+    inner: httpx2.AsyncBaseTransport
+    before: Callable[[httpx2.Request], None] | None = None
+    after: Callable[[httpx2.Request, httpx2.Response], httpx2.Response] | None = None
     seen: list[str] = field(default_factory=list)
     gate: tuple[asyncio.Event, asyncio.Event] | None = None
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.url.path.startswith("/sandbox/"):
-            raise httpx.ConnectError("nobody is there", request=request)
+            raise httpx2.ConnectError("nobody is there", request=request)
         if self.gate is not None:
             asked, go = self.gate
             asked.set()
@@ -42,26 +42,26 @@ class FaultyNetwork(httpx.AsyncBaseTransport):
         return sum(line.startswith("POST") for line in self.seen)
 
 
-def refuse_connection(request: httpx.Request) -> None:
+def refuse_connection(request: httpx2.Request) -> None:
     if request.method == "POST":
-        raise httpx.ConnectError("connection refused", request=request)
+        raise httpx2.ConnectError("connection refused", request=request)
 
 
-def lose_answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+def lose_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     if request.method == "POST":
-        raise httpx.RemoteProtocolError("server disconnected", request=request)
+        raise httpx2.RemoteProtocolError("server disconnected", request=request)
     return response
 
 
-def fail_answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+def fail_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     if request.method == "POST":
-        return httpx.Response(502, content=b"<html>bad gateway</html>", request=request)
+        return httpx2.Response(502, content=b"<html>bad gateway</html>", request=request)
     return response
 
 
 def another_address(
     address: str,
-) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """The second reading of an order names another deposit address than the first answer."""
 
     def swapped(body: bytes) -> bytes:
@@ -74,7 +74,7 @@ def another_address(
 
 def another_output(
     amount: Decimal,
-) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Every reading of an order gives this estimate of what is received."""
     given = b'"outAmount":%s' % f"{amount:f}".encode()
     return read_as(lambda body: re.sub(rb'"outAmount":[0-9.eE-]+', given, body))
@@ -82,10 +82,10 @@ def another_output(
 
 def read_as(
     change: Callable[[bytes], bytes],
-) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Orders that are read one by one arrive changed."""
 
-    def swap(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "GET" or "/orders/" not in request.url.path:
             return response
         return changed(response, change)
@@ -93,29 +93,29 @@ def read_as(
     return swap
 
 
-def changed(response: httpx.Response, change: Callable[[bytes], bytes]) -> httpx.Response:
+def changed(response: httpx2.Response, change: Callable[[bytes], bytes]) -> httpx2.Response:
     """The answer with another body, as long as the first."""
     stream = response.stream
-    assert isinstance(stream, httpx.AsyncByteStream)
+    assert isinstance(stream, httpx2.AsyncByteStream)
 
-    class Swapped(httpx.AsyncByteStream):
+    class Swapped(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             yield change(b"".join([part async for part in stream]))
 
-    return httpx.Response(response.status_code, headers=response.headers, stream=Swapped())
+    return httpx2.Response(response.status_code, headers=response.headers, stream=Swapped())
 
 
-def listed_on_two_pages(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+def listed_on_two_pages(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     """The list of orders moves on while it is read: what its first page had is on the second."""
     if request.method == "GET" and request.url.path == "/v2/orders":
         return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
     return response
 
 
-def with_date(date: str) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+def with_date(date: str) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Every answer carries this ``Date``."""
 
-    def stamp(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def stamp(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         response.headers["date"] = date
         return response
 

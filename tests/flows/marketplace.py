@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from service.new_store import open_new
@@ -65,7 +65,7 @@ async def service(
 @pytest.fixture
 async def api(service: ServiceParts, clock: ManualClock) -> AsyncIterator[PartnerApi]:
     credentials = Credentials.of_key("first-key", "first-secret")
-    transport = httpx.ASGITransport(app=build_service(service))
+    transport = httpx2.ASGITransport(app=build_service(service))
     async with PartnerApi(
         "http://127.0.0.1/v2", credentials, clock=clock, transport=transport
     ) as opened:

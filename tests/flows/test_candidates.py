@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -30,8 +30,8 @@ def by_hand(trade: Trade) -> Candidates:
     return Candidates(trade.api, trade.journal, trade.flow, trade.clock)
 
 
-def gone(request: httpx.Request, response: httpx.Response) -> httpx.Response:
-    raise httpx.RemoteProtocolError("gone", request=request)
+def gone(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    raise httpx2.RemoteProtocolError("gone", request=request)
 
 
 async def unknown(trade: Trade, intent: Intent | None = None) -> Intent:

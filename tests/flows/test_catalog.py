@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from corpus.values import EVERY_KIND
@@ -50,36 +50,38 @@ def token_json(number: int, **changes: Any) -> dict[str, Any]:
     return {**value, "id": f"{number:024x}", "symbol": f"T{number}", **changes}
 
 
-def answering(handler: Callable[[httpx.Request], httpx.Response], clock: ManualClock) -> PartnerApi:
+def answering(
+    handler: Callable[[httpx2.Request], httpx2.Response], clock: ManualClock
+) -> PartnerApi:
     return PartnerApi(
         "http://127.0.0.1/v2",
         Credentials.of_key("key", "secret"),
         clock=clock,
-        transport=httpx.MockTransport(handler),
+        transport=httpx2.MockTransport(handler),
     )
 
 
 def scripted(
     pages: list[list[Any]], fail_at: int | None = None
-) -> Callable[[httpx.Request], httpx.Response]:
+) -> Callable[[httpx2.Request], httpx2.Response]:
     """A foreign service with these pages of tokens; page ``fail_at`` is garbage."""
 
-    def handler(request: httpx.Request) -> httpx.Response:
+    def handler(request: httpx2.Request) -> httpx2.Response:
         name = request.url.path.rsplit("/", 1)[1]
         if name == "chains":
             chains = [json.loads(encode_json(chain)) for chain in build_chains()]
-            return httpx.Response(200, json={"chains": chains, "total": 1, "totalPages": 1})
+            return httpx2.Response(200, json={"chains": chains, "total": 1, "totalPages": 1})
         if name == "swaps":
-            return httpx.Response(200, json=[])
+            return httpx2.Response(200, json=[])
         page = int(request.url.params.get("page", "1"))
         if page == fail_at:
-            return httpx.Response(200, content=b"<html>", headers={"content-type": "text/html"})
+            return httpx2.Response(200, content=b"<html>", headers={"content-type": "text/html"})
         body = {
             "tokens": pages[page - 1],
             "total": sum(map(len, pages)),
             "totalPages": len(pages),
         }
-        return httpx.Response(200, json=body)
+        return httpx2.Response(200, json=body)
 
     return handler
 
@@ -161,7 +163,7 @@ async def test_a_failed_refresh_leaves_the_old_list(clock: ManualClock, tmp_path
 async def test_two_desks_that_start_at_once_both_have_the_list(
     service: ServiceParts, tmp_path: Path
 ) -> None:
-    transport = httpx.ASGITransport(app=build_service(service))
+    transport = httpx2.ASGITransport(app=build_service(service))
     key = {"partnerId": "p", "apiKey": "first-key", "apiSecret": "first-secret", "tier": "PRO"}
     ready = {
         "url": "http://127.0.0.1/v2",
@@ -306,10 +308,10 @@ def test_a_list_of_an_older_version_is_read_anew(tmp_path: Path, clock: ManualCl
 async def test_a_page_of_another_shape_is_refused(
     body: bytes, clock: ManualClock, tmp_path: Path
 ) -> None:
-    def handler(request: httpx.Request) -> httpx.Response:
+    def handler(request: httpx2.Request) -> httpx2.Response:
         if request.url.path.endswith("/tokens"):
             headers = {"content-type": "application/json"}
-            return httpx.Response(200, content=body, headers=headers)
+            return httpx2.Response(200, content=body, headers=headers)
         return scripted([[]])(request)
 
     catalog = Catalog.open(tmp_path / "catalog.db", clock)

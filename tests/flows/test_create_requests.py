@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from flows import old_journals
@@ -35,7 +35,7 @@ def named(journal: Journal) -> str | None:
 async def test_the_request_of_a_create_that_was_answered_is_kept(trade: Trade) -> None:
     answered: list[str] = []
 
-    def read(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def read(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method == "POST":
             answered.append(response.headers["x-request-id"])
         return response
@@ -48,7 +48,7 @@ async def test_the_request_of_a_create_that_was_answered_is_kept(trade: Trade) -
 
 
 async def test_a_name_that_cannot_be_shown_is_not_kept(trade: Trade) -> None:
-    def spoil(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def spoil(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         response.headers["x-request-id"] = "r\u202e1".encode().decode("latin-1")
         return response
 

@@ -7,7 +7,7 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -87,11 +87,11 @@ async def test_an_order_that_is_listed_on_two_pages_is_one(trade: Trade) -> None
     """An order that is made while the list is read pushes others to the next page."""
     plain, asked = trade.network.inner, []
 
-    class Moving(httpx.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    class Moving(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             if request.url.path == "/v2/orders":
                 asked.append(request.url.params["page"])
-                request = httpx.Request(
+                request = httpx2.Request(
                     "GET", request.url.copy_set_param("page", 1), headers=request.headers
                 )
             return await plain.handle_async_request(request)
@@ -124,12 +124,12 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
     name = trade.journal.orders.index.ids().pop()
     known = trade.journal.orders.get(name)
 
-    def earlier_order(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def earlier_order(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method == "POST":
-            return httpx.Response(200, content=earlier, request=request)
+            return httpx2.Response(200, content=earlier, request=request)
         return response
 
-    def refused(request: httpx.Request) -> None:
+    def refused(request: httpx2.Request) -> None:
         if request.method == "POST":
             request.headers["authorization"] = "nobody"
 
@@ -160,9 +160,9 @@ async def test_a_repetition_of_another_order_releases_nothing(trade: Trade) -> N
     assert isinstance(first, Created)
     earlier = trade.api.raw_order(first.order.service_id)
 
-    def earlier_order(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def earlier_order(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.url.path.startswith("/v2/orders/"):
-            return httpx.Response(200, content=earlier, request=request)
+            return httpx2.Response(200, content=earlier, request=request)
         return response
 
     trade.network.after = earlier_order
@@ -199,8 +199,8 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
 ) -> None:
     intent = await trade.quoted()
 
-    def lose_everything(request: httpx.Request, response: httpx.Response) -> httpx.Response:
-        raise httpx.RemoteProtocolError("gone", request=request)
+    def lose_everything(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        raise httpx2.RemoteProtocolError("gone", request=request)
 
     trade.network.after = lose_everything
     waiting = asyncio.Event()
@@ -225,9 +225,9 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
 async def test_nothing_found_after_the_wait_means_not_created(trade: Trade) -> None:
     intent = await trade.quoted()
 
-    def never_arrives(request: httpx.Request) -> None:
+    def never_arrives(request: httpx2.Request) -> None:
         if request.method == "POST":
-            raise httpx.ReadTimeout("no answer", request=request)
+            raise httpx2.ReadTimeout("no answer", request=request)
 
     trade.network.before = never_arrives
     outcome = await trade.flow.create(intent)
@@ -295,9 +295,9 @@ async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: 
     await killed_after_sending(trade, intent)
     asked: list[str] = []
 
-    def unreachable(request: httpx.Request) -> None:
+    def unreachable(request: httpx2.Request) -> None:
         asked.append(request.url.path)
-        raise httpx.ConnectError("connection refused", request=request)
+        raise httpx2.ConnectError("connection refused", request=request)
 
     trade.network.before = unreachable
     # Nobody moves the clock: the look that comes second would be waited for without end.
@@ -327,9 +327,9 @@ async def test_earlier_creates_are_looked_for_at_once_and_later_without_a_wait(
         trade.journal.intents.mark_sent(one.id, trade.clock.now())
     asked: list[str] = []
 
-    def unreadable(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def unreadable(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         asked.append(request.url.path)
-        return httpx.Response(200, content=b"<html>", request=request)
+        return httpx2.Response(200, content=b"<html>", request=request)
 
     trade.network.after = unreadable
     waiting: asyncio.Queue[float] = asyncio.Queue()
@@ -364,7 +364,7 @@ async def test_what_was_sent_a_moment_ago_is_looked_for_until_it_may_be_there(
     nothing of a slow service."""
     looked: list[str] = []
 
-    def slow(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def slow(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method == "POST":
             trade.clock.advance(70)
             return lose_answer(request, response)
@@ -372,7 +372,7 @@ async def test_what_was_sent_a_moment_ago_is_looked_for_until_it_may_be_there(
             looked.append(request.url.path)
             if len(looked) < 3:
                 empty = {"orders": [], "total": 0, "totalPages": 0}
-                return httpx.Response(200, json=empty, request=request)
+                return httpx2.Response(200, json=empty, request=request)
         return response
 
     trade.network.after = slow
@@ -383,7 +383,7 @@ async def test_what_was_sent_a_moment_ago_is_looked_for_until_it_may_be_there(
 
 
 async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: Trade) -> None:
-    def invented(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def invented(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "POST":
             return response
         return changed(response, lambda body: re.sub(rb'("serviceId":)"\w+"', rb'\1"none"', body))
@@ -449,9 +449,9 @@ async def test_an_order_that_was_there_before_is_never_adopted(trade: Trade) -> 
     trade.journal.orders.record([(order, "list", False) for order in listed.orders])
     second = await trade.quoted()
 
-    def never_arrives(request: httpx.Request) -> None:
+    def never_arrives(request: httpx2.Request) -> None:
         if request.method == "POST":
-            raise httpx.ReadTimeout("no answer", request=request)
+            raise httpx2.ReadTimeout("no answer", request=request)
 
     trade.network.before = never_arrives
     outcome = await trade.flow.create(second)
@@ -488,7 +488,7 @@ async def test_a_clock_that_is_wrong_creates_nothing_live(trade: Trade) -> None:
 async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(trade: Trade) -> None:
     intent = await trade.quoted()
 
-    def close_journal(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def close_journal(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method == "POST":
             trade.journal.close()
         return response
@@ -502,10 +502,10 @@ async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(trade:
 async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: Trade) -> None:
     intent = await trade.quoted()
 
-    def close_journal(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def close_journal(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method == "POST":
             trade.journal.close()
-            raise httpx.RemoteProtocolError("gone", request=request)
+            raise httpx2.RemoteProtocolError("gone", request=request)
         return response
 
     trade.network.after = close_journal
@@ -514,20 +514,20 @@ async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: Trade) 
     assert "journal" in outcome.failure.next
 
 
-class TooMany(httpx.AsyncBaseTransport):
+class TooMany(httpx2.AsyncBaseTransport):
     """Refuses the first create before the service sees it, and says when to come back."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, wait: str) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, wait: str) -> None:
         self.inner = inner
         self.wait = wait
         self.refused = asyncio.Event()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method != "POST" or self.refused.is_set():
             return await self.inner.handle_async_request(request)
         self.refused.set()
         body = encode_json({"message": "too many", "code": "RATE_LIMIT_EXCEEDED"})
-        return httpx.Response(429, content=body, headers={"retry-after": self.wait})
+        return httpx2.Response(429, content=body, headers={"retry-after": self.wait})
 
 
 async def create_after(

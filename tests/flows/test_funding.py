@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -74,11 +74,11 @@ class Controlled(RudeServer):
         await super().__aexit__(*raised)
 
 
-def refusing(error: type[httpx.HTTPError]) -> SandboxControl:
-    async def refuse(request: httpx.Request) -> httpx.Response:
+def refusing(error: type[httpx2.HTTPError]) -> SandboxControl:
+    async def refuse(request: httpx2.Request) -> httpx2.Response:
         raise error("no", request=request)
 
-    transport = httpx.MockTransport(refuse)
+    transport = httpx2.MockTransport(refuse)
     return SandboxControl("http://127.0.0.1:1/sandbox", Secret("token"), transport=transport)
 
 
@@ -158,19 +158,19 @@ async def test_the_payment_is_in_the_journal_before_it_leaves(
 ) -> None:
     seen: list[StepState | None] = []
 
-    async def look(request: httpx.Request) -> httpx.Response:
+    async def look(request: httpx2.Request) -> httpx2.Response:
         seen.append(state_of(journal))
-        return httpx.Response(200, json={"hash": "h"}, request=request)
+        return httpx2.Response(200, json={"hash": "h"}, request=request)
 
-    transport = httpx.MockTransport(look)
+    transport = httpx2.MockTransport(look)
     control = SandboxControl("http://127.0.0.1:1/sandbox", Secret("t"), transport=transport)
     assert await SandboxFaucet(control, clock, journal.calls).pay(WAITING) == Funded("h")
     assert seen == [StepState.SENT]
 
 
-@pytest.mark.parametrize("error", [httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout])
+@pytest.mark.parametrize("error", [httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout])
 async def test_what_never_left_may_be_tried_again(
-    error: type[httpx.HTTPError], journal: Journal, clock: ManualClock
+    error: type[httpx2.HTTPError], journal: Journal, clock: ManualClock
 ) -> None:
     paid = await SandboxFaucet(refusing(error), clock, journal.calls).pay(WAITING)
     assert isinstance(paid, NotFunded)
@@ -181,8 +181,8 @@ async def test_what_never_left_may_be_tried_again(
         assert await faucet.pay(WAITING) == Funded("f" * 64)
 
 
-@pytest.mark.parametrize("error", [httpx.ReadTimeout, httpx.WriteError, httpx.ReadError])
-async def test_only_a_connection_that_failed_means_not_sent(error: type[httpx.HTTPError]) -> None:
+@pytest.mark.parametrize("error", [httpx2.ReadTimeout, httpx2.WriteError, httpx2.ReadError])
+async def test_only_a_connection_that_failed_means_not_sent(error: type[httpx2.HTTPError]) -> None:
     with pytest.raises(OutcomeUnknown):
         await refusing(error).deposit("a")
 
@@ -207,7 +207,7 @@ async def test_without_a_journal_nothing_is_paid(journal: Journal, clock: Manual
 
 
 async def test_a_closed_control_sent_nothing() -> None:
-    control = refusing(httpx.ConnectError)
+    control = refusing(httpx2.ConnectError)
     await control.close()
     with pytest.raises(Unreachable):
         await control.deposit("a")

@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -302,7 +302,7 @@ async def test_quotes_end_by_the_desks_clock_however_wrong_it_is(
 ) -> None:
     own = ManualClock(clock.now() + timedelta(seconds=ahead))
     credentials = Credentials.of_key("first-key", "first-secret")
-    transport = httpx.ASGITransport(app=build_service(service))
+    transport = httpx2.ASGITransport(app=build_service(service))
     async with PartnerApi(
         "http://127.0.0.1/v2", credentials, clock=own, transport=transport
     ) as api:
@@ -323,7 +323,7 @@ async def test_a_clock_that_was_moved_is_told_while_it_is_wrong(
     )
     settings = load_settings({}, Home.at(tmp_path), Options(profile="main"))
     own = ManualClock(clock.now())
-    transport = httpx.ASGITransport(app=build_service(service))
+    transport = httpx2.ASGITransport(app=build_service(service))
     desk = Desk.open(settings, clock=own, transport=transport)
     await desk.connect(live_connection(settings), follow=False)
     assert desk.link.clock_problem() is None

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 from starlette.requests import Request
@@ -72,12 +72,12 @@ class Receiver:
         await Response(status_code=204)(scope, receive, send)
 
 
-class LossyTransport(httpx.ASGITransport):
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+class LossyTransport(httpx2.ASGITransport):
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             return await super().handle_async_request(request)
         except OSError as error:
-            raise httpx.ReadError(str(error), request=request) from error
+            raise httpx2.ReadError(str(error), request=request) from error
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import json
 from itertools import count
 from typing import Any
 
-import httpx
+import httpx2
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from x402.mechanisms.evm.exact.client import ExactEvmScheme
@@ -41,8 +41,8 @@ class Payer:
         """Of the service at ``url``, or that of the sandbox, which alone gives dollars."""
         self.account: LocalAccount = Account.from_key(seed)
         self._scheme = ExactEvmScheme(self.account)
-        transport = httpx.HTTPTransport(local_address=f"127.0.0.{next(_ADDRESSES)}", verify=PLAIN)
-        self.http = httpx.Client(
+        transport = httpx2.HTTPTransport(local_address=f"127.0.0.{next(_ADDRESSES)}", verify=PLAIN)
+        self.http = httpx2.Client(
             base_url=url or (running.ready.url if running else ""),
             transport=transport,
             trust_env=False,
@@ -51,7 +51,7 @@ class Payer:
         if running and dollars:
             give(running, self.account.address, dollars, USDC.address)
 
-    def payment(self, answer: httpx.Response) -> str:
+    def payment(self, answer: httpx2.Response) -> str:
         """The header that pays what a 402 asked for."""
         asked = PaymentRequired.model_validate_json(
             base64.b64decode(answer.headers["payment-required"])
@@ -62,7 +62,7 @@ class Payer:
         )
         return base64.b64encode(payload.model_dump_json(by_alias=True).encode()).decode()
 
-    def call(self, method: str, path: str, **more: Any) -> httpx.Response:
+    def call(self, method: str, path: str, **more: Any) -> httpx2.Response:
         answer = self.http.request(method, path, **more)
         assert answer.status_code == 402, answer.text
         header = {"payment-signature": self.payment(answer)}
@@ -72,6 +72,6 @@ class Payer:
         return chain.balance(USDC, self.account.address)
 
 
-def told(answer: httpx.Response, header: str) -> dict[str, Any]:
+def told(answer: httpx2.Response, header: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(base64.b64decode(answer.headers[header]))
     return found

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from patience import PATIENCE
@@ -37,7 +37,7 @@ class Chain(Struct, frozen=True):
 
     def __call__(self, method: str, *params: Any) -> Any:
         asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        answer = httpx.post(
+        answer = httpx2.post(
             self.url, json=asked, trust_env=False, timeout=PATIENCE, verify=PLAIN
         ).json()
         if "error" in answer:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
+import httpx2
 from websockets.sync.client import ClientConnection, connect
 
 from patience import PATIENCE
@@ -43,7 +43,7 @@ def told_of(socket: ClientConnection, ids: set[str], times: int) -> list[dict[st
     return told
 
 
-def watched(socket: ClientConnection, api: httpx.Client, *order: str) -> dict[str, Any]:
+def watched(socket: ClientConnection, api: httpx2.Client, *order: str) -> dict[str, Any]:
     """A new order whose creation has been told: what comes now is of what happens to it next."""
     created = create_order(api, *order)
     service_id = str(created["serviceId"])

@@ -8,7 +8,7 @@ import tempfile
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from swapdesk.sandbox.repeatable import open_world, run_repeatable
 from swapdesk.sandbox.world import find_token
@@ -25,12 +25,12 @@ async def story(seed: int) -> list[str]:
         async with open_world(data, seed=seed, speed=Decimal(600)) as world:
             partner = world.ready["partners"][0]
             key = f"{partner['apiKey']}:{partner['apiSecret']}"
-            api = httpx.AsyncClient(
+            api = httpx2.AsyncClient(
                 base_url=world.ready["url"],
                 headers={"authorization": key},
                 transport=world.transport,
             )
-            control = httpx.AsyncClient(
+            control = httpx2.AsyncClient(
                 base_url=world.ready["control"],
                 headers={"sandbox-token": world.ready["controlToken"]},
                 transport=world.transport,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-import httpx
+import httpx2
 
 from forked_processes import runs_module
 from patience import PATIENCE
@@ -54,7 +54,7 @@ def until(condition: Callable[[], T], what: str = "condition") -> T:
         time.sleep(min(max(0.02, waited / 8), 0.25))  # between two looks at a condition
 
 
-def asked(api: httpx.Client, path: str, **reading: Any) -> Any:
+def asked(api: httpx2.Client, path: str, **reading: Any) -> Any:
     """What the service answers; None while it says that it was asked too often.
 
     ``reading`` is for ``json.loads``.
@@ -66,7 +66,7 @@ def asked(api: httpx.Client, path: str, **reading: Any) -> Any:
     return json.loads(answer.text, **reading)
 
 
-def status_of(api: httpx.Client, order: str) -> int | None:
+def status_of(api: httpx2.Client, order: str) -> int | None:
     """The status of an order; None while the service answers that it was asked too often."""
     found = asked(api, f"/orders/{order}")
     return None if found is None else int(found["status"])
@@ -175,9 +175,9 @@ class Running:
 
         return int(until(find, what=f"a process of {module}") or 0)
 
-    def api(self, partner: int = 0) -> httpx.Client:
+    def api(self, partner: int = 0) -> httpx2.Client:
         keys = self.ready.partners[partner]
-        return httpx.Client(
+        return httpx2.Client(
             base_url=self.ready.url,
             headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
             trust_env=False,
@@ -185,8 +185,8 @@ class Running:
             verify=PLAIN,
         )
 
-    def control(self) -> httpx.Client:
-        return httpx.Client(
+    def control(self) -> httpx2.Client:
+        return httpx2.Client(
             base_url=self.ready.control,
             headers={"sandbox-token": self.ready.controlToken},
             trust_env=False,
@@ -196,7 +196,7 @@ class Running:
 
 
 def create_order(
-    api: httpx.Client,
+    api: httpx2.Client,
     token_in: str,
     token_out: str,
     amount: str,
@@ -217,7 +217,7 @@ def create_order(
     return order
 
 
-def ended(api: httpx.Client, service_id: str) -> dict[str, Any]:
+def ended(api: httpx2.Client, service_id: str) -> dict[str, Any]:
     """The order once it has ended."""
 
     def look() -> dict[str, Any] | None:

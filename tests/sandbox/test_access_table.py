@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct
 
@@ -55,7 +55,9 @@ def test_a_key_gets_what_the_guide_says(running: Running, order: str, row: Row) 
     for word, value in (("ORDER", order), ("FROM", BTC), ("TO", ETH)):
         path = path.replace(word, value)
     body = {"quoteId": "0" * 24, "addressTo": RECEIVER} if method == "POST" else None
-    with httpx.Client(headers=_credentials(running, row.who), trust_env=False, verify=PLAIN) as api:
+    with httpx2.Client(
+        headers=_credentials(running, row.who), trust_env=False, verify=PLAIN
+    ) as api:
         for _ in range(AT_MOST if "again" in row.call else 1):
             answer = api.request(method, running.ready.url + path, json=body)
             if answer.is_error:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
@@ -25,13 +25,13 @@ USDC_ARBITRUM = find_token("arbitrum", "USDC")
 
 
 @pytest.fixture(scope="module")
-def api(running: Running) -> Iterator[httpx.Client]:
+def api(running: Running) -> Iterator[httpx2.Client]:
     with running.api() as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def control(running: Running) -> Iterator[httpx.Client]:
+def control(running: Running) -> Iterator[httpx2.Client]:
     with running.control() as client:
         yield client
 
@@ -41,7 +41,7 @@ def person(number: int) -> LocalAccount:
     return account
 
 
-def group(api: httpx.Client, rows: list[tuple[Any, float]], receivers: list[str]) -> str:
+def group(api: httpx2.Client, rows: list[tuple[Any, float]], receivers: list[str]) -> str:
     orders = [
         {"from": token.token_id, "to": USDC_ARBITRUM.token_id, "amount": amount, "addressTo": to}
         for (token, amount), to in zip(rows, receivers, strict=True)
@@ -52,14 +52,14 @@ def group(api: httpx.Client, rows: list[tuple[Any, float]], receivers: list[str]
     return str(answer.json()["multiId"])
 
 
-def built(api: httpx.Client, multi_id: str, sender: str) -> dict[str, Any]:
+def built(api: httpx2.Client, multi_id: str, sender: str) -> dict[str, Any]:
     answer = api.post(f"/exchanges/multi/{multi_id}/tx/build", json={"sender": sender})
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = answer.json()
     return told
 
 
-def gift(control: httpx.Client, address: str, **asked: Any) -> None:
+def gift(control: httpx2.Client, address: str, **asked: Any) -> None:
     answer = control.post("/faucet", json={"chain": "base", "address": address, **asked})
     assert answer.status_code == 200, answer.text
 
@@ -77,14 +77,14 @@ def signatures(told: dict[str, Any], owner: LocalAccount) -> list[str]:
     return made
 
 
-def status(api: httpx.Client, multi_id: str) -> dict[str, Any]:
+def status(api: httpx2.Client, multi_id: str) -> dict[str, Any]:
     answer = api.get(f"/exchanges/multi/{multi_id}")
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = answer.json()
     return told
 
 
-def confirmed(api: httpx.Client, multi_id: str) -> dict[str, Any]:
+def confirmed(api: httpx2.Client, multi_id: str) -> dict[str, Any]:
     def look() -> dict[str, Any] | None:
         told = status(api, multi_id)
         assert told.get("bundleStatus") not in ("failed", "withdrawn"), told
@@ -96,7 +96,7 @@ def confirmed(api: httpx.Client, multi_id: str) -> dict[str, Any]:
 
 
 def test_a_killed_node_pays_a_group_once_and_every_order_is_paid_out(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     owner = person(1)
     receivers = [person(100 + number).address for number in range(3)]

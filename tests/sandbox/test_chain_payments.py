@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 
@@ -35,24 +35,24 @@ OVER_ETHER = ((BTC, "0.05"), (XMR, "5"), (find_token("litecoin", "LTC"), "20"))
 
 
 @pytest.fixture(scope="module")
-def control(running: Running) -> Iterator[httpx.Client]:
+def control(running: Running) -> Iterator[httpx2.Client]:
     with running.control() as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def api(running: Running) -> Iterator[httpx.Client]:
+def api(running: Running) -> Iterator[httpx2.Client]:
     with running.api() as client:
         yield client
 
 
 def order_of(
-    api: httpx.Client, sell: WorldToken, buy: WorldToken, amount: str, to: str, **more: str
+    api: httpx2.Client, sell: WorldToken, buy: WorldToken, amount: str, to: str, **more: str
 ) -> dict[str, Any]:
     return create_order(api, sell.token_id, buy.token_id, amount, to, **more)
 
 
-def pay(control: httpx.Client, order: dict[str, Any]) -> str:
+def pay(control: httpx2.Client, order: dict[str, Any]) -> str:
     answer = control.post("/deposits", json={"serviceId": order["serviceId"]})
     assert answer.status_code == 200, answer.text
     return str(answer.json()["hash"])
@@ -81,7 +81,7 @@ def equal(running: Running) -> None:
 
 
 def test_a_transfer_by_anybody_is_a_deposit_and_the_payout_is_one_too(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     base, arbitrum = chain_of(running, "base"), chain_of(running, "arbitrum")
     for gift in ({"amount": 1}, {"token": "USDC", "amount": 500}):
@@ -122,7 +122,7 @@ def test_a_transfer_by_anybody_is_a_deposit_and_the_payout_is_one_too(
 
 
 def test_a_token_is_refunded_by_a_transfer_on_its_chain(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     base = chain_of(running, "base")
     order = order_of(api, USDC, BTC, "80", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
@@ -144,7 +144,7 @@ def test_a_token_is_refunded_by_a_transfer_on_its_chain(
 
 
 def test_the_middle_of_a_private_order_is_a_transfer_between_exchanges(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     ether = find_token("ethereum", "ETH").token_id
     # Which route is best changes with the market: another hour, another middle.
@@ -167,7 +167,7 @@ def test_the_middle_of_a_private_order_is_a_transfer_between_exchanges(
 
 
 def test_a_deposit_that_was_unwound_counts_once_it_is_in_a_block_again(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     polygon = chain_of(running, "polygon")
     order = order_of(api, USDC_POLYGON, ETH_BASE, "90", BOB)
@@ -209,7 +209,7 @@ def test_a_deposit_that_was_unwound_counts_once_it_is_in_a_block_again(
 
 
 def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     base = chain_of(running, "base")
     order = order_of(api, BTC, ETH_BASE, "0.01", PERMIT2)
@@ -231,7 +231,7 @@ def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
 
 
 def test_a_node_killed_at_any_moment_pays_everything_once(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     rng = random.Random(11)
     pairs = [(BTC, ETH_BASE, "0.02"), (USDC, ETH_ARBITRUM, "70"), (USDC_POLYGON, USDC, "75")]

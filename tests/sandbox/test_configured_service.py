@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 
@@ -100,14 +100,14 @@ def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def api(ready: dict[str, Any], home: Path) -> Iterator[httpx.Client]:
+def api(ready: dict[str, Any], home: Path) -> Iterator[httpx2.Client]:
     """With the key of a partner who is made while the service runs."""
     at = ("--data", str(home / "data"), "--json")
     made = run_here("partner", "create", "Shop", "--tier", "PRO", *at, home=home)
     assert made.code == 0, made.stderr
     new = json.loads(made.stdout)
     key = {"Authorization": f"{new['apiKey']}:{new['apiSecret']}"}
-    with httpx.Client(
+    with httpx2.Client(
         base_url=ready["url"], headers=key, trust_env=False, timeout=PATIENCE, verify=PLAIN
     ) as client:
         until(lambda: client.get("/rateLimits").status_code == 200, what="the key is taken")
@@ -120,7 +120,7 @@ def test_the_line_of_a_service_says_what_it_serves(ready: dict[str, Any]) -> Non
     assert ready["leftOut"] == ["kraken", "is"]
 
 
-def test_the_catalogue_is_what_the_pools_trade(api: httpx.Client) -> None:
+def test_the_catalogue_is_what_the_pools_trade(api: httpx2.Client) -> None:
     assert [chain["shortName"] for chain in api.get("/chains").json()["chains"]] == ["base"]
     tokens = api.get("/tokens", params={"pageSize": 100}).json()["tokens"]
     assert {BASE["ETH"].token_id, BASE["USDC"].token_id} <= {token["id"] for token in tokens}
@@ -128,7 +128,7 @@ def test_the_catalogue_is_what_the_pools_trade(api: httpx.Client) -> None:
     assert [venue["shortName"] for venue in api.get("/swaps").json()] == ["ba"]
 
 
-def test_a_swap_is_quoted_and_ordered(api: httpx.Client, running: Running) -> None:
+def test_a_swap_is_quoted_and_ordered(api: httpx2.Client, running: Running) -> None:
     """By an account that has coins on the sandbox's chain; a swap that would fail is refused."""
     sender = parties_of(load_key(running.data)).treasury
     pair = {"from": BASE["ETH"].token_id, "to": BASE["USDC"].token_id, "amount": "0.5"}

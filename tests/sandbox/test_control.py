@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from websockets.exceptions import ConnectionClosed
 
@@ -40,13 +40,13 @@ def control(running: Running) -> Any:
         client.delete("/faults")
 
 
-def pay(control: httpx.Client, order: dict[str, Any], **more: Any) -> str:
+def pay(control: httpx2.Client, order: dict[str, Any], **more: Any) -> str:
     answer = control.post("/deposits", json={"serviceId": order["serviceId"], **more})
     assert answer.status_code == 200, answer.text
     return str(answer.json()["hash"])
 
 
-def fault(control: httpx.Client, **body: Any) -> None:
+def fault(control: httpx2.Client, **body: Any) -> None:
     answer = control.post("/faults", json=body)
     assert answer.status_code == 200, answer.text
 
@@ -54,7 +54,7 @@ def fault(control: httpx.Client, **body: Any) -> None:
 # From deposit to payout
 
 
-def test_a_standard_order_completes(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_standard_order_completes(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     pay(control, order)
     done = ended(api, order["serviceId"])
@@ -63,7 +63,7 @@ def test_a_standard_order_completes(api: httpx.Client, control: httpx.Client) ->
     assert done["outAmount"] == order["outAmount"]
 
 
-def test_a_private_order_completes(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_private_order_completes(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE, types="private")
     assert order["anonymous"] is True
     pay(control, order)
@@ -72,7 +72,7 @@ def test_a_private_order_completes(api: httpx.Client, control: httpx.Client) -> 
     assert done["outTransactionOutHash"].startswith("0x")
 
 
-def test_a_private_send_with_a_tag_completes(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_private_send_with_a_tag_completes(api: httpx2.Client, control: httpx2.Client) -> None:
     quotes = api.get("/quotes/private-send", params={"from": XRP, "amount": "2500"}).json()
     body = {"quoteId": quotes["quotes"][0]["quoteId"], "addressTo": BOB_XRP, "destinationTag": "7"}
     order = api.post("/exchanges/private-send", json=body).json()
@@ -82,7 +82,7 @@ def test_a_private_send_with_a_tag_completes(api: httpx.Client, control: httpx.C
 
 
 def test_a_deposit_without_its_tag_is_not_credited(
-    api: httpx.Client, control: httpx.Client
+    api: httpx2.Client, control: httpx2.Client
 ) -> None:
     order = create_order(api, XRP, ETH, "2500", ALICE)
     pay(control, order, memo="")
@@ -92,13 +92,13 @@ def test_a_deposit_without_its_tag_is_not_credited(
     assert ended(api, order["serviceId"])["status"] == 4
 
 
-def test_a_repeated_payment_is_the_first_one(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_repeated_payment_is_the_first_one(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     assert pay(control, order) == pay(control, order)
     assert ended(api, order["serviceId"])["outAmount"] == order["outAmount"]
 
 
-def test_half_a_deposit_pays_half(api: httpx.Client, control: httpx.Client) -> None:
+def test_half_a_deposit_pays_half(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     pay(control, order, amount=0.25)
     done = ended(api, order["serviceId"])
@@ -106,7 +106,7 @@ def test_half_a_deposit_pays_half(api: httpx.Client, control: httpx.Client) -> N
     assert done["outAmount"] == pytest.approx(order["outAmount"] / 2, abs=1e-7)
 
 
-def test_what_cannot_be_paid(api: httpx.Client, control: httpx.Client) -> None:
+def test_what_cannot_be_paid(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     unknown = control.post("/deposits", json={"serviceId": "nosuchorder"})
     assert unknown.status_code == 404
@@ -127,14 +127,14 @@ def test_what_cannot_be_paid(api: httpx.Client, control: httpx.Client) -> None:
 
 
 def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
-    running: Running, control: httpx.Client
+    running: Running, control: httpx2.Client
 ) -> None:
     (rpc,) = (each["rpc"] for each in running.ready.chains if each["shortName"] == "base")
     usdc = find_token("base", "USDC").address
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return httpx.post(rpc, json=body, timeout=PATIENCE, verify=PLAIN).json()["result"]
+        return httpx2.post(rpc, json=body, timeout=PATIENCE, verify=PLAIN).json()["result"]
 
     holder = "0x" + "5a" * 20
     for token, amount in ((None, 0.25), ("USDC", 1500.5)):
@@ -167,15 +167,15 @@ def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
 
 
 def test_a_customer_sends_transactions_from_an_account_of_their_own(
-    running: Running, control: httpx.Client
+    running: Running, control: httpx2.Client
 ) -> None:
     (rpc,) = (each["rpc"] for each in running.ready.chains if each["shortName"] == "base")
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return httpx.post(rpc, json=body, timeout=PATIENCE, verify=PLAIN).json()["result"]
+        return httpx2.post(rpc, json=body, timeout=PATIENCE, verify=PLAIN).json()["result"]
 
-    def mined(sent: httpx.Response) -> Any:
+    def mined(sent: httpx2.Response) -> Any:
         assert sent.status_code == 200, sent.text
         hash_ = sent.json()["hash"]
         return until(lambda: ask("eth_getTransactionReceipt", hash_), what="the transaction")
@@ -236,7 +236,7 @@ def test_a_customer_sends_transactions_from_an_account_of_their_own(
     ids=lambda wrong: "-".join(f"{name} {str(value)[:12]!a}" for name, value in wrong.items()),
 )
 def test_a_transaction_that_makes_no_sense_is_refused(
-    control: httpx.Client, wrong: dict[str, Any]
+    control: httpx2.Client, wrong: dict[str, Any]
 ) -> None:
     call = {"chain": "base", "customer": "mallory", "to": "0x" + "5c" * 20, "value": "1", **wrong}
     answer = control.post("/transactions", json=call)
@@ -247,7 +247,7 @@ def test_a_transaction_that_makes_no_sense_is_refused(
         assert found.status_code == 422, found.text
 
 
-def test_transactions_without_a_body_of_use_are_refused(control: httpx.Client) -> None:
+def test_transactions_without_a_body_of_use_are_refused(control: httpx2.Client) -> None:
     for body, status in ((b"", 400), (b"[]", 422), (b"{}", 422), (b"\xff", 400)):
         assert control.post("/transactions", content=body).status_code == status, body
     assert control.post("/transactions", content=b'{"data": "' + b"0" * 70_000).status_code == 413
@@ -255,12 +255,12 @@ def test_transactions_without_a_body_of_use_are_refused(control: httpx.Client) -
     assert control.get("/customers").status_code == 422
 
 
-def test_only_this_machine_with_the_token(running: Running, control: httpx.Client) -> None:
+def test_only_this_machine_with_the_token(running: Running, control: httpx2.Client) -> None:
     url = f"{running.ready.control}/state"
     token = {"sandbox-token": running.ready.controlToken}
-    assert httpx.get(url, trust_env=False, verify=PLAIN).status_code == 401
+    assert httpx2.get(url, trust_env=False, verify=PLAIN).status_code == 401
     assert (
-        httpx.get(url, headers={"sandbox-token": "x"}, trust_env=False, verify=PLAIN).status_code
+        httpx2.get(url, headers={"sandbox-token": "x"}, trust_env=False, verify=PLAIN).status_code
         == 401
     )
     for header, status in (
@@ -268,24 +268,24 @@ def test_only_this_machine_with_the_token(running: Running, control: httpx.Clien
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "null"}, 403),
     ):
-        answer = httpx.get(url, headers={**token, **header}, trust_env=False, verify=PLAIN)
+        answer = httpx2.get(url, headers={**token, **header}, trust_env=False, verify=PLAIN)
         assert answer.status_code == status, header
     keys = running.ready.partners[0]
     stranger = {"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"}
-    assert httpx.get(url, headers=stranger, trust_env=False, verify=PLAIN).status_code == 401
+    assert httpx2.get(url, headers=stranger, trust_env=False, verify=PLAIN).status_code == 401
     assert control.get("/nothing").status_code == 404
     wrong = control.get("/clock")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
 
 
-def test_state(control: httpx.Client) -> None:
+def test_state(control: httpx2.Client) -> None:
     state = control.get("/state").json()
     assert set(state) >= {"now", "offset", "speed", "seed", "heights", "prices", "faults"}
     assert state["heights"]["bitcoin"] > 900_000
     assert state["prices"]["BTC"] > 90_000
 
 
-def test_time_jumps_and_never_back(api: httpx.Client, control: httpx.Client) -> None:
+def test_time_jumps_and_never_back(api: httpx2.Client, control: httpx2.Client) -> None:
     before = api.get("/health").json()["time"]
     offset = control.get("/state").json()["offset"]
     moved = control.post("/clock", json={"advance": 120}).json()
@@ -295,7 +295,7 @@ def test_time_jumps_and_never_back(api: httpx.Client, control: httpx.Client) -> 
         assert control.post("/clock", json=body).status_code == 422, body
 
 
-def test_an_order_passes_its_deadline(api: httpx.Client, control: httpx.Client) -> None:
+def test_an_order_passes_its_deadline(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     control.post("/clock", json={"advance": 3600})
     assert ended(api, order["serviceId"])["displayStatus"] == "EXPIRED"
@@ -304,7 +304,7 @@ def test_an_order_passes_its_deadline(api: httpx.Client, control: httpx.Client) 
 # Faults of orders
 
 
-def test_fail_after_deposit(api: httpx.Client, control: httpx.Client) -> None:
+def test_fail_after_deposit(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     fault(control, serviceId=order["serviceId"], fault="fail_after_deposit")
     pay(control, order)
@@ -312,7 +312,7 @@ def test_fail_after_deposit(api: httpx.Client, control: httpx.Client) -> None:
     assert (done["displayStatus"], done["actionRequired"]) == ("FAILED", True)
 
 
-def test_expire(api: httpx.Client, control: httpx.Client) -> None:
+def test_expire(api: httpx2.Client, control: httpx2.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     fault(control, serviceId=order["serviceId"], fault="expire")
     assert ended(api, order["serviceId"])["displayStatus"] == "EXPIRED"
@@ -322,13 +322,13 @@ def test_expire(api: httpx.Client, control: httpx.Client) -> None:
 
 
 def test_lost_response_is_carried_out_and_never_answered(
-    api: httpx.Client, control: httpx.Client
+    api: httpx2.Client, control: httpx2.Client
 ) -> None:
     quote = api.get("/quotes", params={"from": BTC, "to": ETH, "amount": "0.5"}).json()["quotes"][0]
     fault(control, operation="create_exchange", fault="lost_response")
     before = api.get("/orders").json()["total"]
     body = {"quoteId": quote["quoteId"], "addressTo": ALICE}
-    with pytest.raises(httpx.RemoteProtocolError):
+    with pytest.raises(httpx2.RemoteProtocolError):
         api.post("/exchanges", json=body)
     assert api.get("/orders").json()["total"] == before + 1
     again = api.post("/exchanges", json=body)
@@ -336,7 +336,7 @@ def test_lost_response_is_carried_out_and_never_answered(
     assert api.get("/orders").json()["total"] == before + 1
 
 
-def test_a_fault_of_one_quote(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_fault_of_one_quote(api: httpx2.Client, control: httpx2.Client) -> None:
     quotes = api.get("/quotes", params={"from": BTC, "to": ETH, "amount": "0.5"}).json()["quotes"]
     first, second = (quote["quoteId"] for quote in quotes[:2])
     fault(control, quoteId=second, fault="http_500")
@@ -346,13 +346,13 @@ def test_a_fault_of_one_quote(api: httpx.Client, control: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("selector", ["quoteId", "serviceId", "multiId"])
-def test_a_fault_of_nothing_is_refused(control: httpx.Client, selector: str) -> None:
+def test_a_fault_of_nothing_is_refused(control: httpx2.Client, selector: str) -> None:
     answer = control.post("/faults", json={selector: "nobodyWasGivenThis", "fault": "delay"})
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
     assert control.get("/state").json()["faults"] == []
 
 
-def test_http_500_as_often_as_said(api: httpx.Client, control: httpx.Client) -> None:
+def test_http_500_as_often_as_said(api: httpx2.Client, control: httpx2.Client) -> None:
     fault(control, operation="GET /chains", fault="http_500", times=2)
     assert api.get("/swaps").status_code == 200
     for _ in range(2):
@@ -364,21 +364,21 @@ def test_http_500_as_often_as_said(api: httpx.Client, control: httpx.Client) -> 
     assert api.get("/chains").status_code == 200
 
 
-def test_rate_limited(api: httpx.Client, control: httpx.Client) -> None:
+def test_rate_limited(api: httpx2.Client, control: httpx2.Client) -> None:
     fault(control, operation="list_tokens", fault="rate_limited", seconds=7)
     answer = api.get("/tokens")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
     assert answer.json()["code"] == "RATE_LIMIT_EXCEEDED"
 
 
-def test_delay(api: httpx.Client, control: httpx.Client) -> None:
+def test_delay(api: httpx2.Client, control: httpx2.Client) -> None:
     fault(control, operation="health", fault="delay", seconds=0.4)
     begin = time.monotonic()
     assert api.get("/health").status_code == 200
     assert time.monotonic() - begin >= 0.4
 
 
-def test_a_fault_of_one_order(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_fault_of_one_order(api: httpx2.Client, control: httpx2.Client) -> None:
     one = create_order(api, BTC, ETH, "0.5", ALICE)["serviceId"]
     other = create_order(api, BTC, ETH, "0.5", ALICE)["serviceId"]
     fault(control, serviceId=one, fault="http_500")
@@ -388,7 +388,7 @@ def test_a_fault_of_one_order(api: httpx.Client, control: httpx.Client) -> None:
 
 
 def test_ws_drop_breaks_open_streams_without_a_close_frame(
-    running: Running, control: httpx.Client
+    running: Running, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
         dropping = threading.Timer(
@@ -403,7 +403,7 @@ def test_ws_drop_breaks_open_streams_without_a_close_frame(
         assert control.get("/state").json()["faults"] == []
 
 
-def test_ws_drop_of_one_order(running: Running, api: httpx.Client, control: httpx.Client) -> None:
+def test_ws_drop_of_one_order(running: Running, api: httpx2.Client, control: httpx2.Client) -> None:
     with stream(running) as socket:
         one, other = (watched(socket, api, BTC, ETH, "0.5", ALICE) for _ in range(2))
         fault(control, serviceId=one["serviceId"], fault="ws_drop")
@@ -417,7 +417,7 @@ def test_ws_drop_of_one_order(running: Running, api: httpx.Client, control: http
             until_broken(socket, without=str(one["serviceId"]))
 
 
-def test_clearing_faults(api: httpx.Client, control: httpx.Client) -> None:
+def test_clearing_faults(api: httpx2.Client, control: httpx2.Client) -> None:
     fault(control, operation="health", fault="http_500", times=100)
     assert [each["fault"] for each in control.get("/state").json()["faults"]] == ["http_500"]
     assert control.delete("/faults").status_code == 200
@@ -446,7 +446,7 @@ def test_clearing_faults(api: httpx.Client, control: httpx.Client) -> None:
     ],
 )
 def test_unknown_faults_and_selectors(
-    control: httpx.Client, body: dict[str, Any], field: str
+    control: httpx2.Client, body: dict[str, Any], field: str
 ) -> None:
     answer = control.post("/faults", json=body)
     assert answer.status_code == 422

@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -104,7 +104,7 @@ class DepositMachine(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="deposits"))
         self.clock = StillClock()
         self.node = Node(self.directory / "node.db", self.clock, seed=7, speed=Decimal(1))
-        transport = httpx.ASGITransport(app=NodeApp(self.node, "secret"))
+        transport = httpx2.ASGITransport(app=NodeApp(self.node, "secret"))
         self.ledger = LedgerClient("http://127.0.0.1/", "secret", transport=transport)
         self.rng = random.Random(5)
         self.faults = VenueFaults(self.clock)

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
+import httpx2
 from standardwebhooks import Webhook
 
 import manual_time
@@ -38,18 +38,18 @@ def test_an_exchange_tells_the_service_of_its_orders(tmp_path: Path) -> None:
         assert source in {row.code for row in VENUE_ROWS}
 
 
-class Service(httpx.AsyncBaseTransport):
+class Service(httpx2.AsyncBaseTransport):
     """Takes events, or is not there."""
 
     def __init__(self) -> None:
         self.down = False
-        self.tries: list[httpx.Request] = []
+        self.tries: list[httpx2.Request] = []
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.tries.append(request)
         if self.down:
-            raise httpx.ConnectError("nobody is there", request=request)
-        return httpx.Response(200, json={"received": True})
+            raise httpx2.ConnectError("nobody is there", request=request)
+        return httpx2.Response(200, json={"received": True})
 
 
 async def test_events_are_tried_a_few_times_and_wait_in_a_bounded_queue() -> None:

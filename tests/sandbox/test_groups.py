@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
@@ -30,13 +30,13 @@ def running(everyones: Running) -> Running:
 
 
 @pytest.fixture(scope="module")
-def api(running: Running) -> Iterator[httpx.Client]:
+def api(running: Running) -> Iterator[httpx2.Client]:
     with running.api() as client:
         yield client
 
 
 @pytest.fixture
-def control(running: Running) -> Iterator[httpx.Client]:
+def control(running: Running) -> Iterator[httpx2.Client]:
     with running.control() as client:
         yield client
         client.delete("/faults")
@@ -52,7 +52,7 @@ def row(place: int, amount: float, token: str = ETH) -> dict[str, Any]:
     return {"from": token, "to": BTC, "amount": amount, "addressTo": address}
 
 
-def created(api: httpx.Client, *rows: dict[str, Any]) -> str:
+def created(api: httpx2.Client, *rows: dict[str, Any]) -> str:
     answer = api.post("/exchanges/multi", json={"orders": list(rows)}, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
     assert all("order" in each for each in answer.json()["orders"]), answer.text
@@ -60,12 +60,12 @@ def created(api: httpx.Client, *rows: dict[str, Any]) -> str:
     return found
 
 
-def status(api: httpx.Client, multi_id: str) -> dict[str, Any]:
+def status(api: httpx2.Client, multi_id: str) -> dict[str, Any]:
     found: dict[str, Any] = api.get(f"/exchanges/multi/{multi_id}").json()
     return found
 
 
-def built(api: httpx.Client, multi_id: str, by: LocalAccount) -> dict[str, Any]:
+def built(api: httpx2.Client, multi_id: str, by: LocalAccount) -> dict[str, Any]:
     path = f"/exchanges/multi/{multi_id}/tx/build"
     answer = api.post(path, json={"sender": by.address}, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
@@ -73,7 +73,7 @@ def built(api: httpx.Client, multi_id: str, by: LocalAccount) -> dict[str, Any]:
     return found
 
 
-def funded(control: httpx.Client, by: LocalAccount, build: dict[str, Any]) -> None:
+def funded(control: httpx2.Client, by: LocalAccount, build: dict[str, Any]) -> None:
     """Give the smart account what the build says it lacks."""
     account = account_address(by.address)
     gifts: list[dict[str, Any]] = []
@@ -91,7 +91,7 @@ def funded(control: httpx.Client, by: LocalAccount, build: dict[str, Any]) -> No
         assert answer.status_code == 200, answer.text
 
 
-def payable(api: httpx.Client, multi_id: str, by: LocalAccount) -> dict[str, Any] | None:
+def payable(api: httpx2.Client, multi_id: str, by: LocalAccount) -> dict[str, Any] | None:
     """The build anew once the gifts of the faucet are in a block."""
     build = built(api, multi_id, by)
     return build if build["depositNeeded"] == "0" else None
@@ -103,11 +103,11 @@ def signed(build: dict[str, Any], by: LocalAccount) -> list[str]:
     return ["0x" + each.removeprefix("0x") for each in made]
 
 
-def submitted(api: httpx.Client, multi_id: str, signatures: list[str]) -> httpx.Response:
+def submitted(api: httpx2.Client, multi_id: str, signatures: list[str]) -> httpx2.Response:
     return api.post(f"/exchanges/multi/{multi_id}/tx", json={"signatures": signatures})
 
 
-def ended(api: httpx.Client, multi_id: str) -> dict[str, Any] | None:
+def ended(api: httpx2.Client, multi_id: str) -> dict[str, Any] | None:
     told = status(api, multi_id)
     return told if told["bundleStatus"] not in ("pending", "submitted") else None
 
@@ -121,7 +121,7 @@ def bundler_events(running: Running) -> set[str]:
 
 
 def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     by, told_before = owner(11), bundler_events(running)
     multi_id = created(api, row(1, 0.2), row(2, 900, USDC), row(3, 0.3), row(4, 1000, USDC))
@@ -145,7 +145,7 @@ def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
     assert len({each["inTransactionOutHash"] for each in orders}) == 4
 
 
-def test_ends_of_bundles_that_were_asked_for(api: httpx.Client, control: httpx.Client) -> None:
+def test_ends_of_bundles_that_were_asked_for(api: httpx2.Client, control: httpx2.Client) -> None:
     by = owner(12)
     for fault, ends in (("bundle_fail", "failed"), ("bundle_withdraw", "withdrawn")):
         multi_id = created(api, row(5, 0.2))
@@ -160,7 +160,7 @@ def test_ends_of_bundles_that_were_asked_for(api: httpx.Client, control: httpx.C
 
 
 def test_a_changed_operation_comes_with_a_hash_that_fits(
-    api: httpx.Client, control: httpx.Client
+    api: httpx2.Client, control: httpx2.Client
 ) -> None:
     by = owner(13)
     multi_id = created(api, row(6, 0.2))

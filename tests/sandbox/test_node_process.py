@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct, field
 
@@ -195,7 +195,7 @@ async def test_strangers_are_refused(node: NodeProcess) -> None:
         with pytest.raises(LedgerUncertain, match="401"):
             await ledger.call(LedgerMethod.CLOCK_GET)
     headers = {"sandbox-token": "secret"}
-    async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as http:
+    async with httpx2.AsyncClient(trust_env=False, verify=PLAIN) as http:
         rebound = await http.post(node.url, headers={**headers, "host": "evil.example"})
         assert rebound.status_code == 421
         foreign = await http.post(node.url, headers={**headers, "origin": "https://evil.example"})
@@ -231,7 +231,7 @@ BAD_CALLS = [
 async def test_bad_calls_are_answered_with_their_code_and_it_ends_with_its_starter(
     node: NodeProcess, subtests: pytest.Subtests
 ) -> None:
-    async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as http:
+    async with httpx2.AsyncClient(trust_env=False, verify=PLAIN) as http:
         for body, code in BAD_CALLS:
             with subtests.test(body=body):
                 headers = {"sandbox-token": "secret"}

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct, field
 
@@ -74,7 +74,7 @@ STORIES = {
 }
 
 
-def best(api: httpx.Client, story: Story) -> dict[str, Any]:
+def best(api: httpx2.Client, story: Story) -> dict[str, Any]:
     pair = {"from": BTC, "to": ETH, "amount": "0.1", "types": story.types, **story.query}
     answer = api.get("/quotes", params=pair)
     assert answer.status_code == 200, answer.text
@@ -95,7 +95,7 @@ class Played(Struct):
 
 
 def begin(
-    api: httpx.Client, control: httpx.Client, name: str
+    api: httpx2.Client, control: httpx2.Client, name: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The quote and the order of a story, with its faults set and its deposit paid."""
     story = STORIES[name]
@@ -128,19 +128,19 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def control(running: Running) -> Iterator[httpx.Client]:
+def control(running: Running) -> Iterator[httpx2.Client]:
     with running.control() as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def api(running: Running) -> Iterator[httpx.Client]:
+def api(running: Running) -> Iterator[httpx2.Client]:
     with running.api() as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def played(api: httpx.Client, control: httpx.Client) -> dict[str, Played]:
+def played(api: httpx2.Client, control: httpx2.Client) -> dict[str, Played]:
     """All stories to their ends, side by side."""
     with ThreadPoolExecutor(6) as side_by_side:
         begun = dict(side_by_side.map(lambda name: (name, begin(api, control, name)), STORIES))
@@ -208,7 +208,7 @@ def test_a_private_fixed_order_that_fails_half_way_returns_what_was_sent(
 
 
 def test_a_hold_shows_and_ends_when_it_is_released(
-    played: dict[str, Played], api: httpx.Client, control: httpx.Client
+    played: dict[str, Played], api: httpx2.Client, control: httpx2.Client
 ) -> None:
     first, second = (played[name].end for name in ("hold", "hold in the second leg"))
     assert (first["status"], first["inStatus"], first["inStatusLabel"]) == (2, 8, "VERIFYING")
@@ -327,7 +327,7 @@ def test_money_is_neither_lost_nor_made(running: Running, played: dict[str, Play
     assert sum(each.on_chain for each in found) < 0, "what was bought was paid out on the chain"
 
 
-def test_a_late_deposit_is_told(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_late_deposit_is_told(api: httpx2.Client, control: httpx2.Client) -> None:
     orders = {}
     for name, body in (("back", REFUND), ("stuck", {})):
         quote = best(api, Story(provider="cb"))  # one without bad moments
@@ -354,7 +354,7 @@ def test_a_late_deposit_is_told(api: httpx.Client, control: httpx.Client) -> Non
     assert look("stuck")["displayStatus"] == "EXPIRED"
 
 
-def test_deletion(api: httpx.Client, control: httpx.Client) -> None:
+def test_deletion(api: httpx2.Client, control: httpx2.Client) -> None:
     made = []
     for _ in range(2):
         quote = best(api, Story(provider="cb"))
@@ -379,7 +379,7 @@ def test_deletion(api: httpx.Client, control: httpx.Client) -> None:
     assert again.status_code == 422
 
 
-def test_two_static_addresses_and_no_third(api: httpx.Client) -> None:
+def test_two_static_addresses_and_no_third(api: httpx2.Client) -> None:
     quotes = [best(api, Story(query=FIXED, provider="sx")) for _ in range(3)]
     answers = [
         api.post("/exchanges", json={"quoteId": q["quoteId"], "addressTo": ALICE, **REFUND})

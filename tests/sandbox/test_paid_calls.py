@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -61,11 +61,11 @@ def test_an_unpaid_client_pays_gets_its_quote_and_follows_its_order(
         connect(url, proxy=None)
     unpaid = refused.value.response
     assert unpaid.status_code == 402
-    answer = httpx.Response(402, headers=dict(unpaid.headers))
+    answer = httpx2.Response(402, headers=dict(unpaid.headers))
     header = {"payment-signature": payer.payment(answer)}
     with connect(url, additional_headers=header, proxy=None) as socket:
         assert socket.response is not None
-        assert told(httpx.Response(101, headers=dict(socket.response.headers)), "payment-response")
+        assert told(httpx2.Response(101, headers=dict(socket.response.headers)), "payment-response")
         assert json.loads(socket.recv(PATIENCE))["partnerId"] == (
             f"x402:{payer.account.address.lower()}"
         )

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from patience import PATIENCE
@@ -41,7 +41,7 @@ def test_a_starter_that_left_hears_nothing_and_is_not_complained_of(
             process.stdin.write(json.dumps(orders).encode() + b"\n")
             process.stdin.flush()
             # It serves, and says so, before the end of its pipe is seen.
-            httpx.get(
+            httpx2.get(
                 f"http://127.0.0.1:{listener.getsockname()[1]}",
                 timeout=PATIENCE,
                 trust_env=False,
@@ -70,7 +70,7 @@ async def test_requests_that_are_cut_off_at_the_end_are_no_defects(
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         serving = asyncio.create_task(serve_until(stop, (server, listener)))
         assert await started(server, stop)
-        async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as client:
+        async with httpx2.AsyncClient(trust_env=False, verify=PLAIN) as client:
             answer = await client.get(f"{url}/defect")
             assert (answer.status_code, answer.json()["code"]) == (500, "INTERNAL_SERVER_ERROR")
             assert answer.json()["requestId"] == answer.headers["x-request-id"]

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -112,10 +112,10 @@ def test_a_killed_service_and_a_killed_node_come_back(tmp_path: Path) -> None:
         first = sandbox.child("swapdesk.sandbox.service_process")
         os.kill(first, signal.SIGKILL)
 
-        def answered() -> httpx.Response | None:
+        def answered() -> httpx2.Response | None:
             try:
                 return api.get(f"/orders/{order['serviceId']}")
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 return None
 
         back = until(answered, what="the service is back")

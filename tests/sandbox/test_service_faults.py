@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import websockets
 from websockets.sync.client import ClientConnection
@@ -24,24 +24,24 @@ ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
 @pytest.fixture(scope="module")
-def api(running: Running) -> Iterator[httpx.Client]:
+def api(running: Running) -> Iterator[httpx2.Client]:
     with running.api() as client:
         yield client
 
 
 @pytest.fixture
-def control(running: Running) -> Iterator[httpx.Client]:
+def control(running: Running) -> Iterator[httpx2.Client]:
     with running.control() as client:
         yield client
         client.delete("/faults")
 
 
-def fault(control: httpx.Client, **body: Any) -> None:
+def fault(control: httpx2.Client, **body: Any) -> None:
     answer = control.post("/faults", json=body)
     assert answer.status_code == 200, answer.text
 
 
-def quoted(api: httpx.Client, swap: str) -> dict[str, Any]:
+def quoted(api: httpx2.Client, swap: str) -> dict[str, Any]:
     asked = {"from": BTC, "to": ETH, "amount": "0.1", "types": "standard", "swaps": swap}
     found: dict[str, Any] = api.get("/quotes", params=asked).json()["quotes"][0]
     return found
@@ -50,7 +50,7 @@ def quoted(api: httpx.Client, swap: str) -> dict[str, Any]:
 # Answers
 
 
-def test_http_503(api: httpx.Client, control: httpx.Client) -> None:
+def test_http_503(api: httpx2.Client, control: httpx2.Client) -> None:
     fault(control, operation="GET /minMax", fault="http_503")
     asked = {"tokenIdFrom": BTC, "tokenIdTo": ETH}
     answer = api.get("/minMax", params=asked)
@@ -59,7 +59,7 @@ def test_http_503(api: httpx.Client, control: httpx.Client) -> None:
 
 
 def test_garbage_comes_after_the_request_was_carried_out(
-    api: httpx.Client, control: httpx.Client
+    api: httpx2.Client, control: httpx2.Client
 ) -> None:
     body = {"quoteId": quoted(api, "hy")["quoteId"], "addressTo": ALICE}
     before = api.get("/orders").json()["total"]
@@ -72,19 +72,19 @@ def test_garbage_comes_after_the_request_was_carried_out(
     assert api.post("/exchanges", json=body).json()["status"] == 0
 
 
-def _read_into(received: bytearray, answer: httpx.Response) -> None:
+def _read_into(received: bytearray, answer: httpx2.Response) -> None:
     for part in answer.iter_raw():
         received += part
 
 
-def test_a_truncated_answer_breaks_in_its_middle(running: Running, control: httpx.Client) -> None:
+def test_a_truncated_answer_breaks_in_its_middle(running: Running, control: httpx2.Client) -> None:
     fault(control, operation="list_chains", fault="truncate")
     with running.api() as own:
         with own.stream("GET", "/chains") as answer:
             assert answer.status_code == 200
             promised = int(answer.headers["content-length"])
             received = bytearray()
-            with pytest.raises(httpx.RemoteProtocolError):
+            with pytest.raises(httpx2.RemoteProtocolError):
                 _read_into(received, answer)
         assert 0 < len(received) < promised
         assert bytes(received).startswith(b'{"chains":')
@@ -94,12 +94,12 @@ def test_a_truncated_answer_breaks_in_its_middle(running: Running, control: http
 # The stream
 
 
-def watched_id(socket: ClientConnection, api: httpx.Client) -> str:
+def watched_id(socket: ClientConnection, api: httpx2.Client) -> str:
     return str(watched(socket, api, BTC, ETH, "0.1", ALICE)["serviceId"])
 
 
 def test_a_duplicated_update_comes_twice(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
         order = watched_id(socket, api)
@@ -117,7 +117,7 @@ def test_a_duplicated_update_comes_twice(
 
 
 def test_a_reordered_update_comes_after_the_next(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
         one, other = watched_id(socket, api), watched_id(socket, api)
@@ -130,7 +130,7 @@ def test_a_reordered_update_comes_after_the_next(
 
 
 def test_a_held_update_leaves_after_its_seconds(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
         order = watched_id(socket, api)
@@ -141,7 +141,7 @@ def test_a_held_update_leaves_after_its_seconds(
 
 
 def test_a_dropped_stream_stays_away_for_its_seconds(
-    running: Running, api: httpx.Client, control: httpx.Client
+    running: Running, api: httpx2.Client, control: httpx2.Client
 ) -> None:
     order = create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"]
     with stream(running) as socket:
@@ -163,7 +163,7 @@ def test_a_dropped_stream_stays_away_for_its_seconds(
 
 
 def test_a_refused_stream_is_let_in_when_faults_are_cleared(
-    running: Running, control: httpx.Client
+    running: Running, control: httpx2.Client
 ) -> None:
     with stream(running) as socket:
         fault(control, fault="ws_drop", seconds=300)
@@ -178,7 +178,7 @@ def test_a_refused_stream_is_let_in_when_faults_are_cleared(
 
 
 def test_an_exchange_that_is_down_opens_nothing_and_prices_nothing(
-    api: httpx.Client, control: httpx.Client
+    api: httpx2.Client, control: httpx2.Client
 ) -> None:
     asked = {"from": BTC, "to": ETH, "amount": "0.1", "types": "standard"}
     quotes = api.get("/quotes", params=asked).json()["quotes"]
@@ -194,7 +194,7 @@ def test_an_exchange_that_is_down_opens_nothing_and_prices_nothing(
     ]
 
 
-def test_an_exchange_that_is_slow_and_then_not(api: httpx.Client, control: httpx.Client) -> None:
+def test_an_exchange_that_is_slow_and_then_not(api: httpx2.Client, control: httpx2.Client) -> None:
     fault(control, venue="jn", fault="venue_slow", seconds=0.5, times=1)
     begin = time.monotonic()
     assert "error" not in quoted(api, "jn")
@@ -203,7 +203,7 @@ def test_an_exchange_that_is_slow_and_then_not(api: httpx.Client, control: httpx
 
 
 def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
-    api: httpx.Client, control: httpx.Client
+    api: httpx2.Client, control: httpx2.Client
 ) -> None:
     order = create_order(api, BTC, ETH, "0.1", ALICE)
     fault(control, chain="bitcoin", fault="node_down")
@@ -251,7 +251,7 @@ def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
         ({"fault": "bundle_fail", "operation": "health", "part": "price"}, "part"),
     ],
 )
-def test_bodies_that_name_nothing(control: httpx.Client, body: dict[str, Any], field: str) -> None:
+def test_bodies_that_name_nothing(control: httpx2.Client, body: dict[str, Any], field: str) -> None:
     answer = control.post("/faults", json=body)
     assert answer.status_code == 422
     assert field in answer.json()["fields"]
@@ -260,13 +260,15 @@ def test_bodies_that_name_nothing(control: httpx.Client, body: dict[str, Any], f
 
 
 @pytest.mark.parametrize(("content", "status"), [(b"{", 400), (b"[]", 422), (b"1e9", 422)])
-def test_bodies_that_are_no_object(control: httpx.Client, content: bytes, status: int) -> None:
+def test_bodies_that_are_no_object(control: httpx2.Client, content: bytes, status: int) -> None:
     answer = control.post("/faults", content=content)
     assert answer.status_code == status
     assert answer.json()["message"]
 
 
-def test_what_the_world_refuses_is_said_in_words(api: httpx.Client, control: httpx.Client) -> None:
+def test_what_the_world_refuses_is_said_in_words(
+    api: httpx2.Client, control: httpx2.Client
+) -> None:
     order = create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"]
     for body, word in (
         ({"serviceId": order, "fault": "release"}, "nothing is on hold"),
@@ -284,7 +286,7 @@ def test_what_the_world_refuses_is_said_in_words(api: httpx.Client, control: htt
         assert control.post("/faults", json=nobody).status_code == 404
 
 
-def test_a_fault_of_one_group(api: httpx.Client, control: httpx.Client) -> None:
+def test_a_fault_of_one_group(api: httpx2.Client, control: httpx2.Client) -> None:
     rows = [{"from": BTC, "to": ETH, "amount": 0.1, "addressTo": ALICE}]
     one, other = (
         api.post("/exchanges/multi", json={"orders": rows}).json()["multiId"] for _ in range(2)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from corpus.requests import FIELDS_LIMIT, UNREADABLE
@@ -55,7 +55,7 @@ def test_an_incomplete_handshake_is_refused_as_every_request_is(
 
 
 def test_a_complete_handshake_without_credentials_is_no_upgrade(running: Running) -> None:
-    answer = httpx.get(f"{running.ready.url}/ws", headers=HANDSHAKE, trust_env=False, verify=PLAIN)
+    answer = httpx2.get(f"{running.ready.url}/ws", headers=HANDSHAKE, trust_env=False, verify=PLAIN)
     assert (answer.status_code, answer.content) == (402, b"{}")
     assert "payment-required" in answer.headers
 

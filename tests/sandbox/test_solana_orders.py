@@ -14,7 +14,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 from solders.keypair import Keypair
@@ -41,13 +41,13 @@ BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 
 @pytest.fixture(scope="module")
-def control(running: Running) -> Iterator[httpx.Client]:
+def control(running: Running) -> Iterator[httpx2.Client]:
     with running.control() as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def api(running: Running) -> Iterator[httpx.Client]:
+def api(running: Running) -> Iterator[httpx2.Client]:
     with running.api() as client:
         yield client
 
@@ -74,7 +74,7 @@ def payer_of(found: dict[str, Any]) -> str:
 
 
 def test_a_transfer_of_tokens_is_a_deposit_and_the_payout_in_coins_is_one_too(
-    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+    running: Running, api: httpx2.Client, control: httpx2.Client, chain: SolanaChain
 ) -> None:
     stranger, payee = Keypair(), Keypair().pubkey()
     for gift in ({"amount": 1}, {"token": "USDC", "amount": 500}):
@@ -107,7 +107,7 @@ def test_a_transfer_of_tokens_is_a_deposit_and_the_payout_in_coins_is_one_too(
 
 
 def test_tokens_are_paid_out_and_refunded_to_who_never_held_any(
-    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+    running: Running, api: httpx2.Client, control: httpx2.Client, chain: SolanaChain
 ) -> None:
     payee, back = (str(Keypair().pubkey()) for _ in range(2))
     bought = create_order(api, BTC.token_id, USDC.token_id, "0.01", payee)
@@ -130,7 +130,7 @@ def test_tokens_are_paid_out_and_refunded_to_who_never_held_any(
 
 
 def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
-    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+    running: Running, api: httpx2.Client, control: httpx2.Client, chain: SolanaChain
 ) -> None:
     sender, payees = Keypair(), [str(Keypair().pubkey()) for _ in range(3)]
     for gift in ({"amount": 1}, {"token": "USDC", "amount": 500}):
@@ -166,7 +166,7 @@ def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
 
 
 def test_a_node_killed_at_any_moment_pays_everything_once(
-    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+    running: Running, api: httpx2.Client, control: httpx2.Client, chain: SolanaChain
 ) -> None:
     rng = random.Random(13)
     pairs = [(BTC, SOL, "0.02"), (USDC, ETH_BASE, "70"), (SOL, USDC, "1")]

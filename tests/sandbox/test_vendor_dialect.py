@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 from websockets.sync.client import connect
@@ -38,7 +38,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield sandbox
 
 
-def only_theirs(answer: httpx.Response) -> None:
+def only_theirs(answer: httpx2.Response) -> None:
     answer.read()
     assert "serviceId" not in answer.text
 
@@ -48,16 +48,16 @@ def held(running: Running) -> HeldAnswers:
     """Every answer is also what the service's own document says."""
     keys = running.ready.partners[0]
     headers = {"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"}
-    document = httpx.get(
+    document = httpx2.get(
         f"{running.ready.url}/openapi.json", headers=headers, trust_env=False, verify=PLAIN
     )
     return HeldAnswers(document.json())
 
 
 @pytest.fixture
-def api(running: Running, held: HeldAnswers) -> Iterator[httpx.Client]:
+def api(running: Running, held: HeldAnswers) -> Iterator[httpx2.Client]:
     keys = running.ready.partners[0]
-    with httpx.Client(
+    with httpx2.Client(
         base_url=running.ready.url,
         headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}", **COMPLIANCE},
         trust_env=False,
@@ -68,17 +68,17 @@ def api(running: Running, held: HeldAnswers) -> Iterator[httpx.Client]:
         yield client
 
 
-def ask(answer: httpx.Response) -> Any:
+def ask(answer: httpx2.Response) -> Any:
     assert answer.status_code == 200, answer.text
     return json.loads(answer.text)
 
 
-def quoted(api: httpx.Client, **wanted: str) -> dict[str, Any]:
+def quoted(api: httpx2.Client, **wanted: str) -> dict[str, Any]:
     rows = ask(api.get("/quotes", params=wanted))["quotes"]
     return next(row for row in rows if "error" not in row)
 
 
-def ended(api: httpx.Client, order: str) -> dict[str, Any]:
+def ended(api: httpx2.Client, order: str) -> dict[str, Any]:
     def look() -> dict[str, Any] | None:
         found: dict[str, Any] = ask(api.get(f"/orders/{order}"))
         return found if found["status"] >= 4 else None
@@ -86,7 +86,7 @@ def ended(api: httpx.Client, order: str) -> dict[str, Any]:
     return until(look, f"the end of {order}") or {}
 
 
-def test_quotes_exchange_order_and_stream(api: httpx.Client, running: Running) -> None:
+def test_quotes_exchange_order_and_stream(api: httpx2.Client, running: Running) -> None:
     known = ask(api.get("/tokens", params={"symbol": "ETH", "chain": "ethereum", "search": "x"}))
     assert [token["id"] for token in known["tokens"]] == [ETH]
     best = quoted(api, **{"from": ETH, "to": SOL, "amount": "0.5", "types": "standard"})
@@ -126,14 +126,14 @@ def test_quotes_exchange_order_and_stream(api: httpx.Client, running: Running) -
     assert done["transactionHash"] == done["inTransactionInHash"] == done["inTransactionOutHash"]
 
 
-def test_swap_on_a_chain(api: httpx.Client, running: Running) -> None:
+def test_swap_on_a_chain(api: httpx2.Client, running: Running) -> None:
     me = Account.from_key(b"v" * 32)
     chain = next(one for one in running.ready.chains if one["shortName"] == "base")
     number = iter(range(100))
 
     def rpc(method: str, *params: object) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = httpx.post(
+        answer = httpx2.post(
             chain["rpc"], json=body, trust_env=False, verify=PLAIN, timeout=PATIENCE
         ).json()
         assert "error" not in answer, answer
@@ -202,7 +202,7 @@ def test_swap_on_a_chain(api: httpx.Client, running: Running) -> None:
     assert json.loads(read_back)["to"] == call["to"]
 
 
-def test_group_paid_by_a_bundle(api: httpx.Client, running: Running) -> None:
+def test_group_paid_by_a_bundle(api: httpx2.Client, running: Running) -> None:
     by = Account.from_key(b"w" * 32)
     row = {"from": ETH, "to": SOL, "amount": 0.5, "addressTo": derive_address("sol", b"8" * 32)}
     group = ask(api.post("/exchanges/multi", json={"orders": [row, row]}))
@@ -233,13 +233,13 @@ def test_group_paid_by_a_bundle(api: httpx.Client, running: Running) -> None:
     assert [one["houdiniId"] for one in told["orders"]] == orders
 
 
-def test_their_description_has_their_names(api: httpx.Client) -> None:
+def test_their_description_has_their_names(api: httpx2.Client) -> None:
     described = ask(api.get("/openapi.json"))
     assert "houdiniId" in described["components"]["schemas"]["Order"]["required"]
     assert "/orders/{houdiniId}" in described["paths"]
 
 
-def test_a_refusal_names_inputs_as_they_are_sent(api: httpx.Client) -> None:
+def test_a_refusal_names_inputs_as_they_are_sent(api: httpx2.Client) -> None:
     for sent in ("no list", [7]):
         refused = api.post("/exchanges/multi/m1/tx/build", json={"sender": "", "houdiniIds": sent})
         assert refused.status_code == 422

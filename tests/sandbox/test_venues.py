@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -283,7 +283,7 @@ async def bench(
     world: tuple[Node, SystemClock], request: pytest.FixtureRequest
 ) -> AsyncIterator[Bench]:
     node, clock = world
-    transport = httpx.ASGITransport(app=NodeApp(node, "token"))
+    transport = httpx2.ASGITransport(app=NodeApp(node, "token"))
     async with LedgerClient("http://127.0.0.1/", "token", transport=transport) as ledger:
         yield Bench(ledger, node, clock.now(), request.node.name)
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from service.new_store import open_new
@@ -127,18 +127,18 @@ def service(
 
 
 @pytest.fixture
-async def api(service: ServiceParts) -> AsyncIterator[httpx.AsyncClient]:
+async def api(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """Calls with the first partner's full key, unless a test sends other headers."""
-    transport = httpx.ASGITransport(app=build_service(service))
-    async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
+    transport = httpx2.ASGITransport(app=build_service(service))
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
         yield client
 
 
 @pytest.fixture
-async def anyone(service: ServiceParts) -> AsyncIterator[httpx.AsyncClient]:
+async def anyone(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """Calls without any credentials."""
-    transport = httpx.ASGITransport(app=build_service(service))
-    async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
+    transport = httpx2.ASGITransport(app=build_service(service))
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield client
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, ClassVar
 
-import httpx
+import httpx2
 import schemathesis
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -108,8 +108,8 @@ schema.config.phases.stateful.inference.algorithms = []
 
 
 async def read_document(app: Any) -> Any:
-    transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, headers=AS_FIRST) as client:
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, headers=AS_FIRST) as client:
         return (await client.get("http://service/v2/openapi.json")).json()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
-import httpx
+import httpx2
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from msgspec import Struct
@@ -78,8 +78,8 @@ class Asking(Struct):
     """One operation of one service, and how to ask it."""
 
     operation: Operation
-    api: httpx.AsyncClient
-    anyone: httpx.AsyncClient
+    api: httpx2.AsyncClient
+    anyone: httpx2.AsyncClient
     service: ServiceParts
     clock: FalteringClock
 
@@ -90,7 +90,7 @@ class Asking(Struct):
         anonymous: bool = False,
         method: str | None = None,
         **more: Any,
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         """Ask with these parameters; wrong ones where none are given."""
         client = self.anyone if anonymous else self.api
         method = method or self.operation.method
@@ -102,7 +102,7 @@ class Asking(Struct):
             more = {**more, "headers": {**(more.get("headers") or {}), **signed}}
         return await client.request(method, path_of(self.operation), params=query, **more)
 
-    async def quote(self, amount: str = "0.5", token: str = BTC.id, **more: Any) -> httpx.Response:
+    async def quote(self, amount: str = "0.5", token: str = BTC.id, **more: Any) -> httpx2.Response:
         """Ask for quotes, or for limits."""
         query = {"amount": amount, "from": token, "to": ETH.id, **more}
         if self.operation.name == "get_pair_limits":
@@ -123,7 +123,7 @@ class Asking(Struct):
 
     async def create(
         self, quote: StoredQuote | None, headers: dict[str, str] | None = None
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         """Create from a quote; from one that nobody knows when it is None."""
         body = {
             "quoteId": "0" * 24 if quote is None else quote.quote_id,
@@ -139,16 +139,16 @@ class Asking(Struct):
         return quote
 
 
-Way = Callable[[Asking], Awaitable[httpx.Response]]
+Way = Callable[[Asking], Awaitable[httpx2.Response]]
 
 
-async def by_nobody(asking: Asking) -> httpx.Response:
+async def by_nobody(asking: Asking) -> httpx2.Response:
     if asking.operation.signed:
         return await asking.send(anonymous=True, json={})
     return await asking.send(headers={"Authorization": "nobody:nothing"})
 
 
-async def twice(asking: Asking) -> httpx.Response:
+async def twice(asking: Asking) -> httpx2.Response:
     if asking.operation.signed:
         for _ in range(STRANGER_READS):
             await asking.send(anonymous=True)
@@ -158,7 +158,7 @@ async def twice(asking: Asking) -> httpx.Response:
 
 
 def failing(failure: Exception) -> Way:
-    async def ask(asking: Asking) -> httpx.Response:
+    async def ask(asking: Asking) -> httpx2.Response:
         asking.clock.failure = failure
         return await asking.send()
 
@@ -167,12 +167,12 @@ def failing(failure: Exception) -> Way:
 
 async def as_a_group(
     asking: Asking, headers: dict[str, str] | None = None, **changes: Any
-) -> httpx.Response:
+) -> httpx2.Response:
     order = {"from": BTC.id, "to": ETH.id, "amount": 1, "addressTo": A_WALLET, **changes}
     return await asking.send(json={"orders": [order]}, headers=headers)
 
 
-async def for_a_disabled_token(asking: Asking) -> httpx.Response:
+async def for_a_disabled_token(asking: Asking) -> httpx2.Response:
     """Its path, quotes and limits refuse it; a create, when it was disabled after it was quoted."""
     if asking.operation.name == "create_multi_exchange":
         return await as_a_group(asking, to=DISABLED.id)
@@ -183,7 +183,7 @@ async def for_a_disabled_token(asking: Asking) -> httpx.Response:
     return await asking.quote(token=DISABLED.id)
 
 
-async def for_an_unknown_token(asking: Asking) -> httpx.Response:
+async def for_an_unknown_token(asking: Asking) -> httpx2.Response:
     if asking.operation.name == "create_multi_exchange":
         return await as_a_group(asking, to=UNKNOWN_TOKEN)
     if asking.operation.name == "get_token":
@@ -191,7 +191,7 @@ async def for_an_unknown_token(asking: Asking) -> httpx.Response:
     return await asking.quote(token=UNKNOWN_TOKEN)
 
 
-async def without_fixed_rates(asking: Asking) -> httpx.Response:
+async def without_fixed_rates(asking: Asking) -> httpx2.Response:
     """An account that may not ask, and one that may not any more."""
     if asking.operation.name == "create_multi_exchange":
         return await as_a_group(asking, AS_FREE, fixed=True)
@@ -204,7 +204,7 @@ async def without_fixed_rates(asking: Asking) -> httpx.Response:
 def from_a_fixed_quote(code: str) -> Way:
     """A create from a fixed quote whose last venue is this one."""
 
-    async def create(asking: Asking) -> httpx.Response:
+    async def create(asking: Asking) -> httpx2.Response:
         choice = {"swaps": code}
         if asking.operation.name == "create_private_send":
             choice = {"outLegIncludedSwaps": code, "inLegIncludedSwaps": "kept"}
@@ -213,7 +213,7 @@ def from_a_fixed_quote(code: str) -> Way:
     return create
 
 
-async def no_venue_opens(asking: Asking) -> httpx.Response:
+async def no_venue_opens(asking: Asking) -> httpx2.Response:
     """The venues of this world price and refuse to open."""
     return await asking.create(await asking.quoted())
 
@@ -222,7 +222,7 @@ A_WALLET = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 A_HASH = "0x" + "ab" * 32
 
 
-async def of_nothing(asking: Asking) -> httpx.Response:
+async def of_nothing(asking: Asking) -> httpx2.Response:
     """An order, a quote or a source of webhooks that nobody knows."""
     if asking.operation.name == "dex_confirm_transaction":
         return await asking.send(json={"id": "nothing", "txHash": A_HASH})
@@ -240,7 +240,7 @@ BUNDLE_BODIES: dict[str, dict[str, Any]] = {
 }
 
 
-async def a_bundle(asking: Asking, state: BundleState) -> httpx.Response:
+async def a_bundle(asking: Asking, state: BundleState) -> httpx2.Response:
     """Build for a group, or submit, when there is a bundle in this state for its only order; a
     pending one has expired."""
     now, store, owner = asking.clock.now(), asking.service.store, Account.from_key("0x" + "11" * 32)
@@ -273,7 +273,7 @@ async def an_order(asking: Asking, **changes: Any) -> str:
     return order.service_id
 
 
-async def that_was_done(asking: Asking) -> httpx.Response:
+async def that_was_done(asking: Asking) -> httpx2.Response:
     """A bundle that was submitted, or an order whose transaction is known."""
     if asking.operation.name in BUNDLE_BODIES:
         return await a_bundle(asking, "submitted")
@@ -282,7 +282,7 @@ async def that_was_done(asking: Asking) -> httpx.Response:
     return await asking.send(json={"id": service_id, "txHash": A_HASH})
 
 
-async def with_what_cannot_be_used(asking: Asking) -> httpx.Response:
+async def with_what_cannot_be_used(asking: Asking) -> httpx2.Response:
     """A quote that nobody knows, an order that has ended, or a bundle of such orders."""
     if asking.operation.name == "submit_multi_transactions":
         return await a_bundle(asking, "pending")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx
+import httpx2
 
 from service.world import AS_FIRST
 from swapdesk.service.app import build_service
@@ -14,11 +14,11 @@ from swapdesk.service.handlers import ServiceParts
 JSON = {"content-type": "application/json"}
 
 
-def code(answer: httpx.Response) -> tuple[int, str]:
+def code(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
 
 
-def fields(answer: httpx.Response) -> dict[str, Any]:
+def fields(answer: httpx2.Response) -> dict[str, Any]:
     assert code(answer) == (422, "VALIDATION_ERROR")
     assert answer.json().keys() == {"message", "code", "requestId", "fields"}
     found: dict[str, Any] = answer.json()["fields"]

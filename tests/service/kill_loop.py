@@ -23,7 +23,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct, field
 
 HERE = Path(__file__).resolve()
@@ -107,8 +107,8 @@ class Load:
     def __init__(self, url: str, tally: Tally, rng: random.Random) -> None:
         self._tally = tally
         self._rng = rng
-        limits = httpx.Limits(max_connections=32)
-        self._client = httpx.AsyncClient(
+        limits = httpx2.Limits(max_connections=32)
+        self._client = httpx2.AsyncClient(
             base_url=url, headers=HEADERS, limits=limits, timeout=PATIENCE, trust_env=False
         )
 
@@ -123,7 +123,7 @@ class Load:
                 self._groups(),
                 return_exceptions=False,
             )
-        except httpx.TransportError:
+        except httpx2.TransportError:
             return
         finally:
             await self._client.aclose()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-import httpx
+import httpx2
 
 import manual_time
 from service.world import (
@@ -25,7 +25,7 @@ def asked(amount: str = "0.5", from_: str = BTC.id, to: str = ETH.id, **more: An
     return {"amount": amount, "from": from_, "to": to, **more}
 
 
-async def quotes(api: httpx.AsyncClient, parameters: Parameters) -> list[Quote]:
+async def quotes(api: httpx2.AsyncClient, parameters: Parameters) -> list[Quote]:
     answer = await api.get("/quotes", params=parameters)
     assert answer.status_code == 200, answer.text
     found = decode(QuoteList, answer.content, side="client")
@@ -33,7 +33,7 @@ async def quotes(api: httpx.AsyncClient, parameters: Parameters) -> list[Quote]:
     return found.quotes
 
 
-async def refusal(api: httpx.AsyncClient, path: str, parameters: Parameters) -> dict[str, Any]:
+async def refusal(api: httpx2.AsyncClient, path: str, parameters: Parameters) -> dict[str, Any]:
     """The body of a refusal, with its status."""
     answer = await api.get(path, params=parameters)
     body: dict[str, Any] = {**answer.json(), "status": answer.status_code}
@@ -47,7 +47,7 @@ async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:
     return task.result()
 
 
-async def limits(api: httpx.AsyncClient, from_: str, to: str) -> PairLimits:
+async def limits(api: httpx2.AsyncClient, from_: str, to: str) -> PairLimits:
     answer = await api.get("/minMax", params={"tokenIdFrom": from_, "tokenIdTo": to})
     assert answer.status_code == 200, answer.text
     assert answer.json().keys() == {"cex", "dex", "private"}

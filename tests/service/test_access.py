@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 
-import httpx
+import httpx2
 import pytest
 
 from service.world import (
@@ -107,7 +107,7 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-async def test_access(anyone: httpx.AsyncClient, operation: Operation) -> None:
+async def test_access(anyone: httpx2.AsyncClient, operation: Operation) -> None:
     for shape, (headers, expected) in SHAPES.items():
         answer = await anyone.request(operation.method, path_of(operation), headers=headers)
         code = None if operation.access is Access.OPEN else expected(operation)
@@ -121,7 +121,7 @@ async def test_access(anyone: httpx.AsyncClient, operation: Operation) -> None:
         assert answer.json().keys() == {"message", "code", "requestId"}, shape
 
 
-async def test_refusals_do_not_tell_which_part_was_wrong(anyone: httpx.AsyncClient) -> None:
+async def test_refusals_do_not_tell_which_part_was_wrong(anyone: httpx2.AsyncClient) -> None:
     messages = set()
     for shape in ("missing", "no colon", "unknown key", "secret of another key", "8 kB"):
         answer = await anyone.get("/chains", headers=SHAPES[shape][0])
@@ -130,7 +130,7 @@ async def test_refusals_do_not_tell_which_part_was_wrong(anyone: httpx.AsyncClie
 
 
 @pytest.mark.parametrize("path", ["/chains", "/orders", "/rateLimits"])
-async def test_api_key_parameter_is_no_credential(anyone: httpx.AsyncClient, path: str) -> None:
+async def test_api_key_parameter_is_no_credential(anyone: httpx2.AsyncClient, path: str) -> None:
     alone = await anyone.get(path, params={"apiKey": GOOD})
     assert (alone.status_code, alone.json()["code"]) == (401, BAD)
 
@@ -138,7 +138,7 @@ async def test_api_key_parameter_is_no_credential(anyone: httpx.AsyncClient, pat
 @pytest.mark.parametrize("path", ["/chains", "/orders", "/rateLimits"])
 @pytest.mark.parametrize("partner_id", ["partner-first", "partner-suspended", "partner-third"])
 async def test_api_key_parameter_fails_beside_partner_id(
-    anyone: httpx.AsyncClient, path: str, partner_id: str
+    anyone: httpx2.AsyncClient, path: str, partner_id: str
 ) -> None:
     """Whatever the partner-id alone would have been told, and however the name is written."""
     for query in ("apiKey=x", "apiKey", "api%4bey=x&page=%ff", "page=x&apiKey="):
@@ -146,7 +146,7 @@ async def test_api_key_parameter_fails_beside_partner_id(
         assert (answer.status_code, answer.json()["code"]) == (401, BAD)
 
 
-async def test_api_key_parameter_costs_the_partner_nothing(anyone: httpx.AsyncClient) -> None:
+async def test_api_key_parameter_costs_the_partner_nothing(anyone: httpx2.AsyncClient) -> None:
     for _ in range(3):
         await anyone.get("/tokens", params={"apiKey": "x"}, headers=BY_PARTNER_ID)
     answer = await anyone.get("/rateLimits", headers=AS_FIRST)
@@ -154,25 +154,25 @@ async def test_api_key_parameter_costs_the_partner_nothing(anyone: httpx.AsyncCl
 
 
 async def test_api_key_parameter_is_ignored_beside_authorization(
-    anyone: httpx.AsyncClient,
+    anyone: httpx2.AsyncClient,
 ) -> None:
     answer = await anyone.get("/chains", params={"apiKey": ["x", ""]}, headers=AS_FIRST)
     assert answer.status_code == 200
 
 
-async def test_access_is_checked_before_parameters(anyone: httpx.AsyncClient) -> None:
+async def test_access_is_checked_before_parameters(anyone: httpx2.AsyncClient) -> None:
     answer = await anyone.get("/tokens", params={"page": "x", "nonsense": "1"})
     assert answer.status_code == 401
 
 
-async def test_access_is_checked_before_the_body(anyone: httpx.AsyncClient) -> None:
+async def test_access_is_checked_before_the_body(anyone: httpx2.AsyncClient) -> None:
     answer = await anyone.post("/exchanges", content=b"{", headers=AS_READER)
     assert (answer.status_code, answer.json()["code"]) == (403, DENIED)
 
 
-async def test_method_is_checked_before_access(anyone: httpx.AsyncClient) -> None:
+async def test_method_is_checked_before_access(anyone: httpx2.AsyncClient) -> None:
     assert (await anyone.post("/chains")).status_code == 405
 
 
-async def test_route_is_checked_before_access(anyone: httpx.AsyncClient) -> None:
+async def test_route_is_checked_before_access(anyone: httpx2.AsyncClient) -> None:
     assert (await anyone.get("/nothing")).status_code == 404

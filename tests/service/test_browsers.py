@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -34,14 +34,14 @@ def preflight(method: str, **more: str) -> dict[str, str]:
     return {"Origin": PAGE, "Access-Control-Request-Method": method, **more}
 
 
-def names(answer: httpx.Response, header: str) -> set[str]:
+def names(answer: httpx2.Response, header: str) -> set[str]:
     return {each.strip().lower() for each in answer.headers[header].split(",")}
 
 
 @pytest.mark.parametrize("origin", [PAGE, "http://localhost:5173", "null"])
 @pytest.mark.parametrize("operation", READ, ids=lambda operation: operation.name)
 async def test_every_page_reads_what_takes_a_partner_id(
-    anyone: httpx.AsyncClient, operation: Operation, origin: str
+    anyone: httpx2.AsyncClient, operation: Operation, origin: str
 ) -> None:
     """Answers and refusals alike, for a page branches on their code."""
     for headers in (BY_PARTNER_ID, {}):
@@ -51,7 +51,7 @@ async def test_every_page_reads_what_takes_a_partner_id(
         assert (answer.status_code == 401) is (not headers)
 
 
-async def test_without_an_origin_nothing_is_said_of_pages(anyone: httpx.AsyncClient) -> None:
+async def test_without_an_origin_nothing_is_said_of_pages(anyone: httpx2.AsyncClient) -> None:
     answer = await anyone.get("/chains", headers=BY_PARTNER_ID)
     assert answer.status_code == 200
     assert not any(name.startswith("access-control") for name in answer.headers)
@@ -59,7 +59,7 @@ async def test_without_an_origin_nothing_is_said_of_pages(anyone: httpx.AsyncCli
 
 @pytest.mark.parametrize("operation", READ, ids=lambda operation: operation.name)
 async def test_a_preflight_needs_no_credentials_and_spends_no_limit(
-    anyone: httpx.AsyncClient, operation: Operation
+    anyone: httpx2.AsyncClient, operation: Operation
 ) -> None:
     asked = preflight("GET", **{"Access-Control-Request-Headers": "partner-id"})
     for _ in range(70):
@@ -75,7 +75,7 @@ async def test_a_preflight_needs_no_credentials_and_spends_no_limit(
 
 @pytest.mark.parametrize("operation", OTHERS, ids=lambda operation: operation.name)
 async def test_no_page_is_told_that_it_may_use_a_key(
-    anyone: httpx.AsyncClient, operation: Operation
+    anyone: httpx2.AsyncClient, operation: Operation
 ) -> None:
     for method in ("GET", "POST"):
         answer = await anyone.options(path_of(operation), headers=preflight(method))
@@ -86,7 +86,7 @@ async def test_no_page_is_told_that_it_may_use_a_key(
     assert SHOWN not in answer.headers
 
 
-async def test_a_preflight_of_what_is_not_there(anyone: httpx.AsyncClient) -> None:
+async def test_a_preflight_of_what_is_not_there(anyone: httpx2.AsyncClient) -> None:
     assert (await anyone.options("/nothing", headers=preflight("GET"))).status_code == 404
     assert (await anyone.options("/chains", headers=preflight("POST"))).status_code == 405
     plain = await anyone.options("/chains", headers={"Origin": PAGE})
@@ -96,7 +96,7 @@ async def test_a_preflight_of_what_is_not_there(anyone: httpx.AsyncClient) -> No
 @pytest.mark.parametrize("origin", [PAGE, "null", "https://service.shop.example", "http://[::1"])
 @pytest.mark.parametrize("path", ["/chains", "/orders", "/health", "/nothing"])
 async def test_a_key_is_not_taken_from_a_page_of_another_site(
-    api: httpx.AsyncClient, origin: str, path: str
+    api: httpx2.AsyncClient, origin: str, path: str
 ) -> None:
     for more in ({}, BY_PARTNER_ID):
         answer = await api.get(path, headers={"Origin": origin, **more})
@@ -107,7 +107,9 @@ async def test_a_key_is_not_taken_from_a_page_of_another_site(
 @pytest.mark.parametrize(
     "origin", ["http://service", "https://SERVICE:8443", "http://127.0.0.1:5173", "http://[::1]"]
 )
-async def test_a_key_is_taken_from_a_page_of_this_site(api: httpx.AsyncClient, origin: str) -> None:
+async def test_a_key_is_taken_from_a_page_of_this_site(
+    api: httpx2.AsyncClient, origin: str
+) -> None:
     assert (await api.get("/orders", headers={"Origin": origin})).status_code == 200
 
 
@@ -128,9 +130,9 @@ async def test_a_partner_may_list_the_pages_that_use_its_id(
 ) -> None:
     partners = [replace(FIRST, allowed_origins=(PAGE,)), *PARTNERS[1:]]
     parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], partners, INTERMEDIARIES)
-    transport = httpx.ASGITransport(app=build_service(parts))
+    transport = httpx2.ASGITransport(app=build_service(parts))
     page = {} if origin is None else {"Origin": origin}
-    async with httpx.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
         answer = await api.get("/chains", headers={**BY_PARTNER_ID, **page})
         other = await api.get("/chains", headers={"partner-id": "partner-second", **page})
         by_key = await api.get("/chains", headers=AS_FIRST)

@@ -6,7 +6,7 @@ import random
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec import field
 
@@ -47,7 +47,7 @@ from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 VERIFIED = [one for one in TOKENS if not one.unverified]
 
 
-async def ids(api: httpx.AsyncClient, **parameters: Any) -> list[str]:
+async def ids(api: httpx2.AsyncClient, **parameters: Any) -> list[str]:
     answer = await api.get("/tokens", params=parameters)
     assert answer.status_code == 200, answer.text
     body = answer.json()
@@ -55,7 +55,7 @@ async def ids(api: httpx.AsyncClient, **parameters: Any) -> list[str]:
     return [row["id"] for row in body["tokens"]]
 
 
-async def test_order_is_priority_then_rank_then_symbol_then_id(api: httpx.AsyncClient) -> None:
+async def test_order_is_priority_then_rank_then_symbol_then_id(api: httpx2.AsyncClient) -> None:
     assert await ids(api) == [
         BTC.id,
         ETH.id,
@@ -76,7 +76,9 @@ def test_equal_tokens_are_in_order_of_their_ids() -> None:
     assert [one.id for one in catalog.tokens] == sorted(one.id for one in twins)
 
 
-async def test_disabled_tokens_are_listed_and_refused_by_their_path(api: httpx.AsyncClient) -> None:
+async def test_disabled_tokens_are_listed_and_refused_by_their_path(
+    api: httpx2.AsyncClient,
+) -> None:
     rows = (await api.get("/tokens", params={"symbol": "OLD"})).json()["tokens"]
     assert [row["enabled"] for row in rows] == [False]
     alone = await api.get(f"/tokens/{DISABLED.id}")
@@ -100,7 +102,7 @@ async def test_disabled_tokens_are_listed_and_refused_by_their_path(api: httpx.A
         ("nothing of this name", []),
     ],
 )
-async def test_term(api: httpx.AsyncClient, term: str, found: list[Token]) -> None:
+async def test_term(api: httpx2.AsyncClient, term: str, found: list[Token]) -> None:
     assert await ids(api, term=term) == [one.id for one in found]
 
 
@@ -135,17 +137,17 @@ def test_term_is_case_folded_in_every_script() -> None:
     ],
 )
 async def test_filters(
-    api: httpx.AsyncClient, parameters: dict[str, str], found: list[Token]
+    api: httpx2.AsyncClient, parameters: dict[str, str], found: list[Token]
 ) -> None:
     assert await ids(api, **parameters) == [one.id for one in found]
 
 
-async def test_unverified_tokens_come_beside_the_others(api: httpx.AsyncClient) -> None:
+async def test_unverified_tokens_come_beside_the_others(api: httpx2.AsyncClient) -> None:
     assert len(await ids(api, unverified="true")) == len(VERIFIED) + 1
     assert len(await ids(api)) == len(VERIFIED)
 
 
-async def test_pages(api: httpx.AsyncClient) -> None:
+async def test_pages(api: httpx2.AsyncClient) -> None:
     seen = []
     for page in range(1, 5):
         body = (await api.get("/tokens", params={"page": page, "pageSize": 4})).json()
@@ -158,7 +160,7 @@ def test_page_count() -> None:
     assert [page_count(total, 4) for total in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
-async def test_a_kept_page_is_the_same_page(api: httpx.AsyncClient) -> None:
+async def test_a_kept_page_is_the_same_page(api: httpx2.AsyncClient) -> None:
     parameters = {"pageSize": 3, "page": 2, "hasCex": "true"}
     first = await api.get("/tokens", params=parameters)
     await api.get("/tokens", params={"pageSize": 3, "page": 1, "hasCex": "true"})
@@ -178,7 +180,7 @@ def test_kept_pages_are_bounded() -> None:
     assert catalog.encoded_page(TokenQuery(page=1)) == first
 
 
-async def test_one_token(api: httpx.AsyncClient) -> None:
+async def test_one_token(api: httpx2.AsyncClient) -> None:
     body = (await api.get(f"/tokens/{USDC.id}")).json()
     assert (body["symbol"], body["decimals"], body["price"]) == ("USDC", 6, 1)
     assert body["chain"] == body["chainData"]["shortName"] == "ethereum"
@@ -189,12 +191,12 @@ async def test_one_token(api: httpx.AsyncClient) -> None:
     assert native["priority"] == 1
 
 
-async def test_one_unknown_token(api: httpx.AsyncClient) -> None:
+async def test_one_unknown_token(api: httpx2.AsyncClient) -> None:
     answer = await api.get(f"/tokens/{UNKNOWN_TOKEN}")
     assert (answer.status_code, answer.json()["code"]) == (404, "TOKEN_NOT_FOUND")
 
 
-async def names(api: httpx.AsyncClient, **parameters: Any) -> list[str]:
+async def names(api: httpx2.AsyncClient, **parameters: Any) -> list[str]:
     answer = await api.get("/chains", params=parameters)
     assert answer.status_code == 200, answer.text
     body = answer.json()
@@ -226,7 +228,9 @@ ENABLED = ["bitcoin", "ethereum", "solana", "xrp"]
         ({"memoNeeded": "false"}, ["bitcoin", "ethereum", "solana"]),
     ],
 )
-async def test_chains(api: httpx.AsyncClient, parameters: dict[str, Any], found: list[str]) -> None:
+async def test_chains(
+    api: httpx2.AsyncClient, parameters: dict[str, Any], found: list[str]
+) -> None:
     assert await names(api, **parameters) == found
 
 
@@ -239,7 +243,7 @@ def test_chains_with_the_lowest_priority_come_first() -> None:
     assert [chain.short_name for chain in found] == ["xrp", "solana", "ethereum", "bitcoin"]
 
 
-async def test_pages_of_chains(api: httpx.AsyncClient) -> None:
+async def test_pages_of_chains(api: httpx2.AsyncClient) -> None:
     body = (await api.get("/chains", params={"page": 2, "pageSize": 3})).json()
     assert ([row["shortName"] for row in body["chains"]], body["total"], body["totalPages"]) == (
         ["xrp"],
@@ -253,7 +257,7 @@ def venue_list() -> list[CentralizedVenue]:
     return [PriceVenue("bb"), PriceVenue("aa", enabled=False, fee=Decimal("0.1"))]
 
 
-async def test_all_providers_are_listed(api: httpx.AsyncClient) -> None:
+async def test_all_providers_are_listed(api: httpx2.AsyncClient) -> None:
     rows = (await api.get("/swaps")).json()
     assert [(row["shortName"], row["enabled"]) for row in rows] == [("aa", False), ("bb", True)]
 
@@ -279,8 +283,8 @@ async def test_filters_of_providers(clock: ManualClock, store: SqliteStore, name
     parts = assemble(
         clock, random.Random(1), store, CHAINS, TOKENS, venues, PARTNERS, INTERMEDIARIES
     )
-    transport = httpx.ASGITransport(app=build_service(parts))
-    async with httpx.AsyncClient(
+    transport = httpx2.ASGITransport(app=build_service(parts))
+    async with httpx2.AsyncClient(
         transport=transport, base_url="http://service/v2", headers=AS_FIRST
     ) as api:
         for wanted, codes in ((None, ["no", "ya"]), ("true", ["ya"]), ("false", ["no"])):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import httpx
+import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
@@ -22,7 +22,7 @@ def token_list() -> list[Token]:
     return [*TOKENS, DEAR, COARSE]
 
 
-async def test_the_least_is_about_what_buys_one_unit(api: httpx.AsyncClient) -> None:
+async def test_the_least_is_about_what_buys_one_unit(api: httpx2.AsyncClient) -> None:
     """The cheapest venue buys one unit for 101.41 USD, which is no doubling of any minimum."""
     found = (await limits(api, BTC.id, DEAR.id)).cex
     assert found is not None
@@ -33,7 +33,7 @@ async def test_the_least_is_about_what_buys_one_unit(api: httpx.AsyncClient) -> 
 
 
 async def test_the_least_of_a_private_route_is_the_first_unit_inside(
-    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+    api: httpx2.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
 ) -> None:
     """Two units buy 48.8 USD of the intermediary, three 73.7; the second leg takes 61.2."""
     aa.least, bb.least, cc.least = Decimal(10), Decimal(60), Decimal(60)
@@ -48,7 +48,7 @@ async def test_the_least_of_a_private_route_is_the_first_unit_inside(
 
 
 async def test_what_buys_one_unit_is_no_private_route_below_the_least(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
 ) -> None:
     """Both legs take far less than what one unit costs, so their bounds say nothing of it."""
     found = (await limits(api, BTC.id, DEAR.id)).private

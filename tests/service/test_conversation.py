@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.types import ASGIApp
 from websockets.sync.client import connect
@@ -49,8 +49,10 @@ def venue_list() -> list[PlainVenue]:
     return venues_at()
 
 
-def client(app: ASGIApp, headers: dict[str, str]) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=BASE, headers=headers)
+def client(app: ASGIApp, headers: dict[str, str]) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=app), base_url=BASE, headers=headers
+    )
 
 
 @pytest.fixture
@@ -187,7 +189,7 @@ def talk(url: str, key: str, pay: Any) -> list[Any]:
         compression=None,
         proxy=None,
     )
-    with httpx.Client(base_url=url, headers=heads, trust_env=False, verify=PLAIN) as api, socket:
+    with httpx2.Client(base_url=url, headers=heads, trust_env=False, verify=PLAIN) as api, socket:
         asked = {"from": ETH, "to": SOL, "amount": "0.5", "types": "standard"}
         quotes = api.get("/quotes", params=asked).json()["quotes"]
         best = next(row for row in quotes if "error" not in row)
@@ -231,7 +233,7 @@ def test_a_session_is_told_again_without_a_sandbox(tmp_path: Path) -> None:
         keys = ready["partners"][0]
 
         def pay(order: str) -> None:
-            answer = httpx.post(
+            answer = httpx2.post(
                 ready["control"] + "/deposits",
                 json={"serviceId": order},
                 headers={"sandbox-token": ready["controlToken"]},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 
-import httpx
+import httpx2
 import pytest
 
 from service.error_ways import ONE_CALL, WAYS, Asking, FalteringClock
@@ -85,8 +85,8 @@ def test_every_code_has_a_way() -> None:
     ],
 )
 async def test_error(
-    api: httpx.AsyncClient,
-    anyone: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
+    anyone: httpx2.AsyncClient,
     service: ServiceParts,
     clock: FalteringClock,
     operation: Operation,

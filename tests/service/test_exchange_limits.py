@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -42,20 +42,20 @@ def service(
     )
 
 
-async def body(api: httpx.AsyncClient) -> dict[str, Any]:
+async def body(api: httpx2.AsyncClient) -> dict[str, Any]:
     query = {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": "standard"}
     quote = (await api.get("/quotes", params=query)).json()["quotes"][0]["quoteId"]
     return {"quoteId": quote, "addressTo": BTC_ADDRESS}
 
 
-async def create(api: httpx.AsyncClient, wanted: dict[str, Any]) -> tuple[int, str]:
+async def create(api: httpx2.AsyncClient, wanted: dict[str, Any]) -> tuple[int, str]:
     """The status of a create, and how many exchanges the minute has left."""
     answer = await api.post("/exchanges", json=wanted)
     return answer.status_code, answer.headers["ratelimit-remaining"]
 
 
 async def test_what_is_refused_or_repeated_begins_none(
-    api: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     first, second, third = [await body(api) for _ in range(3)]
     assert await create(api, {**first, "addressTo": "nobody"}) == (422, "2")
@@ -74,7 +74,7 @@ async def test_what_is_refused_or_repeated_begins_none(
 
 
 async def test_one_that_no_venue_opens_has_begun(
-    api: httpx.AsyncClient, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, venue_list: list[PlainVenue]
 ) -> None:
     wanted = await body(api)
     for venue in venue_list:
@@ -83,7 +83,7 @@ async def test_one_that_no_venue_opens_has_begun(
     assert await create(api, wanted) == (502, "1")
 
 
-async def test_twins_begin_one_exchange(api: httpx.AsyncClient) -> None:
+async def test_twins_begin_one_exchange(api: httpx2.AsyncClient) -> None:
     wanted = await body(api)
     answers = await asyncio.gather(*(api.post("/exchanges", json=wanted) for _ in range(8)))
     assert {answer.status_code for answer in answers} == {200}
@@ -91,7 +91,7 @@ async def test_twins_begin_one_exchange(api: httpx.AsyncClient) -> None:
     assert await create(api, wanted) == (200, "1")
 
 
-async def test_of_many_at_once_exactly_the_limit_begins(api: httpx.AsyncClient) -> None:
+async def test_of_many_at_once_exactly_the_limit_begins(api: httpx2.AsyncClient) -> None:
     bodies = [await body(api) for _ in range(6)]
     answers = await asyncio.gather(*(api.post("/exchanges", json=each) for each in bodies))
     codes = sorted(answer.status_code for answer in answers)
@@ -99,7 +99,7 @@ async def test_of_many_at_once_exactly_the_limit_begins(api: httpx.AsyncClient) 
 
 
 async def test_requests_that_begin_none_are_bounded_too(
-    api: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     for _ in range(READS):
         assert await create(api, {}) == (422, "2")

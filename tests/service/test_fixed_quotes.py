@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
@@ -48,7 +48,7 @@ async def stored_of(service: ServiceParts, row: Quote) -> Any:
 
 
 async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
-    api: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     rows = await quotes(api, fixed(types="standard"))
     assert [row.swap for row in rows] == ["fa", "fb", "ff"]
@@ -63,7 +63,7 @@ async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
 
 
 async def test_rows_are_floating_unless_asked(
-    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue]
 ) -> None:
     for parameters in (asked(), asked(fixed="false")):
         rows = await quotes(api, parameters)
@@ -73,7 +73,7 @@ async def test_rows_are_floating_unless_asked(
 
 
 async def test_private_fixed_routes_end_together_with_the_earliest_of_their_rates(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     rows = await quotes(api, fixed(types="private"))
     assert len(rows) == 6
@@ -91,7 +91,7 @@ async def test_private_fixed_routes_end_together_with_the_earliest_of_their_rate
 
 
 async def test_fixed_private_send(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     answer = await api.get(
         "/quotes/private-send", params={"amount": "0.5", "from": BTC.id, "fixed": "true"}
@@ -109,7 +109,7 @@ async def test_fixed_private_send(
 
 
 @pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
-async def test_an_account_without_fixed_rates(api: httpx.AsyncClient, path: str) -> None:
+async def test_an_account_without_fixed_rates(api: httpx2.AsyncClient, path: str) -> None:
     parameters = fixed()
     if path.endswith("send"):
         del parameters["to"]
@@ -120,14 +120,14 @@ async def test_an_account_without_fixed_rates(api: httpx.AsyncClient, path: str)
 
 
 @pytest.mark.parametrize("types", ["dex", ["standard", "dex"]])
-async def test_no_fixed_rates_on_dex_routes(api: httpx.AsyncClient, types: Any) -> None:
+async def test_no_fixed_rates_on_dex_routes(api: httpx2.AsyncClient, types: Any) -> None:
     body = await refusal(api, "/quotes", fixed(types=types))
     assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {"fixed"}
 
 
 async def test_a_rate_without_an_end_is_none(
-    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue]
 ) -> None:
     some["fb"].rateless = True
     rows = await quotes(api, fixed(types="standard"))
@@ -142,7 +142,7 @@ async def test_a_rate_without_an_end_is_none(
 
 
 @pytest.mark.parametrize("fixed_", [None, "false"])
-async def test_receive_needs_a_fixed_rate(api: httpx.AsyncClient, fixed_: str | None) -> None:
+async def test_receive_needs_a_fixed_rate(api: httpx2.AsyncClient, fixed_: str | None) -> None:
     parameters = asked("1", amountType="receive")
     if fixed_ is not None:
         parameters["fixed"] = fixed_
@@ -153,7 +153,7 @@ async def test_receive_needs_a_fixed_rate(api: httpx.AsyncClient, fixed_: str | 
     }
 
 
-async def test_reverse_standard_rows(api: httpx.AsyncClient, service: ServiceParts) -> None:
+async def test_reverse_standard_rows(api: httpx2.AsyncClient, service: ServiceParts) -> None:
     rows = await quotes(api, received(types="standard"))
     assert [row.swap for row in rows] == ["fa", "fb", "ff"], "the least to send comes first"
     assert rows[0].amount_in == Decimal("0.05031858"), "(3000 + 1) / 0.994 / 60000, raised"
@@ -167,7 +167,7 @@ async def test_reverse_standard_rows(api: httpx.AsyncClient, service: ServicePar
 
 
 async def test_a_reverse_private_route_is_computed_from_its_end(
-    api: httpx.AsyncClient, service: ServiceParts, some: dict[str, PriceVenue]
+    api: httpx2.AsyncClient, service: ServiceParts, some: dict[str, PriceVenue]
 ) -> None:
     rows = await quotes(api, received(types="private"))
     assert len(rows) == 6
@@ -194,7 +194,7 @@ async def test_a_reverse_private_route_is_computed_from_its_end(
     ids=lambda each: each.symbol,
 )
 async def test_what_limits_promise_of_amounts_to_receive_quotes_do(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     some: dict[str, PriceVenue],
     types: str,
     token_in: Token,
@@ -224,7 +224,7 @@ async def test_what_limits_promise_of_amounts_to_receive_quotes_do(
 
 
 async def test_every_amount_to_receive_between_the_limits_is_priced(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
 ) -> None:
     found = await limits(api, BTC.id, ETH.id)
     for types, bucket in (("standard", found.cex), ("private", found.private)):
@@ -238,7 +238,7 @@ async def test_every_amount_to_receive_between_the_limits_is_priced(
 
 
 async def test_limits_where_nothing_is_quoted_by_the_amount_received(
-    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue]
 ) -> None:
     """No exchange keeps rates: then they are what both ends pay."""
     for venue in some.values():
@@ -250,7 +250,7 @@ async def test_limits_where_nothing_is_quoted_by_the_amount_received(
 
 
 @pytest.mark.parametrize("types", ["standard", "private"])
-async def test_both_sides_of_the_amounts_to_receive(api: httpx.AsyncClient, types: str) -> None:
+async def test_both_sides_of_the_amounts_to_receive(api: httpx2.AsyncClient, types: str) -> None:
     """What the smallest amounts of every venue pay, told in the token received."""
     body = await refusal(api, "/quotes", received("0.001", types=types))
     assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
@@ -262,7 +262,7 @@ async def test_both_sides_of_the_amounts_to_receive(api: httpx.AsyncClient, type
 
 @pytest.mark.parametrize(("amount", "side"), [("0.0001", "smallest"), ("5000", "largest")])
 async def test_a_refusal_of_an_amount_to_receive_names_one_that_is_taken(
-    api: httpx.AsyncClient, some: dict[str, PriceVenue], amount: str, side: str
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue], amount: str, side: str
 ) -> None:
     """The leg that pays takes little and much at fa; the deposit has to fit fb or ff."""
     for code in ("fb", "ff"):
@@ -280,7 +280,7 @@ async def test_a_refusal_of_an_amount_to_receive_names_one_that_is_taken(
 
 
 async def test_one_row_out_of_bounds_when_receiving(
-    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue]
 ) -> None:
     some["fb"].least = Decimal(5_000)
     rows = await quotes(api, received(types="standard"))
@@ -294,7 +294,7 @@ async def test_one_row_out_of_bounds_when_receiving(
 
 @pytest.mark.parametrize("types", ["standard", "private"])
 async def test_the_dollar_cap_holds_for_what_is_to_be_sent(
-    api: httpx.AsyncClient, some: dict[str, PriceVenue], types: str
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue], types: str
 ) -> None:
     """To send is what is capped, also where it follows from what is received."""
     for venue in some.values():
@@ -311,7 +311,7 @@ async def test_the_dollar_cap_holds_for_what_is_to_be_sent(
             assert row.get("error") or row["amountIn"] <= 400_000
 
 
-async def test_decimals_of_the_amount_received(api: httpx.AsyncClient) -> None:
+async def test_decimals_of_the_amount_received(api: httpx2.AsyncClient) -> None:
     body = await refusal(api, "/quotes", received("0.123456789", from_=ETH.id, to=BTC.id))
     assert body["fields"] == {"amount": {"message": "BTC has 8 decimals", "value": "0.123456789"}}
     rows = await quotes(api, received("1.000000000000000001"))
@@ -321,14 +321,14 @@ async def test_decimals_of_the_amount_received(api: httpx.AsyncClient) -> None:
 
 
 async def test_a_token_without_a_price_has_no_dollars_when_received(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
 ) -> None:
     rows = await quotes(api, received("0.01", from_=UNPRICED.id, to=BTC.id, types="standard"))
     assert rows
     assert {row.amount_in_usd for row in rows} == {None}
 
 
-async def test_reverse_private_send(api: httpx.AsyncClient, service: ServiceParts) -> None:
+async def test_reverse_private_send(api: httpx2.AsyncClient, service: ServiceParts) -> None:
     rows = await quotes(api, received("0.4", to=BTC.id, types="private"))
     assert rows
     for row in rows:
@@ -340,7 +340,7 @@ async def test_reverse_private_send(api: httpx.AsyncClient, service: ServicePart
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("sort", ["amountOut", "amountOutUsd", "amountIn", "duration"])
 async def test_sorting_rows_of_one_amount_received(
-    api: httpx.AsyncClient, some: dict[str, PriceVenue], sort: str, order: str
+    api: httpx2.AsyncClient, some: dict[str, PriceVenue], sort: str, order: str
 ) -> None:
     some["ff"].failing = True
     rows = await quotes(api, received(types="standard", sort=sort, sortOrder=order))

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -41,7 +41,7 @@ from swapdesk.wire.operations import OPERATIONS
     ],
 )
 async def test_every_answer_has_request_id_and_date(
-    api: httpx.AsyncClient, clock: ManualClock, method: str, path: str, status: int
+    api: httpx2.AsyncClient, clock: ManualClock, method: str, path: str, status: int
 ) -> None:
     answer = await api.request(method, path, headers={"x-request-id": "mine"})
     assert answer.status_code == status
@@ -94,7 +94,7 @@ async def test_refused_handshake_has_request_id_and_date(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
-async def test_the_stream_without_a_handshake(api: httpx.AsyncClient, method: str) -> None:
+async def test_the_stream_without_a_handshake(api: httpx2.AsyncClient, method: str) -> None:
     answer = await api.request(method, "/ws")
     assert answer.headers["x-request-id"]
     if method == "GET":
@@ -128,21 +128,21 @@ async def test_the_stream_without_a_handshake(api: httpx.AsyncClient, method: st
         "/exchanges/multi/abc",
     ],
 )
-async def test_unknown_paths(api: httpx.AsyncClient, path: str) -> None:
-    answer = await api.get(httpx.URL(f"http://service/v2{path}"))
+async def test_unknown_paths(api: httpx2.AsyncClient, path: str) -> None:
+    answer = await api.get(httpx2.URL(f"http://service/v2{path}"))
     assert code(answer) == (404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/chains", "/v1/chains", "/v2x/chains", "/v2", "/v2%2Fchains", "/v2%2fws"]
 )
-async def test_nothing_outside_the_prefix(api: httpx.AsyncClient, path: str) -> None:
+async def test_nothing_outside_the_prefix(api: httpx2.AsyncClient, path: str) -> None:
     assert code(await api.get(f"http://service{path}")) == (404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 async def test_other_methods_are_refused_with_allow(
-    api: httpx.AsyncClient, operation: Operation
+    api: httpx2.AsyncClient, operation: Operation
 ) -> None:
     offered = sorted(each.method for each in OPERATIONS if each.path == operation.path)
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"):
@@ -186,7 +186,7 @@ async def store(tmp_path: Any, store_class: type[SqliteStore]) -> AsyncIterator[
 
 @pytest.mark.parametrize("store_class", [DefectiveStore])
 async def test_a_defect_is_answered_without_details(
-    api: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+    api: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = await api.get("/rateLimits")
     assert code(answer) == (500, "INTERNAL_SERVER_ERROR")
@@ -199,7 +199,7 @@ async def test_a_defect_is_answered_without_details(
 
 
 @pytest.mark.parametrize("store_class", [AbsentStore])
-async def test_a_store_that_does_not_answer(api: httpx.AsyncClient) -> None:
+async def test_a_store_that_does_not_answer(api: httpx2.AsyncClient) -> None:
     assert code(await api.get("/rateLimits")) == (503, "SERVICE_UNAVAILABLE")
 
 
@@ -207,7 +207,7 @@ async def test_a_store_that_does_not_answer(api: httpx.AsyncClient) -> None:
 
 
 async def test_one_structured_line_per_request(
-    api: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+    api: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="swapdesk.service.requests")
     answers = [
@@ -274,7 +274,7 @@ async def test_a_background_part_that_breaks_is_started_again(
     assert "worker broke" in caplog.text
 
 
-async def test_order_of_matching(api: httpx.AsyncClient) -> None:
+async def test_order_of_matching(api: httpx2.AsyncClient) -> None:
     """A literal path is not taken for a parameter, and the id may be in either case."""
     assert (await api.get(f"/tokens/{ETH.id.upper()}")).json()["symbol"] == "ETH"
     assert (await api.get("/quotes/private-send")).json()["fields"].keys() == {"amount", "from"}

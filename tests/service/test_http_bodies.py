@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.http_calls import JSON, code, fields
@@ -65,7 +65,7 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
     OTHER_KINDS,
 )
 async def test_bodies_are_application_json(
-    api: httpx.AsyncClient, path: str, content_type: str
+    api: httpx2.AsyncClient, path: str, content_type: str
 ) -> None:
     headers = {"content-type": content_type} if content_type else {}
     answer = await api.post(path, content=b"{}", headers=headers)
@@ -74,12 +74,12 @@ async def test_bodies_are_application_json(
 
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize("encoding", ENCODINGS)
-async def test_bodies_are_not_encoded(api: httpx.AsyncClient, path: str, encoding: str) -> None:
+async def test_bodies_are_not_encoded(api: httpx2.AsyncClient, path: str, encoding: str) -> None:
     answer = await api.post(path, content=b"{}", headers=JSON | {"content-encoding": encoding})
     assert code(answer) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
-async def test_identity_is_no_encoding(api: httpx.AsyncClient) -> None:
+async def test_identity_is_no_encoding(api: httpx2.AsyncClient) -> None:
     headers = JSON | {"content-encoding": "Identity"}
     assert (await api.post("/exchanges", content=b"{}", headers=headers)).status_code == 422
 
@@ -95,7 +95,7 @@ async def test_identity_is_no_encoding(api: httpx.AsyncClient) -> None:
         "application/json; x=1",
     ],
 )
-async def test_accepted_content_types(api: httpx.AsyncClient, content_type: str) -> None:
+async def test_accepted_content_types(api: httpx2.AsyncClient, content_type: str) -> None:
     answer = await api.post("/exchanges", content=b"{}", headers={"content-type": content_type})
     assert answer.status_code == 422
 
@@ -106,7 +106,7 @@ async def test_accepted_content_types(api: httpx.AsyncClient, content_type: str)
     NO_OBJECTS,
 )
 async def test_bodies_that_are_no_json_object(
-    api: httpx.AsyncClient, path: str, body: bytes
+    api: httpx2.AsyncClient, path: str, body: bytes
 ) -> None:
     answer = await api.post(path, content=body, headers=JSON)
     assert code(answer) == (400, "BAD_REQUEST")
@@ -120,7 +120,7 @@ def body_of(size: int) -> bytes:
 
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize(("size", "status"), [(BODY_LIMIT, 422), (BODY_LIMIT + 1, 413)])
-async def test_body_limit(api: httpx.AsyncClient, announced: bool, size: int, status: int) -> None:
+async def test_body_limit(api: httpx2.AsyncClient, announced: bool, size: int, status: int) -> None:
     body = body_of(size)
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -165,7 +165,7 @@ async def test_an_endless_body_is_not_read_to_its_end(service: ServiceParts) -> 
 
 
 @pytest.mark.parametrize("path", CREATES)
-async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx.AsyncClient, path: str) -> None:
+async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx2.AsyncClient, path: str) -> None:
     body = {"addressTo": 5, "destinationTag": "x" * 65, "quote_id": "a", "useXmr": True}
     wrong = fields(await api.post(path, json=body))
     assert wrong.keys() == {"quoteId", "addressTo", "destinationTag", "quote_id", "useXmr"}
@@ -190,7 +190,7 @@ async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx.AsyncClient, 
 )
 @pytest.mark.parametrize("path", CREATES)
 async def test_body_bounds(
-    api: httpx.AsyncClient, path: str, name: str, fits: str, exceeds: str
+    api: httpx2.AsyncClient, path: str, name: str, fits: str, exceeds: str
 ) -> None:
     body = {"quoteId": "unknown", "addressTo": "somewhere"}
     inside = await api.post(path, json={**body, name: fits})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import httpx
+import httpx2
 import pytest
 
 from service.http_calls import fields, raw_get
@@ -23,7 +23,9 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
     [each for each in OPERATIONS if each.name != "health" and not each.signed],
     ids=lambda operation: operation.name,
 )
-async def test_unknown_parameters_are_refused(api: httpx.AsyncClient, operation: Operation) -> None:
+async def test_unknown_parameters_are_refused(
+    api: httpx2.AsyncClient, operation: Operation
+) -> None:
     answer = await api.request(
         operation.method, path_of(operation), params={"dateFrom": "2026-01-01"}
     )
@@ -35,7 +37,7 @@ async def test_unknown_parameters_are_refused(api: httpx.AsyncClient, operation:
 
 
 @pytest.mark.parametrize("name", ["nonsense", "apiKey"])
-async def test_health_takes_no_parameters(anyone: httpx.AsyncClient, name: str) -> None:
+async def test_health_takes_no_parameters(anyone: httpx2.AsyncClient, name: str) -> None:
     assert fields(await anyone.get("/health", params={name: "1"})).keys() == {name}
 
 
@@ -53,7 +55,7 @@ async def test_health_takes_no_parameters(anyone: httpx.AsyncClient, name: str) 
     ],
 )
 async def test_repeated_empty_and_misspelled_parameters(
-    api: httpx.AsyncClient, query: str, name: str
+    api: httpx2.AsyncClient, query: str, name: str
 ) -> None:
     assert fields(await api.get(f"/tokens?{query}")).keys() == {name}
 
@@ -61,12 +63,12 @@ async def test_repeated_empty_and_misspelled_parameters(
 @pytest.mark.parametrize(
     "value", ["+1", "01", "1.0", "1e1", " 1", "1 ", "１", "0x1", "1_0", "true", "-0x1", "9" * 400]
 )
-async def test_integers_are_strict(api: httpx.AsyncClient, value: str) -> None:
+async def test_integers_are_strict(api: httpx2.AsyncClient, value: str) -> None:
     assert fields(await api.get("/tokens", params={"page": value})).keys() == {"page"}
 
 
 @pytest.mark.parametrize("value", ["True", "TRUE", "yes", "1", "0", "on", "t", "null"])
-async def test_booleans_are_strict(api: httpx.AsyncClient, value: str) -> None:
+async def test_booleans_are_strict(api: httpx2.AsyncClient, value: str) -> None:
     assert fields(await api.get("/tokens", params={"hasCex": value})).keys() == {"hasCex"}
 
 
@@ -101,7 +103,7 @@ async def test_booleans_are_strict(api: httpx.AsyncClient, value: str) -> None:
     ],
 )
 async def test_both_sides_of_every_bound(
-    api: httpx.AsyncClient, path: str, name: str, inside: tuple[str, ...], outside: tuple[str, ...]
+    api: httpx2.AsyncClient, path: str, name: str, inside: tuple[str, ...], outside: tuple[str, ...]
 ) -> None:
     for value in inside:
         assert (await api.get(path, params={name: value})).status_code == 200, value
@@ -111,7 +113,7 @@ async def test_both_sides_of_every_bound(
         assert wrong[name]["value"] == value
 
 
-async def test_kind_takes_ten_values(api: httpx.AsyncClient) -> None:
+async def test_kind_takes_ten_values(api: httpx2.AsyncClient) -> None:
     assert (await api.get("/chains", params={"kind": ["evm"] * 10})).status_code == 200
     assert fields(await api.get("/chains", params={"kind": ["evm"] * 11})).keys() == {"kind"}
 
@@ -130,7 +132,7 @@ async def test_parameters_without_control_characters(service: ServiceParts, valu
     assert (status, list(body["fields"])) == (422, ["term"])
 
 
-async def test_path_parameters_are_validated(api: httpx.AsyncClient) -> None:
+async def test_path_parameters_are_validated(api: httpx2.AsyncClient) -> None:
     assert fields(await api.get("/tokens/xyz")) == {
         "id": {"message": "must match ^[a-fA-F0-9]{24}$", "value": "xyz"}
     }
@@ -139,7 +141,7 @@ async def test_path_parameters_are_validated(api: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("text", ["a.b", "a b", "...", "a%27%22", "%25", "~", "{serviceId}"])
-async def test_what_is_no_id_of_ours_is_unknown(api: httpx.AsyncClient, text: str) -> None:
+async def test_what_is_no_id_of_ours_is_unknown(api: httpx2.AsyncClient, text: str) -> None:
     """These ids are bounded by their length alone (contract 1.16)."""
     body = {"json": {"signatures": ["0xab"]}}
     for call in (
@@ -152,11 +154,11 @@ async def test_what_is_no_id_of_ours_is_unknown(api: httpx.AsyncClient, text: st
 
 
 @pytest.mark.parametrize("text", ["%00", "a%0ab", "%e2%80%ae", "%c3%a9", "%ff"])
-async def test_what_is_no_line_of_ascii_is_no_id(api: httpx.AsyncClient, text: str) -> None:
+async def test_what_is_no_line_of_ascii_is_no_id(api: httpx2.AsyncClient, text: str) -> None:
     answer = await api.get(f"http://service/v2/orders/{text}")
     assert fields(answer).keys() == {"serviceId"}
 
 
-async def test_many_wrong_parameters_are_bounded(api: httpx.AsyncClient) -> None:
+async def test_many_wrong_parameters_are_bounded(api: httpx2.AsyncClient) -> None:
     wrong = fields(await api.get("/tokens", params={f"p{n}": "1" for n in range(200)}))
     assert len(wrong) == 50

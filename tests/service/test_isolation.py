@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import httpx
+import httpx2
 import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
@@ -23,7 +23,7 @@ def venue_list() -> list[PlainVenue]:
 
 
 @pytest.fixture
-async def secrets(api: httpx.AsyncClient) -> list[str]:
+async def secrets(api: httpx2.AsyncClient) -> list[str]:
     """What belongs to the first partner alone."""
     found = []
     for kind in ("standard", "private"):
@@ -33,7 +33,7 @@ async def secrets(api: httpx.AsyncClient) -> list[str]:
 
 
 async def test_details_of_a_foreign_order_are_those_of_none(
-    api: httpx.AsyncClient, secrets: list[str]
+    api: httpx2.AsyncClient, secrets: list[str]
 ) -> None:
     for service_id in (secrets[0], secrets[3]):
         foreign = await api.get(f"/orders/{service_id}", headers=AS_SECOND)
@@ -60,7 +60,7 @@ async def test_details_of_a_foreign_order_are_those_of_none(
     ],
 )
 async def test_no_filter_of_the_list_shows_foreign_orders(
-    api: httpx.AsyncClient, secrets: list[str], query: dict[str, str]
+    api: httpx2.AsyncClient, secrets: list[str], query: dict[str, str]
 ) -> None:
     answer = await api.get("/orders", params=query, headers=AS_SECOND)
     assert answer.json() == {"orders": [], "total": 0, "totalPages": 0}
@@ -69,7 +69,7 @@ async def test_no_filter_of_the_list_shows_foreign_orders(
 
 
 async def test_a_foreign_quote_is_no_quote(
-    api: httpx.AsyncClient, service: ServiceParts, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, service: ServiceParts, venue_list: list[PlainVenue]
 ) -> None:
     quote_id = await quote_of(api)
     answers = [
@@ -90,7 +90,7 @@ async def test_a_foreign_quote_is_no_quote(
     assert without_id(again)[1] == without_id(answers[0])[1]
 
 
-async def test_a_foreign_quote_tells_nothing_by_its_addresses(api: httpx.AsyncClient) -> None:
+async def test_a_foreign_quote_tells_nothing_by_its_addresses(api: httpx2.AsyncClient) -> None:
     quote_id = await quote_of(api)
     body = {"quoteId": quote_id, "addressTo": "not-an-address"}
     foreign = await api.post("/exchanges", json=body, headers=AS_SECOND)

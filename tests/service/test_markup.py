@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -35,7 +35,7 @@ def venue_list(some: dict[str, PriceVenue]) -> list[CentralizedVenue]:
 
 @pytest.mark.parametrize("markup", ["0.01", "1.5", "4"])
 async def test_a_markup_is_in_the_price_of_those_that_take_one(
-    api: httpx.AsyncClient, service: ServiceParts, markup: str
+    api: httpx2.AsyncClient, service: ServiceParts, markup: str
 ) -> None:
     rows = await quotes(api, asked(types="standard", markup=markup))
     assert [row.swap for row in rows] == ["fa", "fb"]
@@ -51,7 +51,7 @@ async def test_a_markup_is_in_the_price_of_those_that_take_one(
     assert rows[0].amount_out == quantize((30_000 * kept - 1) / 3000, 18, up=False)
 
 
-async def test_no_markup_excludes_nobody(api: httpx.AsyncClient) -> None:
+async def test_no_markup_excludes_nobody(api: httpx2.AsyncClient) -> None:
     rows = await quotes(api, asked(types="standard", markup="0"))
     assert [row.swap for row in rows] == ["pl", "fa", "fb", "ff"]
     assert {row.applied_api_markup for row in rows} == {0}
@@ -61,7 +61,7 @@ async def test_no_markup_excludes_nobody(api: httpx.AsyncClient) -> None:
 
 
 async def test_the_second_leg_alone_takes_the_markup(
-    api: httpx.AsyncClient, service: ServiceParts, some: dict[str, PriceVenue]
+    api: httpx2.AsyncClient, service: ServiceParts, some: dict[str, PriceVenue]
 ) -> None:
     rows = await quotes(api, asked(types="private", markup="2"))
     assert len(rows) == 2
@@ -77,7 +77,7 @@ async def test_the_second_leg_alone_takes_the_markup(
     assert {*some["pl"].terms, *some["ff"].terms} <= {FLOATING}
 
 
-async def test_markup_of_private_sends(api: httpx.AsyncClient) -> None:
+async def test_markup_of_private_sends(api: httpx2.AsyncClient) -> None:
     async def best(**more: str) -> Decimal:
         parameters = {"amount": "0.5", "from": BTC.id, **more}
         answer = await api.get("/quotes/private-send", params=parameters)
@@ -87,7 +87,7 @@ async def test_markup_of_private_sends(api: httpx.AsyncClient) -> None:
 
 
 async def test_types_unset_leave_dex_out_and_named_they_are_refused(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
 ) -> None:
     assert {row.type for row in await quotes(api, asked(markup="1"))} == {"standard", "private"}
     for types in ("dex", ["standard", "dex"]):
@@ -128,7 +128,7 @@ async def test_a_fallback_keeps_the_markup(service: ServiceParts) -> None:
         assert set(found.legs) <= {"fa", "fb"}
 
 
-async def test_fixed_rates_with_a_markup(api: httpx.AsyncClient) -> None:
+async def test_fixed_rates_with_a_markup(api: httpx2.AsyncClient) -> None:
     rows = await quotes(api, asked(types="standard", markup="1", fixed="true"))
     assert [(row.swap, row.fixed, row.applied_api_markup) for row in rows] == [
         ("fa", True, 1),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
@@ -50,7 +50,7 @@ def row(amount: object = 0.5, **more: Any) -> dict[str, Any]:
     return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
 
 
-async def group(api: httpx.AsyncClient, *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
+async def group(api: httpx2.AsyncClient, *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
     answer = await api.post("/exchanges/multi", json={"orders": list(rows), **more})
     assert answer.status_code == 200, answer.text
     decode(MultiExchange, answer.content, side="client")
@@ -58,7 +58,7 @@ async def group(api: httpx.AsyncClient, *rows: dict[str, Any], **more: Any) -> d
     return found
 
 
-async def status(api: httpx.AsyncClient, multi_id: str) -> dict[str, Any]:
+async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     answer = await api.get(f"/exchanges/multi/{multi_id}")
     assert answer.status_code == 200, answer.text
     decode(MultiExchangeStatus, answer.content, side="client")
@@ -77,7 +77,7 @@ def ids(told: dict[str, Any]) -> list[str]:
 
 
 async def test_a_group_is_created_new_and_opened_by_the_worker(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
     told = await group(
         api,
@@ -110,7 +110,7 @@ async def test_a_group_is_created_new_and_opened_by_the_worker(
 
 
 async def test_the_list_of_orders_by_their_group(
-    api: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     one = await group(api, row(0.5), row(0.6))
     clock.advance(1)
@@ -163,7 +163,7 @@ BAD_ROWS: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("bad", "code", "field"), [each[1:] for each in BAD_ROWS], ids=[each[0] for each in BAD_ROWS]
 )
 async def test_what_is_wrong_with_one_order_leaves_the_others_alone(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     bad: dict[str, Any],
@@ -198,14 +198,14 @@ async def test_what_is_wrong_with_one_order_leaves_the_others_alone(
     ],
 )
 async def test_tokens_that_cannot_be_swapped_refuse_the_group(
-    api: httpx.AsyncClient, rows: list[dict[str, Any]], code: str, status_code: int, says: str
+    api: httpx2.AsyncClient, rows: list[dict[str, Any]], code: str, status_code: int, says: str
 ) -> None:
     answer = await api.post("/exchanges/multi", json={"orders": rows})
     assert (answer.status_code, answer.json()["code"]) == (status_code, code)
     assert says in answer.json()["message"]
 
 
-async def test_one_source_chain_a_group(api: httpx.AsyncClient) -> None:
+async def test_one_source_chain_a_group(api: httpx2.AsyncClient) -> None:
     mixed = [row(), {**row(20, to=BTC.id), "from": SOL.id}]
     answer = await api.post("/exchanges/multi", json={"orders": mixed})
     assert answer.status_code == 422
@@ -217,7 +217,7 @@ async def test_one_source_chain_a_group(api: httpx.AsyncClient) -> None:
     assert len(ids(several)) == 2, "several tokens of one chain are one group"
 
 
-async def test_fifty_orders_and_not_one_more(api: httpx.AsyncClient) -> None:
+async def test_fifty_orders_and_not_one_more(api: httpx2.AsyncClient) -> None:
     assert len(ids(await group(api, *[row(0.5)] * 50))) == 50
     answer = await api.post("/exchanges/multi", json={"orders": [row(0.5)] * 51})
     assert (answer.status_code, list(answer.json()["fields"])) == (422, ["orders"])
@@ -225,7 +225,7 @@ async def test_fifty_orders_and_not_one_more(api: httpx.AsyncClient) -> None:
     assert (answer.status_code, list(answer.json()["fields"])) == (422, ["orders"])
 
 
-async def test_bodies_are_closed_down_to_the_last_filter(api: httpx.AsyncClient) -> None:
+async def test_bodies_are_closed_down_to_the_last_filter(api: httpx2.AsyncClient) -> None:
     bodies = {
         "orders.0.quoteId": {"orders": [row(quoteId="1")]},
         "orders.0.amount": {"orders": [row("0.5x")]},
@@ -242,7 +242,7 @@ async def test_bodies_are_closed_down_to_the_last_filter(api: httpx.AsyncClient)
 
 
 async def test_filters_of_the_group_and_of_an_order(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     told = await group(
         api,
@@ -263,7 +263,7 @@ async def test_filters_of_the_group_and_of_an_order(
 
 
 async def test_each_rotated_order_of_a_group_has_a_wallet_of_its_own(
-    api: httpx.AsyncClient, service: ServiceParts, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, service: ServiceParts, venue_list: list[PlainVenue]
 ) -> None:
     for venue in venue_list:
         venue.traits = VenueTraits(payout_wallets=2)
@@ -280,7 +280,7 @@ async def test_each_rotated_order_of_a_group_has_a_wallet_of_its_own(
 
 
 async def test_an_account_without_fixed_rates_gets_no_group_with_one(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
 ) -> None:
     fixed = [row(0.5, fixed=True, refundAddress=EVM), row(0.5)]
     refused = await api.post("/exchanges/multi", json={"orders": fixed}, headers=AS_FREE)
@@ -288,7 +288,7 @@ async def test_an_account_without_fixed_rates_gets_no_group_with_one(
 
 
 async def test_a_failed_set_up_is_told_without_a_place_to_pay_to(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
     told = await group(api, row(0.5), row(0.6))
     for venue in venue_list:
@@ -300,7 +300,7 @@ async def test_a_failed_set_up_is_told_without_a_place_to_pay_to(
 
 
 async def test_a_deleted_order_is_an_id_and_a_state(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, store: SqliteStore
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, store: SqliteStore
 ) -> None:
     told = await group(api, row(0.5), row(0.6))
     await opened(service, clock)
@@ -318,7 +318,7 @@ async def test_a_deleted_order_is_an_id_and_a_state(
     assert shown["orders"][1]["status"] == 0
 
 
-async def test_a_group_whose_orders_all_fail(api: httpx.AsyncClient) -> None:
+async def test_a_group_whose_orders_all_fail(api: httpx2.AsyncClient) -> None:
     """It exists, holds no order, and nothing of it can be paid or submitted."""
     told = await group(api, row(addressTo="nowhere"), row(destinationTag="7"))
     assert [each.keys() for each in told["orders"]] == [{"error"}, {"error"}]
@@ -335,7 +335,7 @@ async def test_a_group_whose_orders_all_fail(api: httpx.AsyncClient) -> None:
 
 
 async def test_a_group_is_its_owners_for_48_hours(
-    api: httpx.AsyncClient, anyone: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, anyone: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     told = await group(api, row())
     path = f"/exchanges/multi/{told['multiId']}"
@@ -352,7 +352,7 @@ async def test_a_group_is_its_owners_for_48_hours(
     assert (await api.get(path)).status_code == 404
 
 
-async def test_a_group_counts_as_one_exchange(api: httpx.AsyncClient) -> None:
+async def test_a_group_counts_as_one_exchange(api: httpx2.AsyncClient) -> None:
     """And one of which nothing is created counts as none."""
     headers = AS_FREE  # one exchange a minute
     nothing = await api.post(
@@ -367,7 +367,7 @@ async def test_a_group_counts_as_one_exchange(api: httpx.AsyncClient) -> None:
 
 
 async def status_of(
-    api: httpx.AsyncClient, multi_id: str, headers: dict[str, str]
+    api: httpx2.AsyncClient, multi_id: str, headers: dict[str, str]
 ) -> dict[str, Any]:
     found: dict[str, Any] = (await api.get(f"/exchanges/multi/{multi_id}", headers=headers)).json()
     return found
@@ -375,7 +375,7 @@ async def status_of(
 
 @pytest.mark.parametrize("anonymous", [False, True])
 async def test_the_maximum_of_an_order_is_that_of_the_live_limits(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, anonymous: bool
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, anonymous: bool
 ) -> None:
     """At the bound an order is created and opened; one unit above it is refused."""
     pair = {"tokenIdFrom": ETH.id, "tokenIdTo": BTC.id}

@@ -7,7 +7,7 @@ import random
 from datetime import timedelta
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
@@ -84,7 +84,7 @@ def row(amount: float = 0.5, **more: Any) -> dict[str, Any]:
 
 
 async def set_up(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
 ) -> tuple[str, list[str]]:
     """A group whose orders await their deposits: its id and theirs."""
     told = (await api.post("/exchanges/multi", json={"orders": list(rows)})).json()
@@ -94,7 +94,7 @@ async def set_up(
 
 
 async def build(
-    api: httpx.AsyncClient, multi_id: str, owner: LocalAccount = OWNER, **more: Any
+    api: httpx2.AsyncClient, multi_id: str, owner: LocalAccount = OWNER, **more: Any
 ) -> dict[str, Any]:
     answer = await api.post(
         f"/exchanges/multi/{multi_id}/tx/build", json={"sender": owner.address, **more}
@@ -116,19 +116,19 @@ def signed(built: dict[str, Any], owner: LocalAccount = OWNER) -> list[str]:
 
 
 async def submit(
-    api: httpx.AsyncClient, multi_id: str, signatures: list[str], **more: Any
-) -> httpx.Response:
+    api: httpx2.AsyncClient, multi_id: str, signatures: list[str], **more: Any
+) -> httpx2.Response:
     path = f"/exchanges/multi/{multi_id}/tx"
     return await api.post(path, json={"signatures": signatures}, **more)
 
 
-async def status(api: httpx.AsyncClient, multi_id: str) -> dict[str, Any]:
+async def status(api: httpx2.AsyncClient, multi_id: str) -> dict[str, Any]:
     found: dict[str, Any] = (await api.get(f"/exchanges/multi/{multi_id}")).json()
     return found
 
 
 async def test_a_bundle_from_the_build_to_its_confirmation(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     usdc = {**row(2000), "from": USDC.id}
     multi_id, ids = await set_up(api, service, clock, row(0.5), usdc, row(0.75))
@@ -178,7 +178,7 @@ async def test_a_bundle_from_the_build_to_its_confirmation(
 
 
 async def test_only_one_of_many_submissions_counts(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row())
     signatures = signed(await build(api, multi_id))
@@ -201,7 +201,7 @@ async def test_only_one_of_many_submissions_counts(
 
 
 async def test_nothing_awaits_its_signatures_before_a_build(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row())
     answer = await submit(api, multi_id, ["0x" + "ab" * 65])
@@ -209,7 +209,7 @@ async def test_nothing_awaits_its_signatures_before_a_build(
 
 
 async def test_signatures_that_are_not_the_owners(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     usdc = {**row(2000), "from": USDC.id}
     multi_id, _ = await set_up(api, service, clock, row(), usdc)
@@ -247,7 +247,7 @@ async def test_signatures_that_are_not_the_owners(
 
 
 async def test_a_build_replaces_the_one_before_and_keeps_its_nonces(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     multi_id, ids = await set_up(api, service, clock, row(0.5), row(0.6))
     first = await build(api, multi_id)
@@ -263,7 +263,7 @@ async def test_a_build_replaces_the_one_before_and_keeps_its_nonces(
 
 
 async def test_some_of_the_orders_and_later_the_others(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     multi_id, ids = await set_up(api, service, clock, row(0.5), row(0.6), row(0.7))
     built = await build(api, multi_id, serviceIds=[ids[1]])
@@ -284,7 +284,7 @@ async def test_some_of_the_orders_and_later_the_others(
 
 
 async def test_the_vendors_name_of_the_orders(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     multi_id, ids = await set_up(api, service, clock, row(0.5), row(0.6))
     built = await build(api, multi_id, houdiniIds=[ids[0]])
@@ -296,7 +296,7 @@ async def test_the_vendors_name_of_the_orders(
 
 
 async def test_orders_that_cannot_be_paid_by_a_bundle(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     venue_list: list[PlainVenue],
@@ -329,7 +329,7 @@ async def test_orders_that_cannot_be_paid_by_a_bundle(
 
 
 async def test_expired_orders_are_not_submitted(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row())
     signatures = signed(await build(api, multi_id))
@@ -341,7 +341,7 @@ async def test_expired_orders_are_not_submitted(
 
 
 async def test_chains_without_bundles(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     bitcoin = {"from": BTC.id, "to": ETH.id, "amount": 0.5, "addressTo": OWNER.address}
     multi_id, _ = await set_up(api, service, clock, bitcoin)
@@ -354,7 +354,7 @@ async def test_chains_without_bundles(
 
 
 async def test_an_account_that_is_funded_after_the_signatures(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     account = account_address(OWNER.address)
     bundler.funded.clear()
@@ -370,7 +370,7 @@ async def test_an_account_that_is_funded_after_the_signatures(
 
 
 async def test_an_account_that_is_never_funded(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     bundler.funded.clear()
     multi_id, _ = await set_up(api, service, clock, row())
@@ -383,7 +383,7 @@ async def test_an_account_that_is_never_funded(
 
 
 async def test_a_bundle_that_reverts_inside_may_be_built_again(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     bundler.reverting = "ERC20: transfer amount exceeds balance"
     multi_id, ids = await set_up(api, service, clock, row())
@@ -403,7 +403,7 @@ async def test_a_bundle_that_reverts_inside_may_be_built_again(
 
 
 async def test_what_was_paid_is_not_built_again(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     """Of two batches one is executed and the other is not."""
     usdc = {**row(2000), "from": USDC.id}
@@ -424,7 +424,7 @@ async def test_what_was_paid_is_not_built_again(
 
 
 async def test_a_refusal_for_good_ends_the_bundle(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     bundler.refusing = BundleRefused(-32000, "the node is not available")
     multi_id, _ = await set_up(api, service, clock, row())
@@ -438,7 +438,7 @@ async def test_a_refusal_for_good_ends_the_bundle(
 
 
 async def test_a_bundler_that_is_silent_or_whose_answer_is_lost(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row())
     bundler.silent = True
@@ -456,7 +456,7 @@ async def test_a_bundler_that_is_silent_or_whose_answer_is_lost(
 
 
 async def test_what_a_crash_left_is_handed_in_from_the_row(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     bundler: PlainBundler,
@@ -475,7 +475,7 @@ async def test_what_a_crash_left_is_handed_in_from_the_row(
     ("intervention", "ends"), [("fail", "failed"), ("withdraw", "withdrawn"), ("hold", "submitted")]
 )
 async def test_what_an_operator_does_with_a_bundle(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     bundler: PlainBundler,
@@ -497,7 +497,7 @@ async def test_what_an_operator_does_with_a_bundle(
 
 
 async def test_the_watch_works_in_the_background_once_something_is_submitted(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row())
     watching = asyncio.create_task(service.bundles.run())
@@ -513,7 +513,7 @@ async def test_the_watch_works_in_the_background_once_something_is_submitted(
 
 
 async def test_a_foreign_group_is_no_group(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
 ) -> None:
     multi_id, ids = await set_up(api, service, clock, row())
     signatures = signed(await build(api, multi_id))

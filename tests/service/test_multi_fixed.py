@@ -6,7 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
@@ -30,7 +30,7 @@ def row(**more: Any) -> dict[str, Any]:
 
 
 async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     rows = [row(fixed=True, refundAddress=EVM), row()]
     answer = await api.post("/exchanges/multi", json={"orders": rows})

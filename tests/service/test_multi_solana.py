@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from solders.pubkey import Pubkey
 
@@ -78,7 +78,7 @@ def row(amount: float, token: str = SOL.id) -> dict[str, Any]:
 
 
 async def set_up(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
 ) -> tuple[str, dict[str, dict[str, Any]]]:
     told = (await api.post("/exchanges/multi", json={"orders": list(rows)})).json()
     assert isinstance(service.worker, Worker)
@@ -87,7 +87,7 @@ async def set_up(
     return told["multiId"], {each["serviceId"]: each for each in now["orders"]}
 
 
-async def asked(api: httpx.AsyncClient, multi_id: str, sender: str = SENDER) -> dict[str, Any]:
+async def asked(api: httpx2.AsyncClient, multi_id: str, sender: str = SENDER) -> dict[str, Any]:
     answer = await api.get(f"/exchanges/multi/{multi_id}/tx", params={"sender": sender})
     assert answer.status_code == 200, answer.text
     decode(MultiTransactions, answer.content, side="client")
@@ -105,7 +105,7 @@ def messages(told: dict[str, Any]) -> list[ReadMessage]:
 
 
 async def test_deposits_in_sol(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     rows = [row(20 + number) for number in range(25)]
     multi_id, orders = await set_up(api, service, clock, *rows)
@@ -132,7 +132,7 @@ async def test_deposits_in_sol(
 
 
 async def test_deposits_in_tokens_open_the_accounts_they_need(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     rows = [row(2000 + number, USDC_SOL.id) for number in range(25)]
     multi_id, orders = await set_up(api, service, clock, *rows)
@@ -156,7 +156,7 @@ async def test_deposits_in_tokens_open_the_accounts_they_need(
 
 
 async def test_the_build_of_some_orders_is_the_same(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     multi_id, orders = await set_up(api, service, clock, row(20), row(2000, USDC_SOL.id), row(30))
     path = f"/exchanges/multi/{multi_id}/tx/build"
@@ -174,7 +174,7 @@ async def test_the_build_of_some_orders_is_the_same(
 
 
 async def test_what_cannot_be_asked_for(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, node: OneHash
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, node: OneHash
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row(20))
     path = f"/exchanges/multi/{multi_id}/tx"
@@ -195,7 +195,7 @@ def tampered(fault: str, operation: str, honest: Any) -> Any:
 
 
 async def test_a_dishonest_service_changes_the_transactions(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     multi_id, _ = await set_up(api, service, clock, row(20), row(2000, USDC_SOL.id))
     honest = await asked(api, multi_id)

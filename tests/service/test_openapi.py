@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from openapi_spec_validator import OpenAPIV30SpecValidator, validate
 from pydantic import BaseModel
@@ -25,7 +25,7 @@ def store(unwritten_store: SqliteStore) -> SqliteStore:
 
 
 @pytest.fixture
-async def served(api: httpx.AsyncClient) -> dict[str, Any]:
+async def served(api: httpx2.AsyncClient) -> dict[str, Any]:
     answer = await api.get("/openapi.json")
     assert answer.headers["content-type"] == "application/json"
     body: dict[str, Any] = answer.json()
@@ -49,7 +49,7 @@ def test_the_document_is_valid() -> None:
     validate(document("0.1.0"), cls=OpenAPIV30SpecValidator)
 
 
-async def test_its_numbers_have_the_form_of_all_our_numbers(api: httpx.AsyncClient) -> None:
+async def test_its_numbers_have_the_form_of_all_our_numbers(api: httpx2.AsyncClient) -> None:
     answer = await api.get("/openapi.json")
     read = decode_json(answer.content, max_bytes=len(answer.content))
     assert isinstance(read, dict)

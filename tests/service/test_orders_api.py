@@ -7,7 +7,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
@@ -26,7 +26,7 @@ def venue_list() -> list[PlainVenue]:
 
 
 async def quote_of(
-    api: httpx.AsyncClient, *, amount: str = "0.5", kind: str = "standard", token: str = ETH.id
+    api: httpx2.AsyncClient, *, amount: str = "0.5", kind: str = "standard", token: str = ETH.id
 ) -> str:
     answer = await api.get(
         "/quotes", params={"amount": amount, "from": token, "to": BTC.id, "types": kind}
@@ -37,7 +37,7 @@ async def quote_of(
 
 
 async def created(
-    api: httpx.AsyncClient, *, amount: str = "0.5", kind: str = "standard", token: str = ETH.id
+    api: httpx2.AsyncClient, *, amount: str = "0.5", kind: str = "standard", token: str = ETH.id
 ) -> dict[str, Any]:
     quote_id = await quote_of(api, amount=amount, kind=kind, token=token)
     body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
@@ -47,14 +47,14 @@ async def created(
     return order
 
 
-async def listed(api: httpx.AsyncClient, **query: Any) -> tuple[list[str], int, int]:
+async def listed(api: httpx2.AsyncClient, **query: Any) -> tuple[list[str], int, int]:
     answer = await api.get("/orders", params=query)
     assert answer.status_code == 200, answer.text
     body = answer.json()
     return [o["serviceId"] for o in body["orders"]], body["total"], body["totalPages"]
 
 
-async def test_create_details_and_list_give_the_same_object(api: httpx.AsyncClient) -> None:
+async def test_create_details_and_list_give_the_same_object(api: httpx2.AsyncClient) -> None:
     for kind in ("standard", "private"):
         body = {"quoteId": await quote_of(api, kind=kind), "addressTo": BTC_ADDRESS}
         first = await api.post("/exchanges", json=body)
@@ -76,7 +76,7 @@ async def test_create_details_and_list_give_the_same_object(api: httpx.AsyncClie
             assert absent not in details.json()
 
 
-async def test_a_private_send_over_http(api: httpx.AsyncClient) -> None:
+async def test_a_private_send_over_http(api: httpx2.AsyncClient) -> None:
     quotes = await api.get("/quotes/private-send", params={"amount": "0.5", "from": ETH.id})
     quote_id = quotes.json()["quotes"][0]["quoteId"]
     body = {"quoteId": quote_id, "addressTo": EVM}
@@ -93,7 +93,7 @@ async def test_a_private_send_over_http(api: httpx.AsyncClient) -> None:
 
 
 async def test_create_answers_502_when_no_venue_opens(
-    api: httpx.AsyncClient, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, venue_list: list[PlainVenue]
 ) -> None:
     for venue in venue_list:
         venue.trouble.reject = True
@@ -106,7 +106,7 @@ async def test_create_answers_502_when_no_venue_opens(
 
 
 async def test_twins_over_http_get_one_answer(
-    api: httpx.AsyncClient, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, venue_list: list[PlainVenue]
 ) -> None:
     body = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
     answers = await asyncio.gather(*(api.post("/exchanges", json=body) for _ in range(16)))
@@ -116,7 +116,7 @@ async def test_twins_over_http_get_one_answer(
 
 
 async def test_an_order_ends_48_hours_after_its_creation_to_the_millisecond(
-    api: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     clock.advance(0.0004)
     order = await created(api)
@@ -137,14 +137,14 @@ OF_EVERY_CALL = ("x-request-id", "date", "ratelimit-remaining", "ratelimit-reset
 """Headers that differ from call to call: the id, the time, and the caller's own count."""
 
 
-def without_id(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+def without_id(answer: httpx2.Response) -> tuple[int, bytes, dict[str, str]]:
     body = answer.content.replace(answer.json()["requestId"].encode(), b"")
     headers = {k: v for k, v in answer.headers.items() if k not in OF_EVERY_CALL}
     return answer.status_code, body, headers
 
 
 async def test_lists_filter_sort_and_page(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
 ) -> None:
     plan = [
         ("0.5", "standard", ETH.id),
@@ -185,7 +185,7 @@ async def test_lists_filter_sort_and_page(
     assert (await listed(api, sortBy="updated"))[0][0] == ids[0]
 
 
-async def test_from_after_to_is_refused(api: httpx.AsyncClient, clock: ManualClock) -> None:
+async def test_from_after_to_is_refused(api: httpx2.AsyncClient, clock: ManualClock) -> None:
     moment = rfc3339(clock.now())
     later = rfc3339(clock.now() + timedelta(milliseconds=1))
     refused = await api.get("/orders", params={"from": later, "to": moment})
@@ -194,7 +194,7 @@ async def test_from_after_to_is_refused(api: httpx.AsyncClient, clock: ManualClo
     assert (await api.get("/orders", params={"from": moment, "to": moment})).status_code == 200
 
 
-async def test_who_may_read_and_write(api: httpx.AsyncClient, anyone: httpx.AsyncClient) -> None:
+async def test_who_may_read_and_write(api: httpx2.AsyncClient, anyone: httpx2.AsyncClient) -> None:
     order = await created(api)
     path = f"/orders/{order['serviceId']}"
     for headers in (AS_READER, BY_PARTNER_ID):

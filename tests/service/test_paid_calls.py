@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -89,7 +89,7 @@ def onchain(facilitator: ScriptedFacilitator) -> Onchain:
     return Onchain(payments=(TERMS, facilitator))
 
 
-class Pays(httpx.Auth):
+class Pays(httpx2.Auth):
     """Pays every call out of one account, whatever it costs; ``change`` spoils a payment."""
 
     requires_response_body = True
@@ -121,7 +121,7 @@ class Pays(httpx.Auth):
             },
         }
 
-    def auth_flow(self, request: httpx.Request):  # type: ignore[no-untyped-def]
+    def auth_flow(self, request: httpx2.Request):  # type: ignore[no-untyped-def]
         answer = yield request
         if answer.status_code == 402:
             payment = self.payment(required(answer)["accepts"][0])
@@ -134,12 +134,12 @@ def encoded(payment: object) -> str:
     return base64.b64encode(json.dumps(payment).encode()).decode()
 
 
-def required(answer: httpx.Response) -> dict[str, Any]:
+def required(answer: httpx2.Response) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-required"]))
     return found
 
 
-def told(answer: httpx.Response) -> dict[str, Any]:
+def told(answer: httpx2.Response) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-response"]))
     return found
 
@@ -149,8 +149,8 @@ class Caller:
 
     def __init__(self, service: ServiceParts, address: str, payer: str | None = None) -> None:
         self.pays = None if payer is None else Pays(payer, service.clock)  # type: ignore[arg-type]
-        transport = httpx.ASGITransport(app=build_service(service), client=(address, 1))
-        self.http = httpx.AsyncClient(transport=transport, base_url=BASE, auth=self.pays)
+        transport = httpx2.ASGITransport(app=build_service(service), client=(address, 1))
+        self.http = httpx2.AsyncClient(transport=transport, base_url=BASE, auth=self.pays)
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ async def ben(service: ServiceParts) -> AsyncIterator[Caller]:
 
 
 async def test_what_is_priced_asks_for_its_price_and_credentials_skip_it(
-    anyone: httpx.AsyncClient,
+    anyone: httpx2.AsyncClient,
 ) -> None:
     for operation in OPERATIONS:
         if operation.access is Access.OPEN:
@@ -201,7 +201,7 @@ async def test_what_is_priced_asks_for_its_price_and_credentials_skip_it(
     assert (await anyone.get("/orders?apiKey=x")).status_code == 401
 
 
-async def test_a_browser_gets_a_page_without_scripts(anyone: httpx.AsyncClient) -> None:
+async def test_a_browser_gets_a_page_without_scripts(anyone: httpx2.AsyncClient) -> None:
     browser = {"accept": "text/html,*/*;q=0.8", "user-agent": "Mozilla/5.0 (X11)"}
     page = await anyone.get("/tokens", headers={**browser, "host": "<script>alert(1)</script>"})
     assert page.status_code == 402
@@ -346,7 +346,7 @@ async def test_a_spoiled_payment_is_told_why(
      base64.b64encode(b'{"x402Version":2,"x402Version":2}').decode(), "A" * 8_196],
 )  # fmt: skip
 async def test_a_header_that_is_no_payment_is_no_failure(
-    anyone: httpx.AsyncClient, header: str
+    anyone: httpx2.AsyncClient, header: str
 ) -> None:
     answer = await anyone.get("/tokens", headers={"payment-signature": header})
     assert (answer.status_code, answer.content) == (402, b"{}")
@@ -369,7 +369,7 @@ async def test_a_payment_that_never_ends_is_taken_once(ann: Caller, ends: int) -
 
 
 async def test_calls_are_counted_by_address_before_and_by_payer_after(
-    service: ServiceParts, anyone: httpx.AsyncClient, ann: Caller
+    service: ServiceParts, anyone: httpx2.AsyncClient, ann: Caller
 ) -> None:
     unpaid = [(await anyone.get("/tokens")).status_code for _ in range(61)]
     assert unpaid == [402] * 60 + [429]

@@ -6,7 +6,7 @@ import asyncio
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
@@ -33,7 +33,7 @@ from swapdesk.wire.encoding.numbers import plain, quantize
     ids=lambda token: token.symbol,
 )
 async def test_what_limits_promise_quotes_do(
-    api: httpx.AsyncClient, token_in: Any, token_out: Any
+    api: httpx2.AsyncClient, token_in: Any, token_out: Any
 ) -> None:
     found = await limits(api, token_in.id, token_out.id)
     assert found.dex is None
@@ -57,7 +57,7 @@ async def test_what_limits_promise_quotes_do(
             assert (body["status"], body["code"]) == (422, code)
 
 
-async def test_every_amount_between_the_limits_is_priced(api: httpx.AsyncClient) -> None:
+async def test_every_amount_between_the_limits_is_priced(api: httpx2.AsyncClient) -> None:
     found = await limits(api, BTC.id, ETH.id)
     for route, bucket in (("standard", found.cex), ("private", found.private)):
         assert bucket is not None
@@ -69,7 +69,7 @@ async def test_every_amount_between_the_limits_is_priced(api: httpx.AsyncClient)
 
 
 async def test_limits_without_a_gap(
-    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+    api: httpx2.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
 ) -> None:
     """Two venues meet, a third one stands far below them: the largest amounts count."""
     aa.least, aa.most = Decimal(10), Decimal(100)
@@ -83,7 +83,7 @@ async def test_limits_without_a_gap(
     assert "1000 USDC" in body["message"]
 
 
-async def test_limits_of_the_venues_that_answer(api: httpx.AsyncClient, bb: PriceVenue) -> None:
+async def test_limits_of_the_venues_that_answer(api: httpx2.AsyncClient, bb: PriceVenue) -> None:
     """bb takes the smallest amounts, but is out of order."""
     bb.failing = True
     found = await limits(api, USDC.id, ETH.id)
@@ -92,7 +92,7 @@ async def test_limits_of_the_venues_that_answer(api: httpx.AsyncClient, bb: Pric
 
 
 async def test_private_limits_of_the_venues_that_answer(
-    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+    api: httpx2.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
 ) -> None:
     """cc takes the largest amounts on either leg, until it is out of order."""
     aa.most, bb.most = Decimal(5_000), Decimal(50_000)
@@ -108,7 +108,7 @@ async def test_private_limits_of_the_venues_that_answer(
 
 
 async def test_limits_bound_the_amount_alone(
-    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+    api: httpx2.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
 ) -> None:
     """Routes that lose too much to be used are priced, and say so themselves."""
     before = await limits(api, USDC.id, ETH.id)
@@ -144,7 +144,7 @@ async def test_two_callers_share_one_search(
 
 
 async def test_the_cap_bounds_the_limits_of_a_dearer_token(
-    api: httpx.AsyncClient, cc: PriceVenue
+    api: httpx2.AsyncClient, cc: PriceVenue
 ) -> None:
     cc.most = Decimal(900_000)
     found = await limits(api, BTC.id, ETH.id)
@@ -155,7 +155,7 @@ async def test_the_cap_bounds_the_limits_of_a_dearer_token(
     assert body["code"] == "QUOTE_OVER_LIMIT"
 
 
-async def test_limits_are_the_widest_over_all_venues(api: httpx.AsyncClient) -> None:
+async def test_limits_are_the_widest_over_all_venues(api: httpx2.AsyncClient) -> None:
     found = await limits(api, USDC.id, ETH.id)
     assert found.cex is not None
     assert (found.cex.min, found.cex.max) == (10, 400_000)
@@ -163,21 +163,21 @@ async def test_limits_are_the_widest_over_all_venues(api: httpx.AsyncClient) -> 
     assert found.private.min > 10
 
 
-async def test_sides_by_cex_id(api: httpx.AsyncClient) -> None:
+async def test_sides_by_cex_id(api: httpx2.AsyncClient) -> None:
     assert await limits(api, "BTC", "eth") == await limits(api, BTC.id, ETH.id.upper())
     body = await refusal(api, "/minMax", {"tokenIdFrom": "BTC", "tokenIdTo": "NOPE"})
     assert (body["status"], body["code"]) == (404, "TOKEN_NOT_FOUND")
 
 
 @pytest.mark.parametrize("to", [BTC.id, BTC.id.upper(), "BTC", "btc"])
-async def test_limits_of_one_token_with_itself(api: httpx.AsyncClient, to: str) -> None:
+async def test_limits_of_one_token_with_itself(api: httpx2.AsyncClient, to: str) -> None:
     body = await refusal(api, "/minMax", {"tokenIdFrom": BTC.id, "tokenIdTo": to})
     assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {"tokenIdTo"}
 
 
 async def test_limits_hold_while_prices_move(
-    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+    api: httpx2.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
 ) -> None:
     """A first leg that pays 1 % less a moment later still reaches the second one's minimum."""
     found = await limits(api, BTC.id, ETH.id)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -180,13 +180,13 @@ async def history(store: SqliteStore) -> None:
     )
 
 
-def figures(answer: httpx.Response) -> Any:
+def figures(answer: httpx2.Response) -> Any:
     assert answer.status_code == 200, answer.text
     return answer.json(parse_float=Decimal)
 
 
 @pytest.mark.usefixtures("history")
-async def test_volume(api: httpx.AsyncClient) -> None:
+async def test_volume(api: httpx2.AsyncClient) -> None:
     assert figures(await api.get("/stats/volume")) == {
         "count": 4,
         "totalOrders": 4,
@@ -198,7 +198,7 @@ async def test_volume(api: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.usefixtures("history")
-async def test_weeks(api: httpx.AsyncClient) -> None:
+async def test_weeks(api: httpx2.AsyncClient) -> None:
     weeks = figures(await api.get("/stats/weeklyVolume"))
     assert [(week["year"], week["week"]) for week in weeks] == [(2026, n) for n in range(41, 50)]
     assert weeks[0] == {
@@ -216,7 +216,7 @@ async def test_weeks(api: httpx.AsyncClient) -> None:
 
 
 async def test_the_last_days_of_december_may_be_of_the_next_iso_year(
-    api: httpx.AsyncClient, store: SqliteStore, clock: ManualClock
+    api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock
 ) -> None:
     await finish(store, (usual(1, FIRST), at("2027-01-01 00:00"), FIRST))
     await finish(store, (usual(2, FIRST), at("2025-12-29 00:00"), FIRST))
@@ -226,7 +226,7 @@ async def test_the_last_days_of_december_may_be_of_the_next_iso_year(
 
 
 @pytest.mark.usefixtures("history")
-async def test_a_chart_by_day_and_by_month(api: httpx.AsyncClient) -> None:
+async def test_a_chart_by_day_and_by_month(api: httpx2.AsyncClient) -> None:
     async def chart(**asked: str) -> list[tuple[str, Decimal, int]]:
         points = figures(await api.get("/stats/chart", params={"metric": "volume"} | asked))
         return [(one["date"], one["volumeUsd"], one["count"]) for one in points]
@@ -254,8 +254,8 @@ async def test_a_chart_by_day_and_by_month(api: httpx.AsyncClient) -> None:
     assert len(await chart(to="2026-10-05")) == 30
 
 
-async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx.AsyncClient) -> None:
-    async def asked(**parameters: str) -> httpx.Response:
+async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx2.AsyncClient) -> None:
+    async def asked(**parameters: str) -> httpx2.Response:
         return await api.get("/stats/chart", params={"metric": "volume"} | parameters)
 
     for wrong in ({"from": "2026-12-01", "to": "2026-11-30"}, {"from": "2027-01-01"}):
@@ -282,7 +282,7 @@ async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx.AsyncC
     ],
 )
 async def test_a_chart_has_no_points_outside_of_its_calendar(
-    api: httpx.AsyncClient, granularity: str, begin: str | None, end: str, days: list[str]
+    api: httpx2.AsyncClient, granularity: str, begin: str | None, end: str, days: list[str]
 ) -> None:
     asked = {"metric": "volume", "granularity": granularity, "to": end}
     points = await api.get("/stats/chart", params=asked | ({"from": begin} if begin else {}))
@@ -291,7 +291,7 @@ async def test_a_chart_has_no_points_outside_of_its_calendar(
 
 
 @pytest.mark.usefixtures("history")
-async def test_a_month_scopes_the_summary(api: httpx.AsyncClient) -> None:
+async def test_a_month_scopes_the_summary(api: httpx2.AsyncClient) -> None:
     async def summary(**month: str) -> dict[str, Any]:
         found: dict[str, Any] = figures(await api.get("/commissions/summary", params=month))
         return found
@@ -325,7 +325,7 @@ PATHS = (
 
 @pytest.mark.usefixtures("history")
 async def test_each_partner_is_told_of_its_own_orders_alone(
-    api: httpx.AsyncClient, anyone: httpx.AsyncClient
+    api: httpx2.AsyncClient, anyone: httpx2.AsyncClient
 ) -> None:
     assert figures(await api.get(PATHS[1], headers=AS_SECOND))["totalTransactedUSD"] == 7
     free = figures(await api.get(PATHS[1], headers=AS_FREE))
@@ -336,7 +336,7 @@ async def test_each_partner_is_told_of_its_own_orders_alone(
         assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
 
 
-async def test_an_account_without_orders(api: httpx.AsyncClient) -> None:
+async def test_an_account_without_orders(api: httpx2.AsyncClient) -> None:
     assert set(figures(await api.get(PATHS[0])).values()) == {0}
     assert set(figures(await api.get(PATHS[1])).values()) == {0}
     assert figures(await api.get(PATHS[2])) == []

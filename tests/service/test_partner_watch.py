@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from manual_time import pass_seconds
@@ -42,12 +42,12 @@ def operator(store: SqliteStore) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture
-async def running(service: ServiceParts) -> AsyncIterator[httpx.AsyncClient]:
+async def running(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     app = build_service(service)
-    transport = httpx.ASGITransport(app=app)
+    transport = httpx2.ASGITransport(app=app)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://service/v2") as client,
+        httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as client,
     ):
         yield client
 
@@ -63,7 +63,7 @@ def created(
 
 
 async def test_a_created_partner_calls_within_two_seconds(
-    running: httpx.AsyncClient, operator: sqlite3.Connection, clock: ManualClock
+    running: httpx2.AsyncClient, operator: sqlite3.Connection, clock: ManualClock
 ) -> None:
     _, key = created(operator, clock)
     assert (await running.get("/rateLimits", headers=using(key))).status_code == 401
@@ -122,7 +122,7 @@ async def test_every_change_is_taken_up(
 
 
 async def test_keys_differ_in_scope_and_dialect_and_one_is_revoked_alone(
-    running: httpx.AsyncClient, operator: sqlite3.Connection, clock: ManualClock
+    running: httpx2.AsyncClient, operator: sqlite3.Connection, clock: ManualClock
 ) -> None:
     _, first = created(operator, clock)
     _, reader = partners.add_key(operator, "Shop", "read", Dialect.VENDOR, clock.now())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.quote_calls import asked, quotes, refusal
@@ -53,7 +53,7 @@ BAD_AMOUNTS = [
 
 @pytest.mark.parametrize("amount", BAD_AMOUNTS)
 @pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
-async def test_amounts_that_are_none(api: httpx.AsyncClient, path: str, amount: str) -> None:
+async def test_amounts_that_are_none(api: httpx2.AsyncClient, path: str, amount: str) -> None:
     parameters = asked(amount)
     if path.endswith("send"):
         del parameters["to"]
@@ -63,14 +63,14 @@ async def test_amounts_that_are_none(api: httpx.AsyncClient, path: str, amount: 
 
 
 @pytest.mark.parametrize("amount", ["0", "0.0", "0.00000000"])
-async def test_nothing_cannot_be_swapped(api: httpx.AsyncClient, amount: str) -> None:
+async def test_nothing_cannot_be_swapped(api: httpx2.AsyncClient, amount: str) -> None:
     body = await refusal(api, "/quotes", asked(amount))
     assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {"amount"}
 
 
 @pytest.mark.parametrize("amount", ["0", "0.0"])
-async def test_nothing_sent_privately_is_too_low(api: httpx.AsyncClient, amount: str) -> None:
+async def test_nothing_sent_privately_is_too_low(api: httpx2.AsyncClient, amount: str) -> None:
     parameters = {"amount": amount, "from": BTC.id}
     body = await refusal(api, "/quotes/private-send", parameters)
     assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
@@ -78,7 +78,7 @@ async def test_nothing_sent_privately_is_too_low(api: httpx.AsyncClient, amount:
 
 
 @pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
-async def test_decimals_of_the_token(api: httpx.AsyncClient, path: str) -> None:
+async def test_decimals_of_the_token(api: httpx2.AsyncClient, path: str) -> None:
     parameters = asked("0.12345678")
     if path.endswith("send"):
         del parameters["to"]
@@ -91,7 +91,7 @@ async def test_decimals_of_the_token(api: httpx.AsyncClient, path: str) -> None:
     assert body["fields"] == {"amount": {"message": "BTC has 8 decimals", "value": "0.123456789"}}
 
 
-async def test_amounts_are_answered_exactly(api: httpx.AsyncClient) -> None:
+async def test_amounts_are_answered_exactly(api: httpx2.AsyncClient) -> None:
     amount = "1.000000000000000001"
     answer = await api.get("/quotes", params=asked(amount, ETH.id, BTC.id))
     assert f'"amountIn":{amount},' in answer.text
@@ -112,7 +112,7 @@ async def test_amounts_are_answered_exactly(api: httpx.AsyncClient) -> None:
     ],
 )
 async def test_tokens_that_cannot_be_swapped(
-    api: httpx.AsyncClient, token_id: str, code: str
+    api: httpx2.AsyncClient, token_id: str, code: str
 ) -> None:
     for parameters, path, side in (
         (asked(from_=token_id), "/quotes", "from"),
@@ -128,7 +128,7 @@ async def test_tokens_that_cannot_be_swapped(
 
 
 @pytest.mark.parametrize("types", [None, "standard", ["private", "standard"], ["private", "dex"]])
-async def test_one_token_on_both_sides(api: httpx.AsyncClient, types: Any) -> None:
+async def test_one_token_on_both_sides(api: httpx2.AsyncClient, types: Any) -> None:
     parameters = asked(to=BTC.id.upper())
     if types is not None:
         parameters["types"] = types
@@ -138,7 +138,7 @@ async def test_one_token_on_both_sides(api: httpx.AsyncClient, types: Any) -> No
 
 
 async def test_one_token_on_both_sides_privately(
-    api: httpx.AsyncClient, service: ServiceParts
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     rows = await quotes(api, asked(to=BTC.id, types="private"))
     assert len(rows) == 6
@@ -149,7 +149,7 @@ async def test_one_token_on_both_sides_privately(
         assert stored.purpose == "private_send"
 
 
-async def test_private_send_needs_the_token_to_support_it(api: httpx.AsyncClient) -> None:
+async def test_private_send_needs_the_token_to_support_it(api: httpx2.AsyncClient) -> None:
     for path, parameters in (
         ("/quotes/private-send", {"amount": "100", "from": USDC_SOL.id}),
         ("/quotes", asked("100", USDC_SOL.id, USDC_SOL.id, types="private")),
@@ -160,7 +160,7 @@ async def test_private_send_needs_the_token_to_support_it(api: httpx.AsyncClient
 
 
 async def test_a_quote_is_for_the_tokens_that_were_named(
-    api: httpx.AsyncClient, service: ServiceParts
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     for from_, to in ((BTC, ETH), (BTC, SOL), (SOL, BTC)):
         parameters = {"amount": "5", "from": from_.id, "to": to.id}
@@ -172,14 +172,14 @@ async def test_a_quote_is_for_the_tokens_that_were_named(
             assert (stored.token_in_id, stored.token_out_id) == (from_.id, to.id)
 
 
-async def test_tokens_without_centralized_routes(api: httpx.AsyncClient) -> None:
+async def test_tokens_without_centralized_routes(api: httpx2.AsyncClient) -> None:
     assert await quotes(api, asked("100", ETH.id, CHAIN_ONLY.id)) == []
     answer = await api.get("/minMax", params={"tokenIdFrom": ETH.id, "tokenIdTo": CHAIN_ONLY.id})
     assert answer.json() == {"cex": None, "dex": None, "private": None}
 
 
 async def test_the_intermediary_is_never_an_end(
-    api: httpx.AsyncClient, service: ServiceParts
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     for row in await quotes(api, asked("1000", XRP.id, ETH.id, types="private")):
         assert row.quote_id is not None
@@ -191,7 +191,7 @@ async def test_the_intermediary_is_never_an_end(
 # Private send
 
 
-async def test_private_send(api: httpx.AsyncClient, service: ServiceParts) -> None:
+async def test_private_send(api: httpx2.AsyncClient, service: ServiceParts) -> None:
     answer = await api.get(
         "/quotes/private-send",
         params={"amount": "0.5", "from": BTC.id, "refundAddress": "bc1qrefund"},
@@ -216,14 +216,14 @@ async def test_private_send(api: httpx.AsyncClient, service: ServiceParts) -> No
 @pytest.mark.parametrize(
     ("name", "value"), [("refundAddress", "a" * 201), ("to", ETH.id), ("types", "private")]
 )
-async def test_parameters_of_private_send(api: httpx.AsyncClient, name: str, value: str) -> None:
+async def test_parameters_of_private_send(api: httpx2.AsyncClient, name: str, value: str) -> None:
     parameters = {"amount": "0.5", "from": BTC.id, name: value}
     body = await refusal(api, "/quotes/private-send", parameters)
     assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {name}
 
 
-async def test_a_refund_address_changes_no_private_send(api: httpx.AsyncClient) -> None:
+async def test_a_refund_address_changes_no_private_send(api: httpx2.AsyncClient) -> None:
     async def rows(**more: str) -> list[Any]:
         parameters = {"amount": "0.5", "from": BTC.id, **more}
         found = (await api.get("/quotes/private-send", params=parameters)).json()["quotes"]

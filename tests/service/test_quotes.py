@@ -9,7 +9,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
@@ -43,7 +43,7 @@ from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.quotes import QuoteList, QuoteQuery
 
 
-async def test_standard_and_private_rows(api: httpx.AsyncClient) -> None:
+async def test_standard_and_private_rows(api: httpx2.AsyncClient) -> None:
     rows = await quotes(api, asked())
     standard = [row for row in rows if row.type == "standard"]
     private = [row for row in rows if row.type == "private"]
@@ -70,7 +70,7 @@ async def test_standard_and_private_rows(api: httpx.AsyncClient) -> None:
     "more", [{}, {"fixed": "true"}, {"fixed": "true", "amountType": "receive"}]
 )
 async def test_a_row_has_the_fields_of_the_contract(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     clock: ManualClock,
     venue_list: list[PriceVenue],
     more: dict[str, str],
@@ -85,14 +85,14 @@ async def test_a_row_has_the_fields_of_the_contract(
     check_fields(rows)
 
 
-async def test_numbers_have_no_padding(api: httpx.AsyncClient) -> None:
+async def test_numbers_have_no_padding(api: httpx2.AsyncClient) -> None:
     pair = {"tokenIdFrom": ETH.id, "tokenIdTo": BTC.id}
     for path, parameters in (("/quotes", asked("0.5", ETH.id, BTC.id)), ("/minMax", pair)):
         body = (await api.get(path, params=parameters)).text
         assert not re.search(r"[0-9]\.[0-9]*0[,}]", body)
 
 
-async def test_private_rows_name_no_provider(api: httpx.AsyncClient) -> None:
+async def test_private_rows_name_no_provider(api: httpx2.AsyncClient) -> None:
     body = (await api.get("/quotes", params=asked(types="private"))).json()
     for row in body["quotes"]:
         assert not {"swap", "swapName", "logoUrl", "supportsSignatures"} & row.keys()
@@ -124,7 +124,7 @@ FIGURES = {
     ],
 )
 async def test_no_figure_of_a_private_row_tells_one_venue_from_another(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     clock: ManualClock,
     venue_list: list[PriceVenue],
     path: str,
@@ -157,7 +157,7 @@ async def test_no_figure_of_a_private_row_tells_one_venue_from_another(
 
 
 async def test_private_route_has_two_venues_and_the_best_hop(
-    api: httpx.AsyncClient, service: ServiceParts
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     rows = await quotes(api, asked(types="private"))
     pairs = set()
@@ -213,7 +213,7 @@ async def test_private_rows_are_bounded(
 
 
 async def test_quotes_are_stored_for_their_partner(
-    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     (row, *_) = await quotes(api, asked(types="standard"))
     assert row.quote_id is not None
@@ -226,7 +226,7 @@ async def test_quotes_are_stored_for_their_partner(
     assert await service.store.get_quote(SECOND.partner_id, row.quote_id) is None
 
 
-async def test_quote_ids_are_drawn_anew(api: httpx.AsyncClient) -> None:
+async def test_quote_ids_are_drawn_anew(api: httpx2.AsyncClient) -> None:
     first = await quotes(api, asked())
     second = await quotes(api, asked())
     drawn = [row.quote_id for row in first + second]
@@ -234,7 +234,7 @@ async def test_quote_ids_are_drawn_anew(api: httpx.AsyncClient) -> None:
     assert drawn != sorted(str(one) for one in drawn)
 
 
-async def test_partner_id_may_quote(anyone: httpx.AsyncClient, service: ServiceParts) -> None:
+async def test_partner_id_may_quote(anyone: httpx2.AsyncClient, service: ServiceParts) -> None:
     answer = await anyone.get("/quotes", params=asked(), headers=BY_PARTNER_ID)
     row = answer.json()["quotes"][0]
     assert await service.store.get_quote(FIRST.partner_id, row["quoteId"]) is not None
@@ -250,7 +250,7 @@ async def test_partner_id_may_quote(anyone: httpx.AsyncClient, service: ServiceP
         ("dex", set()),
     ],
 )
-async def test_types(api: httpx.AsyncClient, types: Any, found: set[str]) -> None:
+async def test_types(api: httpx2.AsyncClient, types: Any, found: set[str]) -> None:
     assert {row.type for row in await quotes(api, asked(types=types))} == found
 
 
@@ -263,7 +263,7 @@ async def test_types(api: httpx.AsyncClient, types: Any, found: set[str]) -> Non
         ("duration", "duration"),
     ],
 )
-async def test_sorting(api: httpx.AsyncClient, cc: PriceVenue, sort: str, attribute: str) -> None:
+async def test_sorting(api: httpx2.AsyncClient, cc: PriceVenue, sort: str, attribute: str) -> None:
     cc.failing = True
     ascending = await quotes(api, asked(types="standard", sort=sort, sortOrder="asc"))
     descending = await quotes(api, asked(types="standard", sort=sort))
@@ -277,7 +277,7 @@ async def test_sorting(api: httpx.AsyncClient, cc: PriceVenue, sort: str, attrib
 
 
 async def test_rows_without_the_sorted_figure_come_after_the_others(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
 ) -> None:
     rows = await quotes(api, asked("1", ETH.id, UNPRICED.id, sort="amountOutUsd"))
     assert rows
@@ -317,7 +317,7 @@ async def test_rows_without_the_sorted_figure_come_after_the_others(
         ("rotationLookback", "0"),
     ],
 )
-async def test_parameters_of_quotes(api: httpx.AsyncClient, name: str, value: str) -> None:
+async def test_parameters_of_quotes(api: httpx2.AsyncClient, name: str, value: str) -> None:
     body = await refusal(api, "/quotes", {**asked(), name: value})
     assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {name}
@@ -325,7 +325,7 @@ async def test_parameters_of_quotes(api: httpx.AsyncClient, name: str, value: st
 
 @pytest.mark.parametrize("name", ["slippage", "senderAddress", "receiverAddress", "refundAddress"])
 async def test_inputs_without_effect_on_centralized_routes(
-    api: httpx.AsyncClient, name: str
+    api: httpx2.AsyncClient, name: str
 ) -> None:
     """They are for DEX routes, or for the create: no row differs and none is left out."""
 
@@ -339,7 +339,7 @@ async def test_inputs_without_effect_on_centralized_routes(
         assert await rows(**{name: value}) == plainly, value
 
 
-async def test_required_parameters(api: httpx.AsyncClient) -> None:
+async def test_required_parameters(api: httpx2.AsyncClient) -> None:
     body = await refusal(api, "/quotes", {})
     assert body["fields"] == {name: {"message": "is required"} for name in ("amount", "from", "to")}
     body = await refusal(api, "/quotes/private-send", {})
@@ -350,7 +350,7 @@ async def test_required_parameters(api: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize("end", ["min", "max"])
 async def test_what_another_partner_asked_before_changes_no_quote(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     clock: ManualClock,
     aa: PriceVenue,
     bb: PriceVenue,
@@ -384,7 +384,7 @@ async def test_what_another_partner_asked_before_changes_no_quote(
     assert await answers() == cold
 
 
-async def test_partners_get_the_same_prices(api: httpx.AsyncClient) -> None:
+async def test_partners_get_the_same_prices(api: httpx2.AsyncClient) -> None:
     mine = await quotes(api, asked())
     answer = await api.get("/quotes", params=asked(), headers=AS_SECOND)
     theirs = decode(QuoteList, answer.content, side="client").quotes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 
-import httpx
+import httpx2
 import pytest
 
 from service.test_access import path_of
@@ -30,7 +30,7 @@ OTHERS = {RateClass.READ: "list_swaps", RateClass.QUOTE: "get_quotes"}
 
 
 @pytest.fixture
-async def api(store: SqliteStore, clock: ManualClock) -> AsyncIterator[httpx.AsyncClient]:
+async def api(store: SqliteStore, clock: ManualClock) -> AsyncIterator[httpx2.AsyncClient]:
     partner = Partner(
         "p",
         "P",
@@ -41,14 +41,14 @@ async def api(store: SqliteStore, clock: ManualClock) -> AsyncIterator[httpx.Asy
         read_limits=a_minute(LIMITS[RateClass.READ]),
     )
     parts = assemble(clock, random.Random(1), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx.ASGITransport(app=build_service(parts))
-    async with httpx.AsyncClient(
+    transport = httpx2.ASGITransport(app=build_service(parts))
+    async with httpx2.AsyncClient(
         transport=transport, base_url="http://service/v2", headers={"Authorization": "k:s"}
     ) as client:
         yield client
 
 
-async def call(api: httpx.AsyncClient, operation: Operation) -> httpx.Response:
+async def call(api: httpx2.AsyncClient, operation: Operation) -> httpx2.Response:
     """Wrong input counts as well, so none is needed."""
     return await api.request(operation.method, path_of(operation))
 
@@ -78,7 +78,7 @@ signature is wrong: test_webhooks."""
 
 @pytest.mark.parametrize("operation", COUNTED_AT_THE_DOOR, ids=lambda operation: operation.name)
 async def test_each_call_counts_in_its_class(
-    api: httpx.AsyncClient, clock: ManualClock, operation: Operation
+    api: httpx2.AsyncClient, clock: ManualClock, operation: Operation
 ) -> None:
     limit = LIMITS.get(operation.rate_class)
     if limit is None:
@@ -107,7 +107,7 @@ async def test_each_call_counts_in_its_class(
     assert (await call(api, operation)).status_code != 429
 
 
-async def test_what_is_told_is_what_is_enforced_for_each_class(api: httpx.AsyncClient) -> None:
+async def test_what_is_told_is_what_is_enforced_for_each_class(api: httpx2.AsyncClient) -> None:
     told = (await api.get("/rateLimits")).json()
     for rate_class in (RateClass.QUOTE, RateClass.EXCHANGE):
         limit = LIMITS[rate_class]

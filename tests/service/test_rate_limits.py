@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.world import AS_FREE, AS_SECOND, BY_PARTNER_ID, FIRST
@@ -18,14 +18,14 @@ from swapdesk.service.store.records import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
 
 
-async def counted(api: httpx.AsyncClient, headers: dict[str, str] | None = None) -> int:
+async def counted(api: httpx2.AsyncClient, headers: dict[str, str] | None = None) -> int:
     answer = await api.get("/rateLimits", headers=headers)
     assert answer.status_code == 200
     count: int = answer.json()["monthlyRequestCount"]
     return count
 
 
-async def test_limits_of_the_partner(api: httpx.AsyncClient) -> None:
+async def test_limits_of_the_partner(api: httpx2.AsyncClient) -> None:
     assert (await api.get("/rateLimits")).json() == {
         "monthlyRequestCount": 1,
         "quote": {"perMinute": 500, "perHour": 2000, "perDay": 5000},
@@ -39,7 +39,7 @@ async def test_limits_of_the_partner(api: httpx.AsyncClient) -> None:
 
 
 async def test_authenticated_requests_are_counted(
-    api: httpx.AsyncClient, anyone: httpx.AsyncClient
+    api: httpx2.AsyncClient, anyone: httpx2.AsyncClient
 ) -> None:
     await api.get("/chains")
     await api.get("/tokens", params={"page": "x"})
@@ -85,8 +85,8 @@ async def test_written_and_unwritten_requests_are_added(
 async def test_a_clean_shutdown_writes_the_count(service: ServiceParts, store: SqliteStore) -> None:
     app = build_service(service)
     async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
             for _ in range(7):
                 await api.get("/chains", headers=BY_PARTNER_ID)
     assert await store.requests_in_month(FIRST.partner_id, "2026-11") == 7

@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,8 +169,8 @@ async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
     keys = tuple(ApiKey(name, digest(b"secret")) for name in ("one", "two"))
     partner = Partner("p", "P", Tier.PRO, keys, limits, limits, limits)
     parts = assemble(clock, random.Random(1), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx.ASGITransport(app=build_service(parts))
-    async with httpx.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    transport = httpx2.ASGITransport(app=build_service(parts))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
         for minute in range(3):
             answers = await asyncio.gather(
                 *(
@@ -184,7 +184,9 @@ async def test_of_many_calls_at_once_through_two_keys_exactly_the_limit_passes(
             clock.advance(60)
 
 
-async def test_a_refusal_says_when_to_come_back(api: httpx.AsyncClient, clock: ManualClock) -> None:
+async def test_a_refusal_says_when_to_come_back(
+    api: httpx2.AsyncClient, clock: ManualClock
+) -> None:
     clock.advance(60 - clock.now().timestamp() % 60 + 12.5)
     for left in (4, 3, 2, 1, 0):
         answer = await api.get("/quotes", params=QUOTE, headers=AS_FREE)
@@ -206,7 +208,7 @@ async def test_a_refusal_says_when_to_come_back(api: httpx.AsyncClient, clock: M
 
 
 async def test_what_is_reported_is_what_is_enforced(
-    api: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     """A caller that asks whenever it may gets exactly the reported numbers."""
     clock.advance(86_400 - clock.now().timestamp() % 86_400)
@@ -223,7 +225,7 @@ async def test_what_is_reported_is_what_is_enforced(
 
 
 async def test_wrong_input_counts_and_a_refused_call_does_not(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
 ) -> None:
     wrong = {**QUOTE, "amount": "x"}
     for _ in range(5):
@@ -233,7 +235,7 @@ async def test_wrong_input_counts_and_a_refused_call_does_not(
 
 
 async def test_open_operations_and_unknown_paths_carry_no_limits(
-    anyone: httpx.AsyncClient,
+    anyone: httpx2.AsyncClient,
 ) -> None:
     for path in ("/health", "/nothing"):
         for _ in range(STRANGER_READS + 1):
@@ -245,14 +247,14 @@ async def test_an_address_without_credentials_has_sixty_reads_a_minute(
 ) -> None:
     """Whatever is asked for; another address, and whoever has credentials, is not concerned."""
     app = build_service(service)
-    there = httpx.ASGITransport(app=app, client=("192.0.2.7", 1))
-    other = httpx.ASGITransport(app=app, client=("192.0.2.8", 1))
+    there = httpx2.ASGITransport(app=app, client=("192.0.2.7", 1))
+    other = httpx2.ASGITransport(app=app, client=("192.0.2.8", 1))
     base = "http://service/v2"
     asked = [("GET", "/chains"), ("POST", "/exchanges"), ("GET", "/orders"), ("GET", "/quotes")]
     clock.advance(60 - clock.now().timestamp() % 60)
     async with (
-        httpx.AsyncClient(transport=there, base_url=base) as api,
-        httpx.AsyncClient(transport=other, base_url=base) as neighbour,
+        httpx2.AsyncClient(transport=there, base_url=base) as api,
+        httpx2.AsyncClient(transport=other, base_url=base) as neighbour,
     ):
         for number in range(60):
             answer = await api.request(*asked[number % len(asked)])
@@ -285,9 +287,9 @@ async def test_a_partner_id_has_windows_of_its_own_of_half_the_size(
 ) -> None:
     partner = replace(FREE, read_limits=RateWindows(per_minute=60, per_hour=99, per_day=999))
     parts = assemble(clock, random.Random(7), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
-    transport = httpx.ASGITransport(app=build_service(parts))
+    transport = httpx2.ASGITransport(app=build_service(parts))
     public = {"partner-id": FREE.partner_id}
-    async with httpx.AsyncClient(transport=transport, base_url="http://service/v2") as api:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as api:
 
         async def passed(headers: dict[str, str]) -> int:
             for number in range(100):
@@ -334,8 +336,8 @@ async def test_a_killed_process_forgets_no_quote(tmp_path: Path, clock: ManualCl
         parts = assemble(
             clock, random.Random(number), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES
         )
-        transport = httpx.ASGITransport(app=build_service(parts))
-        async with httpx.AsyncClient(
+        transport = httpx2.ASGITransport(app=build_service(parts))
+        async with httpx2.AsyncClient(
             transport=transport, base_url="http://service/v2", headers={"Authorization": "k:s"}
         ) as api:
             for _ in range(4):
@@ -361,8 +363,8 @@ async def test_a_clean_end_keeps_the_reads(tmp_path: Path, clock: ManualClock) -
         app = build_service(parts)
         async with (
             app.router.lifespan_context(app),
-            httpx.AsyncClient(
-                transport=httpx.ASGITransport(app=app),
+            httpx2.AsyncClient(
+                transport=httpx2.ASGITransport(app=app),
                 base_url="http://service/v2",
                 headers={"Authorization": "k:s"},
             ) as api,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -63,7 +63,7 @@ def rotating(**more: Any) -> dict[str, Any]:
 
 
 async def chosen(
-    api: httpx.AsyncClient, service: ServiceParts, parameters: dict[str, Any]
+    api: httpx2.AsyncClient, service: ServiceParts, parameters: dict[str, Any]
 ) -> set[tuple[str, int | None]]:
     """Payout venue and wallet of every usable row."""
     found = set()
@@ -76,7 +76,7 @@ async def chosen(
 
 
 async def test_a_rotated_route_names_an_unused_wallet(
-    api: httpx.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
     drawn: set[tuple[str, int | None]] = set()
     for _ in range(8):
@@ -88,14 +88,14 @@ async def test_a_rotated_route_names_an_unused_wallet(
 
 
 async def test_without_rotation_no_wallet_is_named(
-    api: httpx.AsyncClient, service: ServiceParts
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     found = await chosen(api, service, asked(types="private"))
     assert found == {("aa", None), ("bb", None), ("cc", None)}
 
 
 async def test_standard_routes_are_not_rotated(
-    api: httpx.AsyncClient, service: ServiceParts, store: RememberingStore
+    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore
 ) -> None:
     rows = await quotes(api, {**rotating(), "types": "standard"})
     assert [row.swap for row in rows] == ["aa", "bb", "cc"]
@@ -107,7 +107,7 @@ async def test_standard_routes_are_not_rotated(
 
 
 async def test_strict_rotation_that_is_exhausted(
-    api: httpx.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
     store.orders += [(code, wallet, clock.now()) for code in ("aa", "bb") for wallet in (0, 1)]
     (row,) = await quotes(api, rotating())
@@ -128,7 +128,7 @@ async def test_strict_rotation_that_is_exhausted(
 
 @pytest.mark.parametrize(("lookback", "left"), [("1", {0, 1}), ("2", {0}), ("100", {0})])
 async def test_only_so_many_orders_count(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     store: RememberingStore,
     clock: ManualClock,
@@ -148,7 +148,7 @@ async def test_only_so_many_orders_count(
 
 @pytest.mark.parametrize(("age", "left"), [(RECENT, {0}), (RECENT + timedelta(seconds=1), {0, 1})])
 async def test_only_a_day_counts(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     store: RememberingStore,
     clock: ManualClock,
@@ -166,7 +166,7 @@ async def test_only_a_day_counts(
     ("threshold", "left"), [("0", set()), ("1", set()), ("3", {"bb"}), ("100", {"bb"})]
 )
 async def test_a_rotated_route_may_deviate_only_so_far(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     store: RememberingStore,
     clock: ManualClock,
@@ -186,7 +186,7 @@ async def test_a_rotated_route_may_deviate_only_so_far(
 
 
 async def test_the_usual_threshold_is_five_percent(
-    api: httpx.AsyncClient, store: RememberingStore, clock: ManualClock, bb: PriceVenue
+    api: httpx2.AsyncClient, store: RememberingStore, clock: ManualClock, bb: PriceVenue
 ) -> None:
     store.orders += [("aa", 0, clock.now()), ("aa", 1, clock.now())]
     parameters = rotating(inLegExcludedSwaps="bb")
@@ -197,7 +197,7 @@ async def test_the_usual_threshold_is_five_percent(
     assert row.error == EXHAUSTED
 
 
-async def test_a_fallback_needs_rotation(api: httpx.AsyncClient) -> None:
+async def test_a_fallback_needs_rotation(api: httpx2.AsyncClient) -> None:
     for path, parameters in (
         ("/quotes", asked(types="private", rotateFallback="true")),
         ("/quotes/private-send", {"amount": "0.5", "from": BTC.id, "rotateFallback": "true"}),
@@ -214,7 +214,7 @@ async def test_a_fallback_needs_rotation(api: httpx.AsyncClient) -> None:
 
 
 async def test_private_sends_are_rotated(
-    api: httpx.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
+    api: httpx2.AsyncClient, service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:
     parameters = {"amount": "0.5", "from": BTC.id, "rotatePayoutWallets": "true"}
     items = (await api.get("/quotes/private-send", params=parameters)).json()["quotes"]
@@ -241,7 +241,7 @@ async def test_private_sends_are_rotated(
     ],
 )
 async def test_bounds_of_the_rotation_of_private_sends(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     store: RememberingStore,
     clock: ManualClock,

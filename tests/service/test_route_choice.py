@@ -6,7 +6,7 @@ import random
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
@@ -40,7 +40,7 @@ async def legs_of(service: ServiceParts, rows: list[Quote]) -> set[tuple[str, ..
 
 
 async def test_swaps_allow_and_leave_private_routes_out(
-    api: httpx.AsyncClient, service: ServiceParts
+    api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     rows = await quotes(api, asked(swaps=["bb", "cc"]))
     assert [(row.type, row.swap) for row in rows] == [("standard", "bb"), ("standard", "cc")]
@@ -52,7 +52,7 @@ async def test_swaps_allow_and_leave_private_routes_out(
 
 
 @pytest.mark.parametrize("codes", ["zz", ["aa", "zz"], "AA"])
-async def test_unknown_codes_are_refused(api: httpx.AsyncClient, codes: Any) -> None:
+async def test_unknown_codes_are_refused(api: httpx2.AsyncClient, codes: Any) -> None:
     for name in ("swaps", *FILTERS):
         body = await refusal(api, "/quotes", {**asked(), name: codes})
         assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
@@ -76,7 +76,7 @@ async def test_unknown_codes_are_refused(api: httpx.AsyncClient, codes: Any) -> 
     ids=lambda more: next(iter(more)),
 )
 async def test_wishes_for_private_routes_change_no_standard_row(
-    api: httpx.AsyncClient, more: dict[str, str]
+    api: httpx2.AsyncClient, more: dict[str, str]
 ) -> None:
     async def rows(**wished: str) -> list[dict[str, Any]]:
         found = await quotes(api, asked(types="standard", **wished))
@@ -85,7 +85,7 @@ async def test_wishes_for_private_routes_change_no_standard_row(
     assert await rows(**more) == await rows() != []
 
 
-async def test_a_provider_that_is_not_routing(api: httpx.AsyncClient, aa: PriceVenue) -> None:
+async def test_a_provider_that_is_not_routing(api: httpx2.AsyncClient, aa: PriceVenue) -> None:
     """It cannot be asked for; to exclude it is harmless."""
     aa.enabled = False
     body = await refusal(api, "/quotes", asked(swaps="aa"))
@@ -110,7 +110,7 @@ async def test_a_provider_that_is_not_routing(api: httpx.AsyncClient, aa: PriceV
     ],
 )
 async def test_filters_of_the_legs(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     filters: dict[str, Any],
     wanted: set[tuple[str, ...]],
@@ -133,7 +133,7 @@ async def test_filters_of_the_legs(
     ],
 )
 async def test_filters_that_leave_nobody_say_so(
-    api: httpx.AsyncClient, filters: dict[str, Any]
+    api: httpx2.AsyncClient, filters: dict[str, Any]
 ) -> None:
     (row,) = await quotes(api, asked(types="private", **filters))
     assert row.error == "no exchange is left for both legs by the leg filters"
@@ -249,7 +249,7 @@ async def test_a_route_says_when_it_needs_a_refund_address(clock: ManualClock, s
 
 
 async def test_a_route_that_loses_too_much_is_filtered(
-    api: httpx.AsyncClient, service: ServiceParts, aa: PriceVenue, bb: PriceVenue
+    api: httpx2.AsyncClient, service: ServiceParts, aa: PriceVenue, bb: PriceVenue
 ) -> None:
     """30 % of the dollars may go, not more; filtered rows stand between usable and unpriced."""
     aa.fee, aa.network = Decimal("0.31"), Decimal(0)
@@ -275,7 +275,7 @@ async def test_a_route_that_loses_too_much_is_filtered(
 
 
 async def test_filtered_private_sends_are_left_out(
-    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+    api: httpx2.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
 ) -> None:
     for venue in (aa, bb, cc):
         venue.fee = Decimal("0.2")

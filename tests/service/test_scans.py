@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct, field
 
@@ -81,7 +81,7 @@ async def settle(store: SqliteStore) -> None:
             await asyncio.sleep(0)
 
 
-async def verdict(api: httpx.AsyncClient, token: Token) -> Any:
+async def verdict(api: httpx2.AsyncClient, token: Token) -> Any:
     """The verdict on the token's own page and in the list, which must agree."""
     one = (await api.get(f"/tokens/{token.id}")).json().get("securityScan")
     page = (await api.get("/tokens")).json()["tokens"]
@@ -103,7 +103,7 @@ async def verdict(api: httpx.AsyncClient, token: Token) -> Any:
     ],
 )
 async def test_what_selects_a_token(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     store: SqliteStore,
     scanner: TestScanner,
     path: str,
@@ -122,7 +122,7 @@ PAIR = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
 
 
 async def test_a_verdict_stands_until_it_expires(
-    api: httpx.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
+    api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
 ) -> None:
     await api.get("/minMax", params=PAIR)
     await settle(store)
@@ -140,7 +140,7 @@ async def test_a_verdict_stands_until_it_expires(
 
 
 async def test_a_scan_never_holds_an_answer_up(
-    api: httpx.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
+    api: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock, scanner: TestScanner
 ) -> None:
     scanner.silent = True
     assert (await api.get("/minMax", params=PAIR)).status_code == 200
@@ -156,7 +156,7 @@ async def test_a_scan_never_holds_an_answer_up(
 
 
 async def test_a_scanner_that_fails_blocks_nothing(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     store: SqliteStore,
     clock: ManualClock,
     scanner: TestScanner,
@@ -199,7 +199,7 @@ def test_a_new_verdict_keeps_the_listing_and_its_order(clock: ManualClock) -> No
 
 
 async def test_verdicts_outlive_a_restart(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     store: SqliteStore,
     clock: ManualClock,
@@ -213,8 +213,8 @@ async def test_verdicts_outlive_a_restart(
     app = build_service(again)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app=app), base_url=api.base_url, headers=api.headers
+        httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app=app), base_url=api.base_url, headers=api.headers
         ) as next_api,
     ):
         assert await verdict(next_api, BTC) == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.quote_calls import asked, refusal
@@ -31,14 +31,14 @@ EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
     ],
 )
 async def test_a_query_sends_texts_and_a_repeated_name_a_list(
-    api: httpx.AsyncClient, name: str, sent: Any
+    api: httpx2.AsyncClient, name: str, sent: Any
 ) -> None:
     body = await refusal(api, "/quotes", {**asked(), name: sent})
     assert body["status"] == 422
     assert body["fields"][name]["value"] == sent
 
 
-async def test_what_the_market_refuses_repeats_what_was_sent(api: httpx.AsyncClient) -> None:
+async def test_what_the_market_refuses_repeats_what_was_sent(api: httpx2.AsyncClient) -> None:
     for name, sent in (("markup", "1.50"), ("fixed", "true"), ("amountType", "receive")):
         more = {"fixed": "true"} if name == "amountType" else {}
         body = await refusal(api, "/quotes", {**asked(types="dex"), **more, name: sent})
@@ -47,11 +47,11 @@ async def test_what_the_market_refuses_repeats_what_was_sent(api: httpx.AsyncCli
         }
 
 
-async def test_a_path_sends_a_text(api: httpx.AsyncClient) -> None:
+async def test_a_path_sends_a_text(api: httpx2.AsyncClient) -> None:
     assert (await refusal(api, "/tokens/12", {}))["fields"]["id"]["value"] == "12"
 
 
-async def posted(api: httpx.AsyncClient, path: str, body: str) -> dict[str, Any]:
+async def posted(api: httpx2.AsyncClient, path: str, body: str) -> dict[str, Any]:
     answer = await api.post(path, content=body, headers={"content-type": "application/json"})
     told: dict[str, Any] = json.loads(answer.content, parse_float=lambda text: f"number {text}")
     return told
@@ -71,7 +71,7 @@ async def posted(api: httpx.AsyncClient, path: str, body: str) -> dict[str, Any]
     ],
 )
 async def test_a_body_sends_values_of_every_kind(
-    api: httpx.AsyncClient, name: str, sent: str, told: Any
+    api: httpx2.AsyncClient, name: str, sent: str, told: Any
 ) -> None:
     others = {"quoteId": "a" * 24, "addressTo": EVM}
     body = json.dumps({key: each for key, each in others.items() if key != name})
@@ -89,14 +89,14 @@ async def test_a_body_sends_values_of_every_kind(
     ],
 )
 async def test_an_order_of_a_group_sends_values_too(
-    api: httpx.AsyncClient, field: str, order: dict[str, Any], told: Any
+    api: httpx2.AsyncClient, field: str, order: dict[str, Any], told: Any
 ) -> None:
     row = {"from": BTC.id, "to": ETH.id, "amount": 0.5, "addressTo": EVM, **order}
     answer = await posted(api, "/exchanges/multi", json.dumps({"orders": [row]}))
     assert answer["orders"][0]["error"]["fields"][field]["value"] == told
 
 
-async def test_a_filter_of_a_group_is_named_by_its_path(api: httpx.AsyncClient) -> None:
+async def test_a_filter_of_a_group_is_named_by_its_path(api: httpx2.AsyncClient) -> None:
     row = {"from": BTC.id, "to": ETH.id, "amount": 0.5, "addressTo": EVM}
     sent = {"orders": [row], "filters": {"onlySwaps": ["aa", "zz"]}}
     answer = await posted(api, "/exchanges/multi", json.dumps(sent))
@@ -115,6 +115,6 @@ async def test_a_filter_of_a_group_is_named_by_its_path(api: httpx.AsyncClient) 
         ({"a": "w" * 249}, '{"a":"' + "w" * 249 + '"…'),
     ],
 )
-async def test_the_begin_of_a_long_value(api: httpx.AsyncClient, sent: Any, told: Any) -> None:
+async def test_the_begin_of_a_long_value(api: httpx2.AsyncClient, sent: Any, told: Any) -> None:
     body = json.dumps({"quoteId": sent, "addressTo": EVM})
     assert (await posted(api, "/exchanges", body))["fields"]["quoteId"]["value"] == told

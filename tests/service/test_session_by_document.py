@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -30,14 +30,16 @@ def venue_list() -> list[PlainVenue]:
 
 
 @pytest.fixture
-async def held(service: ServiceParts) -> AsyncIterator[tuple[list[httpx.AsyncClient], HeldAnswers]]:
+async def held(
+    service: ServiceParts,
+) -> AsyncIterator[tuple[list[httpx2.AsyncClient], HeldAnswers]]:
     """A client of each partner."""
     application = build_service(service)
-    transport = httpx.ASGITransport(app=application)
-    async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
+    transport = httpx2.ASGITransport(app=application)
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
         held = HeldAnswers((await client.get("/openapi.json")).json())
     clients = [
-        httpx.AsyncClient(
+        httpx2.AsyncClient(
             transport=transport,
             base_url=BASE,
             headers=each,
@@ -73,7 +75,7 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 async def test_every_answer_is_what_the_document_states(
-    held: tuple[list[httpx.AsyncClient], HeldAnswers], service: ServiceParts
+    held: tuple[list[httpx2.AsyncClient], HeldAnswers], service: ServiceParts
 ) -> None:
     clients, answers = held
     for client in clients:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from sentences import Sentence, sentences
@@ -139,7 +139,7 @@ def test_every_path_of_the_specification_is_there() -> None:
 
 
 async def test_a_private_send_is_valid_for_a_minute(
-    api: httpx.AsyncClient, clock: ManualClock
+    api: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     asked = {"amount": "0.5", "from": BTC.id}
     rows = (await api.get("/quotes/private-send", params=asked)).json()["quotes"]
@@ -156,7 +156,7 @@ async def test_a_private_send_is_valid_for_a_minute(
     assert (late.status_code, late.json()["code"]) == (422, "INVALID_SWAP")
 
 
-async def test_nobody_is_asked_to_pay(api: httpx.AsyncClient, anyone: httpx.AsyncClient) -> None:
+async def test_nobody_is_asked_to_pay(api: httpx2.AsyncClient, anyone: httpx2.AsyncClient) -> None:
     """No operation of a service without payments, with credentials or without."""
     for operation in OPERATIONS:
         path = re.sub("{[a-zA-Z]+}", "a" * 24, operation.path)
@@ -193,7 +193,7 @@ def test_a_status_beside_the_error_is_read_and_means_nothing() -> None:
     assert (read.code, read.message, read.request_id) == ("NOT_FOUND", "No.", "r")
 
 
-async def test_what_a_private_send_states(api: httpx.AsyncClient) -> None:
+async def test_what_a_private_send_states(api: httpx2.AsyncClient) -> None:
     asked = {"amount": "0.5", "from": BTC.id}
     rows = (await api.get("/quotes/private-send", params=asked)).json()["quotes"]
     numbers = ("amountIn", "amountOut", "min", "max", "duration", "amountOutUsd")

@@ -10,7 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
@@ -202,7 +202,7 @@ async def test_welcome_ping_and_the_id_of_the_handshake(base: str, service: Serv
 
 async def test_an_update_is_the_object_of_order_details(
     base: str,
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     venue_list: list[PlainVenue],
@@ -226,7 +226,7 @@ async def test_an_update_is_the_object_of_order_details(
 
 async def test_all_mode_sees_own_orders_only(
     base: str,
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     venue_list: list[PlainVenue],
@@ -251,7 +251,7 @@ async def test_all_mode_sees_own_orders_only(
 
 async def test_subscriptions_add_up_and_reset(
     base: str,
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     venue_list: list[PlainVenue],
@@ -312,7 +312,7 @@ async def test_frames_that_are_no_message(base: str, text: str | bytes, code: st
 
 
 async def test_a_thousand_orders_and_no_more(
-    base: str, api: httpx.AsyncClient, service: ServiceParts
+    base: str, api: httpx2.AsyncClient, service: ServiceParts
 ) -> None:
     order_id = (await created(api))["serviceId"]
     await told(service)
@@ -362,7 +362,7 @@ async def test_a_shutdown_is_announced(base: str, service: ServiceParts) -> None
 
 async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
     base: str,
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     venue_list: list[PlainVenue],
@@ -416,7 +416,7 @@ class StuckTransport:
 
 
 async def test_a_reader_thirty_seconds_behind_is_closed(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     service: ServiceParts,
     clock: ManualClock,
     venue_list: list[PlainVenue],

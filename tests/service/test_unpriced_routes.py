@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import httpx
+import httpx2
 import pytest
 
 from service.price_venue import PriceVenue
@@ -22,7 +22,7 @@ from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.quotes import QuoteList, QuoteQuery
 
 
-async def test_below_one_minimum_only_that_row_has_an_error(api: httpx.AsyncClient) -> None:
+async def test_below_one_minimum_only_that_row_has_an_error(api: httpx2.AsyncClient) -> None:
     """bb takes 10 USD of BTC or more, the others 20."""
     rows = await quotes(api, asked("0.0003", types="standard"))
     assert [(row.swap, row.error) for row in rows] == [
@@ -37,7 +37,7 @@ async def test_below_one_minimum_only_that_row_has_an_error(api: httpx.AsyncClie
         assert row.min == Decimal("0.00033334")
 
 
-async def test_above_one_maximum_only_that_row_has_an_error(api: httpx.AsyncClient) -> None:
+async def test_above_one_maximum_only_that_row_has_an_error(api: httpx2.AsyncClient) -> None:
     rows = await quotes(api, asked("6", types="standard"))
     assert [(row.swap, row.error) for row in rows] == [
         ("cc", None),
@@ -46,7 +46,7 @@ async def test_above_one_maximum_only_that_row_has_an_error(api: httpx.AsyncClie
     ]
 
 
-async def test_both_sides_of_the_smallest_amount(api: httpx.AsyncClient) -> None:
+async def test_both_sides_of_the_smallest_amount(api: httpx2.AsyncClient) -> None:
     assert await quotes(api, asked("0.00016667", types="standard"))
     body = await refusal(api, "/quotes", asked("0.00016666", types="standard"))
     assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
@@ -54,7 +54,7 @@ async def test_both_sides_of_the_smallest_amount(api: httpx.AsyncClient) -> None
     assert body["fields"]["amount"]["value"] == "0.00016666"
 
 
-async def test_too_low_names_the_smallest_of_the_asked_routes(api: httpx.AsyncClient) -> None:
+async def test_too_low_names_the_smallest_of_the_asked_routes(api: httpx2.AsyncClient) -> None:
     everything = await refusal(api, "/quotes", asked("0.0001"))
     private = await refusal(api, "/quotes", asked("0.0001", types="private"))
     assert everything["code"] == private["code"] == "AMOUNT_TOO_LOW"
@@ -64,7 +64,7 @@ async def test_too_low_names_the_smallest_of_the_asked_routes(api: httpx.AsyncCl
     assert f"{plain(bounds.private.min.normalize())} BTC" in private["message"]
 
 
-async def test_both_sides_of_the_dollar_cap(api: httpx.AsyncClient, cc: PriceVenue) -> None:
+async def test_both_sides_of_the_dollar_cap(api: httpx2.AsyncClient, cc: PriceVenue) -> None:
     """cc itself would take 500,000 USD."""
     assert cc.most == 500_000
     assert any(row.error is None for row in await quotes(api, asked("400000", USDC.id, ETH.id)))
@@ -82,7 +82,7 @@ async def test_both_sides_of_the_dollar_cap(api: httpx.AsyncClient, cc: PriceVen
 )
 @pytest.mark.parametrize("amount", ["0.001", "350000", "450000"])
 async def test_a_refused_private_amount_is_told_one_that_is_taken(
-    api: httpx.AsyncClient, cc: PriceVenue, filters: dict[str, str], amount: str
+    api: httpx2.AsyncClient, cc: PriceVenue, filters: dict[str, str], amount: str
 ) -> None:
     """Below every minimum, above every maximum, and above the cap of 400,000 USD too."""
     cc.most = Decimal(300_000)
@@ -98,7 +98,7 @@ async def test_a_refused_private_amount_is_told_one_that_is_taken(
         assert Decimal(figure) == (private.min if amount == "0.001" else private.max)
 
 
-async def test_over_every_maximum(api: httpx.AsyncClient, cc: PriceVenue) -> None:
+async def test_over_every_maximum(api: httpx2.AsyncClient, cc: PriceVenue) -> None:
     cc.most = Decimal(300_000)
     assert await quotes(api, asked("5", types="standard"))
     body = await refusal(api, "/quotes", asked("5.00000001", types="standard"))
@@ -106,7 +106,7 @@ async def test_over_every_maximum(api: httpx.AsyncClient, cc: PriceVenue) -> Non
     assert "5 BTC" in body["message"]
 
 
-async def test_the_dollar_cap_needs_a_price(api: httpx.AsyncClient) -> None:
+async def test_the_dollar_cap_needs_a_price(api: httpx2.AsyncClient) -> None:
     rows = await quotes(api, asked("450000", UNPRICED.id, ETH.id, types="standard"))
     assert [row.swap for row in rows if row.error is None] == ["cc"]
 
@@ -148,7 +148,7 @@ async def test_a_silent_venue_holds_no_private_route_of_others_up(
 
 @pytest.mark.parametrize("mood", ["failing", "broken"])
 async def test_a_failing_venue_costs_its_own_row_only(
-    api: httpx.AsyncClient, aa: PriceVenue, mood: str
+    api: httpx2.AsyncClient, aa: PriceVenue, mood: str
 ) -> None:
     setattr(aa, mood, True)
     rows = await quotes(api, asked())
@@ -157,14 +157,14 @@ async def test_a_failing_venue_costs_its_own_row_only(
     assert sum(row.type == "private" for row in rows) == 2
 
 
-async def test_a_disabled_venue_is_not_asked(api: httpx.AsyncClient, aa: PriceVenue) -> None:
+async def test_a_disabled_venue_is_not_asked(api: httpx2.AsyncClient, aa: PriceVenue) -> None:
     aa.enabled = False
     rows = await quotes(api, asked())
     assert {row.swap for row in rows} == {"bb", "cc", None}
     assert aa.asked == 0
 
 
-async def test_pairs_nobody_trades(api: httpx.AsyncClient, venue_list: list[PriceVenue]) -> None:
+async def test_pairs_nobody_trades(api: httpx2.AsyncClient, venue_list: list[PriceVenue]) -> None:
     for venue in venue_list:
         venue.trades = frozenset({"BTC", "XRP"})
     assert await quotes(api, asked()) == []

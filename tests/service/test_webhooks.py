@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -61,8 +61,8 @@ def now(clock: ManualClock) -> int:
 
 
 async def post(
-    api: httpx.AsyncClient, body: bytes, headers: dict[str, str], source: str = "aa"
-) -> httpx.Response:
+    api: httpx2.AsyncClient, body: bytes, headers: dict[str, str], source: str = "aa"
+) -> httpx2.Response:
     return await api.post(f"/webhooks/{source}", content=body, headers=headers)
 
 
@@ -75,7 +75,7 @@ def rows(store: SqliteStore, table: str = "orders") -> list[tuple[Any, ...]]:
         return db.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - names of the tests
 
 
-async def an_order(api: httpx.AsyncClient) -> str:
+async def an_order(api: httpx2.AsyncClient) -> str:
     query = {"amount": "0.5", "from": BTC.id, "to": ETH.id, "types": "standard"}
     quoted = await api.get("/quotes", params=query, headers=AS_FIRST)
     (row,) = [row for row in quoted.json()["quotes"] if "error" not in row]
@@ -85,7 +85,7 @@ async def an_order(api: httpx.AsyncClient) -> str:
     return str(made.json()["serviceId"])
 
 
-async def status(api: httpx.AsyncClient, service_id: str) -> int:
+async def status(api: httpx2.AsyncClient, service_id: str) -> int:
     return int((await api.get(f"/orders/{service_id}", headers=AS_FIRST)).json()["status"])
 
 
@@ -96,7 +96,7 @@ async def comes_true(condition: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0)
 
 
-async def reaches(api: httpx.AsyncClient, service_id: str, wanted: int) -> None:
+async def reaches(api: httpx2.AsyncClient, service_id: str, wanted: int) -> None:
     async def reached() -> bool:
         return await status(api, service_id) == wanted
 
@@ -104,13 +104,13 @@ async def reaches(api: httpx.AsyncClient, service_id: str, wanted: int) -> None:
 
 
 @asynccontextmanager
-async def running(service: ServiceParts) -> AsyncIterator[httpx.AsyncClient]:
+async def running(service: ServiceParts) -> AsyncIterator[httpx2.AsyncClient]:
     """The service with what works in its background."""
     application = build_service(service)
-    transport = httpx.ASGITransport(app=application)
+    transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),
-        httpx.AsyncClient(transport=transport, base_url="http://service/v2") as client,
+        httpx2.AsyncClient(transport=transport, base_url="http://service/v2") as client,
     ):
         yield client
 
@@ -264,7 +264,7 @@ def without(store: SqliteStore, columns: set[str]) -> list[dict[str, Any]]:
     ],
 )
 async def test_an_event_of_nothing_is_taken_and_changes_nothing(
-    anyone: httpx.AsyncClient, service: ServiceParts, store: SqliteStore, now: int, body: bytes
+    anyone: httpx2.AsyncClient, service: ServiceParts, store: SqliteStore, now: int, body: bytes
 ) -> None:
     for source in ("aa", "bundler"):
         answer = await post(anyone, body, delivery(body, now, source=source), source)
@@ -274,7 +274,7 @@ async def test_an_event_of_nothing_is_taken_and_changes_nothing(
 
 
 async def test_an_order_that_nobody_looks_at_any_more_stays_as_it_is(
-    service: ServiceParts, store: SqliteStore, venue: PlainVenue, api: httpx.AsyncClient, now: int
+    service: ServiceParts, store: SqliteStore, venue: PlainVenue, api: httpx2.AsyncClient, now: int
 ) -> None:
     await an_order(api)
     (key,) = venue.keys
@@ -289,7 +289,7 @@ async def test_an_order_that_nobody_looks_at_any_more_stays_as_it_is(
 
 
 async def test_event_ids_are_forgotten_once_no_signature_counts(
-    service: ServiceParts, store: SqliteStore, anyone: httpx.AsyncClient, clock: ManualClock
+    service: ServiceParts, store: SqliteStore, anyone: httpx2.AsyncClient, clock: ManualClock
 ) -> None:
     begin = int(clock.now().timestamp())
     await post(anyone, NOTHING_NEW, delivery(NOTHING_NEW, begin))
@@ -308,7 +308,7 @@ async def test_event_ids_are_forgotten_once_no_signature_counts(
 # Who is believed
 
 
-def refused(answer: httpx.Response, store: SqliteStore) -> str:
+def refused(answer: httpx2.Response, store: SqliteStore) -> str:
     """That it is refused, and that nothing came of it; the message."""
     assert code(answer) == (401, "INVALID_API_CREDENTIALS")
     assert answer.json().keys() == {"message", "code", "requestId"}
@@ -317,7 +317,7 @@ def refused(answer: httpx.Response, store: SqliteStore) -> str:
     return str(answer.json()["message"])
 
 
-async def test_another_implementation_signs(anyone: httpx.AsyncClient, now: int) -> None:
+async def test_another_implementation_signs(anyone: httpx2.AsyncClient, now: int) -> None:
     body = '{"id":"msg_1","data":{"orderId":"é:in"}}'
     at = datetime.fromtimestamp(now, UTC)
     signed = Webhook(WEBHOOK_SECRETS["aa"]).sign("msg_1", at, body)
@@ -327,7 +327,7 @@ async def test_another_implementation_signs(anyone: httpx.AsyncClient, now: int)
 
 
 async def test_a_source_is_known_by_its_own_secret(
-    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
 ) -> None:
     body = NOTHING_NEW
     unknown = await post(anyone, body, delivery(body, now), "cc")
@@ -337,7 +337,7 @@ async def test_a_source_is_known_by_its_own_secret(
 
 
 async def test_one_of_several_signatures_is_enough_and_other_versions_count_for_nothing(
-    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
 ) -> None:
     right = delivery(NOTHING_NEW, now)
     name = "webhook-signature"
@@ -349,7 +349,7 @@ async def test_one_of_several_signatures_is_enough_and_other_versions_count_for_
 
 
 async def test_whatever_is_wrong_is_told_alike(
-    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
 ) -> None:
     good = delivery(NOTHING_NEW, now)
     told = set()
@@ -375,7 +375,7 @@ async def test_whatever_is_wrong_is_told_alike(
 
 
 @pytest.mark.parametrize("late", [-WINDOW_SECONDS, WINDOW_SECONDS])
-async def test_five_minutes_on_either_side(anyone: httpx.AsyncClient, now: int, late: int) -> None:
+async def test_five_minutes_on_either_side(anyone: httpx2.AsyncClient, now: int, late: int) -> None:
     headers = delivery(NOTHING_NEW, now + late)
     assert (await post(anyone, NOTHING_NEW, headers)).status_code == 200
 
@@ -415,7 +415,7 @@ def test_any_other_byte_is_refused(
 
 
 async def test_every_byte_of_a_delivery_is_signed(
-    anyone: httpx.AsyncClient, store: SqliteStore, clock: ManualClock, now: int
+    anyone: httpx2.AsyncClient, store: SqliteStore, clock: ManualClock, now: int
 ) -> None:
     """Over HTTP: body, id, time and signature, each at every place."""
     good = delivery(NOTHING_NEW, now)
@@ -434,27 +434,27 @@ async def test_every_byte_of_a_delivery_is_signed(
 
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
-async def test_events_are_json(anyone: httpx.AsyncClient, now: int, kind: str) -> None:
+async def test_events_are_json(anyone: httpx2.AsyncClient, now: int, kind: str) -> None:
     headers = {**delivery(b"{}", now), "content-type": kind}
     assert code(await post(anyone, b"{}", headers)) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-async def test_events_are_not_encoded(anyone: httpx.AsyncClient, now: int, encoding: str) -> None:
+async def test_events_are_not_encoded(anyone: httpx2.AsyncClient, now: int, encoding: str) -> None:
     headers = {**delivery(b"{}", now), "content-encoding": encoding}
     assert code(await post(anyone, b"{}", headers)) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
 @pytest.mark.parametrize("body", NO_OBJECTS)
 async def test_signed_bodies_that_are_no_object(
-    anyone: httpx.AsyncClient, store: SqliteStore, now: int, body: bytes
+    anyone: httpx2.AsyncClient, store: SqliteStore, now: int, body: bytes
 ) -> None:
     assert code(await post(anyone, body, delivery(body, now))) == (400, "BAD_REQUEST")
     assert rows(store, "webhooks") == []
 
 
 async def test_the_body_is_read_no_further_than_its_limit(
-    anyone: httpx.AsyncClient, now: int
+    anyone: httpx2.AsyncClient, now: int
 ) -> None:
     body = b'{"a":"' + b"b" * (BODY_LIMIT - 8) + b'"}'
     assert (await post(anyone, body, delivery(body, now))).status_code == 200
@@ -463,7 +463,7 @@ async def test_the_body_is_read_no_further_than_its_limit(
 
 
 async def test_an_id_in_the_body_is_the_one_that_was_signed(
-    anyone: httpx.AsyncClient, store: SqliteStore, now: int
+    anyone: httpx2.AsyncClient, store: SqliteStore, now: int
 ) -> None:
     for told in ("evt_2", "", 1, None, ["evt_1"]):
         body = json.dumps({"id": told}).encode()
@@ -473,7 +473,7 @@ async def test_an_id_in_the_body_is_the_one_that_was_signed(
     assert (await post(anyone, body, delivery(body, now))).status_code == 200
 
 
-async def test_it_takes_no_parameters(anyone: httpx.AsyncClient, now: int) -> None:
+async def test_it_takes_no_parameters(anyone: httpx2.AsyncClient, now: int) -> None:
     headers = delivery(NOTHING_NEW, now)
     answer = await anyone.post("/webhooks/aa?apiKey=1", content=NOTHING_NEW, headers=headers)
     assert fields(answer).keys() == {"apiKey"}
@@ -487,9 +487,9 @@ async def test_who_is_wrong_counts_by_address_and_who_is_right_is_not_held_up(
 ) -> None:
     application = build_service(service)
 
-    def at(address: str) -> httpx.AsyncClient:
-        transport = httpx.ASGITransport(app=application, client=(address, 1))
-        return httpx.AsyncClient(transport=transport, base_url="http://service/v2")
+    def at(address: str) -> httpx2.AsyncClient:
+        transport = httpx2.ASGITransport(app=application, client=(address, 1))
+        return httpx2.AsyncClient(transport=transport, base_url="http://service/v2")
 
     async with at("192.0.2.1") as crowd, at("192.0.2.2") as other:
         for number in range(STRANGER_READS):

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
@@ -47,7 +47,7 @@ def venue_list() -> list[PlainVenue]:
 
 
 @pytest.fixture
-async def order(api: httpx.AsyncClient) -> dict[str, Any]:
+async def order(api: httpx2.AsyncClient) -> dict[str, Any]:
     """An order whose details were asked for twice."""
     query = {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": "standard"}
     quote = (await api.get("/quotes", params=query)).json()["quotes"][0]["quoteId"]
@@ -60,7 +60,7 @@ async def order(api: httpx.AsyncClient) -> dict[str, Any]:
 
 
 async def test_a_whole_row_is_read_once_for_a_version(
-    api: httpx.AsyncClient, order: dict[str, Any], store: CountingStore
+    api: httpx2.AsyncClient, order: dict[str, Any], store: CountingStore
 ) -> None:
     store.rows_read = 0
     for _ in range(3):
@@ -69,7 +69,7 @@ async def test_a_whole_row_is_read_once_for_a_version(
 
 
 async def test_the_next_state_is_told_at_once(
-    api: httpx.AsyncClient,
+    api: httpx2.AsyncClient,
     order: dict[str, Any],
     service: ServiceParts,
     venue_list: list[PlainVenue],
@@ -83,7 +83,7 @@ async def test_the_next_state_is_told_at_once(
 
 
 async def test_another_verdict_of_its_token_is_told_at_once(
-    api: httpx.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
 ) -> None:
     until = clock.now() + timedelta(days=1)
     verdict = TokenSecurityScan(
@@ -95,14 +95,14 @@ async def test_another_verdict_of_its_token_is_told_at_once(
 
 
 async def test_nobody_else_reads_what_was_written(
-    api: httpx.AsyncClient, order: dict[str, Any]
+    api: httpx2.AsyncClient, order: dict[str, Any]
 ) -> None:
     answer = await api.get(f"/orders/{order['serviceId']}", headers=AS_SECOND)
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
 async def test_after_48_hours_it_is_told_no_more(
-    api: httpx.AsyncClient, order: dict[str, Any], clock: ManualClock
+    api: httpx2.AsyncClient, order: dict[str, Any], clock: ManualClock
 ) -> None:
     clock.advance(48 * 3600 + 1)
     answer = await api.get(f"/orders/{order['serviceId']}")
@@ -110,7 +110,7 @@ async def test_after_48_hours_it_is_told_no_more(
 
 
 async def test_of_a_deleted_order_its_state_alone_is_left(
-    api: httpx.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
+    api: httpx2.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
 ) -> None:
     row = await service.store.get_order(FIRST.partner_id, order["serviceId"])
     assert row is not None

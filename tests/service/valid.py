@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-import httpx
+import httpx2
 from openapi_schema_validator import OAS30Validator
 
 
@@ -35,16 +35,16 @@ class HeldAnswers:
         self.seen: set[tuple[str, str, int]] = set()
         self._validator = lru_cache(None)(self._validator_of)
 
-    def __call__(self, answer: httpx.Response) -> None:
+    def __call__(self, answer: httpx2.Response) -> None:
         answer.read()
         self.hold(answer)
 
-    async def later(self, answer: httpx.Response) -> None:
+    async def later(self, answer: httpx2.Response) -> None:
         """The same for a client that waits."""
         await answer.aread()
         self.hold(answer)
 
-    def hold(self, answer: httpx.Response) -> None:
+    def hold(self, answer: httpx2.Response) -> None:
         asked = answer.request.url.path.removeprefix(self._prefix)
         path = next(path for form, path in self._paths if form.fullmatch(asked))
         method, status = answer.request.method.lower(), answer.status_code

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -202,7 +202,7 @@ async def open_desk(
     *,
     size: tuple[int, int] = (100, 30),
     clock: ManualClock | None = None,
-    transport: httpx.AsyncBaseTransport | None = None,
+    transport: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[DeskRun]:
     app = DeskApp(settings, start_sandbox, clock=clock, transport=transport)
     # A letter on the empty line is a key at once: whether a word follows is tested by itself.
@@ -292,7 +292,7 @@ async def open_market(place: Path) -> AsyncIterator[Market]:
     middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
     parts = assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
     parts.catalog._encoded.update(encoded_catalogue(clock.now()))
-    network = FaultyNetwork(httpx.ASGITransport(app=build_service(parts)))
+    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(parts)))
     yield Market(place / "home", clock, venues, parts, network)
     await store.close()
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-import httpx
+import httpx2
 
 from swapdesk.wire import account, chains, errors, exchanges, orders, providers, quotes, tokens
 from swapdesk.wire.encoding.text import Display
@@ -66,11 +66,11 @@ class HostileTexts:
         """The answer with every text for people replaced, but for symbols."""
         return self._into(document, self._answers)
 
-    def answer(self, request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def answer(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         """For ``FaultyNetwork.after``."""
         stream = response.stream
-        assert isinstance(stream, httpx.AsyncByteStream)
-        return httpx.Response(
+        assert isinstance(stream, httpx2.AsyncByteStream)
+        return httpx2.Response(
             response.status_code,
             headers=[pair for pair in response.headers.raw if pair[0] != b"content-length"],
             stream=_Replaced(stream, self),
@@ -101,8 +101,8 @@ def _strings(names: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf'("(?:{named})": ?)"(?:[^"\\]|\\.)*"')
 
 
-class _Replaced(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream, texts: HostileTexts) -> None:
+class _Replaced(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, texts: HostileTexts) -> None:
         self._inner, self._texts = inner, texts
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-import httpx
+import httpx2
 
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_state import CreateStep
@@ -20,12 +20,12 @@ def answers_are_lost(market: Market) -> None:
     """From the second create on nothing is heard of orders for :data:`SILENCE`."""
     creates: list[datetime] = []
 
-    def lost(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def lost(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.url.path == "/v2/exchanges":
             creates.append(market.clock.now())
         silent = len(creates) > 1 and market.clock.now() - creates[1] < SILENCE
         if silent and request.url.path.startswith(("/v2/exchanges", "/v2/orders")):
-            raise httpx.RemoteProtocolError("gone", request=request)
+            raise httpx2.RemoteProtocolError("gone", request=request)
         return response
 
     market.network.after = lost

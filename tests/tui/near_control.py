@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.client.sandbox_control import SandboxControl
@@ -39,7 +39,7 @@ def _node() -> tuple[Node, SystemClock]:
 def near_control(parts: ServiceParts) -> SandboxControl:
     """Without a fault, and on the orders of this service."""
     node, clock = _node()
-    transport = httpx.ASGITransport(app=NodeApp(node, TOKEN))
+    transport = httpx2.ASGITransport(app=NodeApp(node, TOKEN))
     ledger = LedgerClient("http://127.0.0.1/", TOKEN, transport=transport)
     faults = AnswerFaults()
     control = Control(
@@ -56,5 +56,5 @@ def near_control(parts: ServiceParts) -> SandboxControl:
         layer=FaultLayer(build_service(parts), faults, clock),
         store=parts.store,
     )
-    near = httpx.ASGITransport(app=control)
+    near = httpx2.ASGITransport(app=control)
     return SandboxControl("http://127.0.0.1/sandbox", Secret(TOKEN), transport=near)

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 
-Answer = Callable[[httpx.Request, httpx.Response], httpx.Response]
+Answer = Callable[[httpx2.Request, httpx2.Response], httpx2.Response]
 
 ALDER: dict[str, Any] = {
     "quoteId": "a" * 24,
@@ -107,7 +107,7 @@ def quotes_with(*rows: dict[str, Any]) -> Answer:
 def only_these(*rows: dict[str, Any]) -> Answer:
     """These rows alone, on every ask."""
 
-    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if not request.url.path.endswith("/quotes"):
             return response
         return _answer(request, list(rows))
@@ -118,7 +118,7 @@ def only_these(*rows: dict[str, Any]) -> Answer:
 def fixed_are(*rows: dict[str, Any]) -> Answer:
     """These rows alone where fixed rates are asked for, the service's own elsewhere."""
 
-    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if not request.url.path.endswith("/quotes") or "fixed" not in request.url.params:
             return response
         return _answer(request, list(rows))
@@ -126,8 +126,8 @@ def fixed_are(*rows: dict[str, Any]) -> Answer:
     return answer
 
 
-def _answer(request: httpx.Request, rows: list[dict[str, Any]]) -> httpx.Response:
+def _answer(request: httpx2.Request, rows: list[dict[str, Any]]) -> httpx2.Response:
     given = [{k: v for k, v in row.items() if v is not None} for row in rows]
     body = json.dumps({"quotes": given, "total": len(given)}).encode()
     headers = {"content-type": "application/json"}
-    return httpx.Response(200, headers=headers, content=body, request=request)
+    return httpx2.Response(200, headers=headers, content=body, request=request)

@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import httpx
+import httpx2
 import pytest
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
@@ -49,7 +49,7 @@ class Walk:
         self.done: list[str] = []
         self.posted: list[str] = []
         market.network.before = self._before
-        self._spoil: Callable[[httpx.Request], None] | None = None
+        self._spoil: Callable[[httpx2.Request], None] | None = None
 
     async def step(self) -> None:
         """One thing that a hand, the service or the network does."""
@@ -115,7 +115,7 @@ class Walk:
         self.done.append(f"network {name}")
         self._spoil, self.market.network.after = before, after
 
-    def _before(self, request: httpx.Request) -> None:
+    def _before(self, request: httpx2.Request) -> None:
         if self._spoil is not None:
             self._spoil(request)
         if request.method == "POST" and request.url.path.startswith("/v2/exchanges"):

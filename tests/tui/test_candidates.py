@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import httpx
+import httpx2
 
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.tui.screens.create import CreateScreen
@@ -12,9 +12,9 @@ from swapdesk.tui.screens.unfinished import CandidatesScreen
 from tui.desk_run import DeskRun, Market
 
 
-def no_more(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+def no_more(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     if request.url.path.startswith(("/v2/exchanges", "/v2/orders")):
-        raise httpx.RemoteProtocolError("gone", request=request)
+        raise httpx2.RemoteProtocolError("gone", request=request)
     return response
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 from textual.events import Paste
@@ -429,9 +429,9 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
         await run.to_frozen()
         screen = run.screen(CreateScreen)
 
-        def fail(request: httpx.Request) -> None:
+        def fail(request: httpx2.Request) -> None:
             if request.method == "POST":
-                raise httpx.ReadError("reset", request=request)
+                raise httpx2.ReadError("reset", request=request)
 
         market.network.before = fail
         await run.press("c")

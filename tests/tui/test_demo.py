@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from harness import Sandbox, running_sandbox, wait_for
@@ -29,7 +29,7 @@ def receipts(sandbox: Sandbox, transaction: str) -> list[Any]:
     """What the chains of the sandbox say of a hash."""
     asked = {"jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionReceipt"}
     found = [
-        httpx.post(
+        httpx2.post(
             chain["rpc"], json={**asked, "params": [transaction]}, trust_env=False, verify=PLAIN
         ).json()["result"]
         for chain in sandbox.ready["chains"]

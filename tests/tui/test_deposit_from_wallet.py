@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 
 from harness import Sandbox, running_sandbox
@@ -53,7 +53,7 @@ def node(sandbox: Sandbox) -> Chain:
 def place_of(sandbox: Sandbox, order: str) -> str:
     """The deposit address, as the service has it."""
     partner = next(one for one in sandbox.ready["partners"] if one["tier"] == "PRO")
-    answer = httpx.get(
+    answer = httpx2.get(
         f"{sandbox.ready['url']}/orders",
         headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
         trust_env=False,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from harness import Sandbox, alive, environment, running_sandbox, wait_for
@@ -108,7 +108,7 @@ class DeskWindow(TerminalWindow):
 def orders_of_the_service(ready: Mapping[str, Any]) -> list[str]:
     """Ids that the service lists for this desk, newest first."""
     partner = next(one for one in ready["partners"] if one["tier"] == "PRO")
-    answer = httpx.get(
+    answer = httpx2.get(
         f"{ready['url']}/orders",
         headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
         trust_env=False,

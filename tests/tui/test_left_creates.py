@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import httpx
+import httpx2
 
 from swapdesk.tui.screens.swap import SwapScreen
 from tui.desk_run import DeskRun, Market
@@ -20,9 +20,9 @@ async def left(run: DeskRun) -> None:
 
 
 async def test_what_created_nothing_is_told_where_the_desk_is(market: Market) -> None:
-    def fail(request: httpx.Request) -> None:
+    def fail(request: httpx2.Request) -> None:
         if request.method == "POST":
-            raise httpx.ReadError("reset", request=request)
+            raise httpx2.ReadError("reset", request=request)
 
     async with market.desk(size=(120, 40)) as run:
         await run.to_frozen()
@@ -39,9 +39,9 @@ async def test_what_created_nothing_is_told_where_the_desk_is(market: Market) ->
 
 
 async def test_what_is_found_later_is_told_where_the_desk_is(market: Market) -> None:
-    def silent(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def silent(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.url.path.startswith(("/v2/exchanges", "/v2/orders")):
-            raise httpx.RemoteProtocolError("gone", request=request)
+            raise httpx2.RemoteProtocolError("gone", request=request)
         return response
 
     async with market.desk(size=(120, 40)) as run:

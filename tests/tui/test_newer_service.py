@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from cli.lying_service import rewriting_service
@@ -40,22 +40,22 @@ REFUSED_AFTER = 100
 Golden = Callable[[str, str], None]
 
 
-class Replaced(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream, change: Callable[[bytes], bytes]) -> None:
+class Replaced(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, change: Callable[[bytes], bytes]) -> None:
         self._inner, self._change = inner, change
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self._change(b"".join([part async for part in self._inner]))
 
 
-def between(newer: Newer) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+def between(newer: Newer) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """For ``FaultyNetwork.after``."""
 
-    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         stream = response.stream
-        assert isinstance(stream, httpx.AsyncByteStream)
+        assert isinstance(stream, httpx2.AsyncByteStream)
         method, path, status = request.method, request.url.path, response.status_code
-        return httpx.Response(
+        return httpx2.Response(
             status,
             headers=[pair for pair in response.headers.raw if pair[0] != b"content-length"],
             stream=Replaced(stream, lambda body: newer.body(method, path, status, body)),
@@ -68,7 +68,7 @@ def feed(market: Market, one: Scene, newer: Newer) -> None:
     one.prepare(market)
     before, here = market.network.after, between(newer)
 
-    def both(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def both(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         return here(request, before(request, response) if before is not None else response)
 
     market.network.after = both

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -116,11 +116,11 @@ async def test_without_orders_it_says_what_starts_one_and_none_is_known(market: 
 async def test_orders_that_cannot_be_read_are_said_and_are_no_empty_list(market: Market) -> None:
     listed: list[object] = [{"serviceId": "a", "inAmount": "much"}, None]
 
-    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "GET" or request.url.path != "/v2/orders":
             return response
         body = {"orders": listed, "total": len(listed), "totalPages": 1}
-        return httpx.Response(200, json=body, request=request)
+        return httpx2.Response(200, json=body, request=request)
 
     market.network.after = answer
     async with market.desk((120, 40)) as run:

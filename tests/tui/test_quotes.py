@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from swapdesk.tui.messages import QuotesArrived
@@ -100,12 +100,14 @@ async def test_expiry_locks_enter_and_offers_a_refresh_at_its_cost(market: Marke
         run.screen(CreateScreen)
 
 
-def failing(status: int, body: bytes) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
-    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+def failing(
+    status: int, body: bytes
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
+    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if not request.url.path.endswith("/quotes"):
             return response
         headers = {"content-type": "application/json"}
-        return httpx.Response(status, headers=headers, content=body, request=request)
+        return httpx2.Response(status, headers=headers, content=body, request=request)
 
     return answer
 
@@ -139,12 +141,12 @@ async def test_an_error_says_cause_code_and_request(
                 assert words not in run.text
 
 
-def limited(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+def limited(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     if not request.url.path.endswith("/quotes"):
         return response
     headers = {"content-type": "application/json", "retry-after": "21"}
     body = ERROR % b"RATE_LIMIT_EXCEEDED"
-    return httpx.Response(429, headers=headers, content=body, request=request)
+    return httpx2.Response(429, headers=headers, content=body, request=request)
 
 
 async def test_a_full_window_is_told_and_asked_again_by_itself_for_who_is_there(
@@ -411,7 +413,7 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
 ) -> None:
     asked: list[str] = []
 
-    def noting(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def noting(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.url.path.endswith("/quotes"):
             asked.append(request.url.params.get("fixed", "false"))
         ends = f"{market.clock.now() + timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}"

@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from swapdesk.tui.widgets.overlay import Overlay
@@ -31,18 +31,18 @@ def repeated(value: Any) -> Any:
     return value
 
 
-def repeating(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+def repeating(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
     """For ``FaultyNetwork.after``."""
     stream = response.stream
-    assert isinstance(stream, httpx.AsyncByteStream)
+    assert isinstance(stream, httpx2.AsyncByteStream)
 
-    class Repeated(httpx.AsyncByteStream):
+    class Repeated(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             body = b"".join([part async for part in stream])
             yield json.dumps(repeated(json.loads(body))).encode() if body else b""
 
     headers = [pair for pair in response.headers.raw if pair[0] != b"content-length"]
-    return httpx.Response(response.status_code, headers=headers, stream=Repeated())
+    return httpx2.Response(response.status_code, headers=headers, stream=Repeated())
 
 
 @pytest.mark.parametrize(

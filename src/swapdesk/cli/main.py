@@ -304,7 +304,7 @@ def answer_shell() -> NoReturn:
 
 
 def load_libraries_lean() -> None:
-    """Leave out what libraries load beside what is used, a fifth of a short command: httpx its
+    """Leave out what libraries load beside what is used, a fifth of a short command: httpx2 its
     own command line (with rich and pygments), pydantic the plugins of every installed package."""
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    sys.modules.setdefault("httpx2._main", None)  # type: ignore[arg-type]
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

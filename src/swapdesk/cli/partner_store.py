@@ -59,16 +59,16 @@ def _service_time(directory: Path) -> datetime:
     from swapdesk.sandbox.run_file import find_running
 
     if (ready := find_running(directory)) is not None:
-        import httpx
+        import httpx2
 
         from swapdesk.certificates import certificates
         from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
         url = f"{ready.url}/health"
         try:
-            answer = httpx.get(url, verify=certificates(httpx.URL(url)), trust_env=False)
+            answer = httpx2.get(url, verify=certificates(httpx2.URL(url)), trust_env=False)
             return parse_rfc3339(answer.raise_for_status().json()["time"])
-        except (httpx.HTTPError, ValueError, KeyError) as error:
+        except (httpx2.HTTPError, ValueError, KeyError) as error:
             raise CommandError(
                 Exit.UNREACHABLE,
                 "NO_ANSWER",

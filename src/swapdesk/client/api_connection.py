@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Generic, Self, TypeVar
 
-import httpx
+import httpx2
 from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.alias_generators import to_snake
@@ -91,7 +91,7 @@ class ApiConnection:
         credentials: Credentials,
         *,
         clock: Clock,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
         rng: random.Random | None = None,
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,

@@ -1,6 +1,6 @@
 """What a transaction on a chain paid, read from the chain's node by its hash.
 
-JSON-RPC over httpx, so that no chain library comes into the desk. Each read goes out once, within
+JSON-RPC over httpx2, so that no chain library comes into the desk. Each read goes out once, within
 a deadline. Units are those of the token's contract, the coin's where ``contract`` is None. What a
 contract passes on inside is seen only where it leaves a transfer event.
 """
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from swapdesk.certificates import certificates
@@ -59,7 +59,7 @@ class NodeReader:
     """Reads the node of ``chain`` at ``url``."""
 
     def __init__(
-        self, chain: str, url: str, *, transport: httpx.AsyncBaseTransport | None = None
+        self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
         self.chain = chain
         self._url = url
@@ -144,16 +144,16 @@ class NodeReader:
             failed,
         )
 
-    def _client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
+    def _client(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
             timeout=DEADLINE,
-            verify=certificates(httpx.URL(self._url)),
+            verify=certificates(httpx2.URL(self._url)),
             trust_env=False,
             follow_redirects=False,
             transport=self._transport,
         )
 
-    async def _ask(self, http: httpx.AsyncClient, method: str, *params: Any) -> Any:
+    async def _ask(self, http: httpx2.AsyncClient, method: str, *params: Any) -> Any:
         body = encode_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)})
         try:
             async with asyncio.timeout(DEADLINE):
@@ -161,7 +161,7 @@ class NodeReader:
                     self._url, content=body, headers={"content-type": "application/json"}
                 )
             document = decode_json(answer.content, max_bytes=ANSWER_LIMIT)
-        except (httpx.HTTPError, TimeoutError, OSError) as error:
+        except (httpx2.HTTPError, TimeoutError, OSError) as error:
             raise LookupFailed(f"the node did not answer ({type(error).__name__})") from None
         except CodecError:
             raise LookupFailed("the node answered no JSON") from None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from swapdesk.certificates import certificates
@@ -61,18 +61,18 @@ class EvmBlocks:
     """Reads a chain block by block: every block once."""
 
     def __init__(
-        self, chain: str, url: str, *, transport: httpx.AsyncBaseTransport | None = None
+        self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
         self.chain = chain
         self.first = 0
         self.height = 0
         """Everything from ``first`` to ``height`` has been read."""
         self._url = url
-        self._http = httpx.AsyncClient(
+        self._http = httpx2.AsyncClient(
             timeout=DEADLINE,
-            verify=certificates(httpx.URL(url)),
+            verify=certificates(httpx2.URL(url)),
             trust_env=False,
-            limits=httpx.Limits(keepalive_expiry=CLIENT_SECONDS),
+            limits=httpx2.Limits(keepalive_expiry=CLIENT_SECONDS),
             transport=transport,
         )
 
@@ -178,7 +178,7 @@ class EvmBlocks:
                 raise ChainUnreadable(f"the node of {self.chain} gave no answer of use")
             found = {each["id"]: each["result"] for each in json.loads(answer.content)}
             return [found[number] for number in range(len(calls))]
-        except (httpx.HTTPError, OSError) as error:
+        except (httpx2.HTTPError, OSError) as error:
             kind = type(error).__name__
             raise ChainUnreadable(f"the node of {self.chain} cannot be read: {kind}") from error
         except (ValueError, KeyError, TypeError) as error:

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Generator
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from swapdesk.secret import Secret
@@ -72,14 +72,14 @@ class Credentials(Struct, frozen=True):
         return "Credentials(partner-id ***)" if self.partner_id is not None else "Credentials()"
 
 
-def service_url(base_url: str) -> httpx.URL:
+def service_url(base_url: str) -> httpx2.URL:
     """The address of the API with its ``/v2``, checked.
 
     https everywhere, http on loopback only; no user, query or fragment.
     """
     try:
-        url = httpx.URL(base_url)
-    except (httpx.InvalidURL, ValueError):
+        url = httpx2.URL(base_url)
+    except (httpx2.InvalidURL, ValueError):
         raise CredentialsError("the service URL is no URL") from None
     if url.scheme not in ("http", "https") or _HOST.fullmatch(url.raw_host) is None:
         raise CredentialsError("the service URL must begin with https://")
@@ -101,19 +101,21 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
+def origin_of(url: httpx2.URL) -> tuple[str, str, int | None]:
     port = url.port or {"https": 443, "http": 80}.get(url.scheme)
     return url.scheme, url.host, port
 
 
-class OriginAuth(httpx.Auth):
+class OriginAuth(httpx2.Auth):
     """Adds the credentials to requests of one origin and to no other."""
 
-    def __init__(self, credentials: Credentials, url: httpx.URL) -> None:
+    def __init__(self, credentials: Credentials, url: httpx2.URL) -> None:
         self._credentials = credentials
         self._origin = origin_of(url)
 
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+    def auth_flow(
+        self, request: httpx2.Request
+    ) -> Generator[httpx2.Request, httpx2.Response, None]:
         if origin_of(request.url) == self._origin:
             request.headers.update(self._credentials.headers())
         yield request

@@ -10,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from swapdesk.certificates import certificates
@@ -36,7 +36,7 @@ DEPOSITS = "deposits"
 FAUCET = "faucet"
 TRANSACTIONS = "transactions"
 FAULTS = "faults"
-_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 
 _LEG_ENDS = frozenset({"FINISHED", "FALLBACK", "FAILED", "REFUNDED", "EXPIRED"})
@@ -93,17 +93,17 @@ class SandboxControl:
     """Speaks to the control port of one sandbox on this machine. ``url`` ends in ``/sandbox``."""
 
     def __init__(
-        self, url: str, token: Secret, *, transport: httpx.AsyncBaseTransport | None = None
+        self, url: str, token: Secret, *, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
-        if not is_loopback(httpx.URL(url).host):
+        if not is_loopback(httpx2.URL(url).host):
             raise ValueError("a sandbox is controlled on this machine only")
-        self._client = httpx.AsyncClient(
+        self._client = httpx2.AsyncClient(
             base_url=url,
             headers={"sandbox-token": token.reveal(), "accept-encoding": "identity"},
             timeout=DEADLINE,
-            verify=certificates(httpx.URL(url)),
+            verify=certificates(httpx2.URL(url)),
             trust_env=False,
-            limits=httpx.Limits(
+            limits=httpx2.Limits(
                 max_connections=16, max_keepalive_connections=4, keepalive_expiry=CLIENT_SECONDS
             ),
             transport=transport,
@@ -242,7 +242,7 @@ class SandboxControl:
             )
         except _NOT_SENT as error:
             raise Unreachable(f"the sandbox cannot be reached: {type(error).__name__}") from error
-        except (httpx.HTTPError, OSError, RuntimeError) as error:
+        except (httpx2.HTTPError, OSError, RuntimeError) as error:
             raise NoAnswer(f"the sandbox did not answer: {type(error).__name__}") from error
         answer = _object(response)
         if response.status_code == 200 and answer is not None:
@@ -262,7 +262,7 @@ class SandboxControl:
             )
         except _NOT_SENT as error:
             raise Unreachable(f"the sandbox cannot be reached: {type(error).__name__}") from error
-        except (httpx.HTTPError, OSError, RuntimeError) as error:
+        except (httpx2.HTTPError, OSError, RuntimeError) as error:
             # A client that is closed meanwhile raises RuntimeError out of a call in flight.
             unanswered = NoAnswer(f"the sandbox did not answer: {type(error).__name__}")
             raise OutcomeUnknown(name, unanswered) from error
@@ -314,7 +314,7 @@ def _fault(told: dict[str, Any]) -> SandboxFault:
     )
 
 
-def _object(response: httpx.Response) -> dict[str, Any] | None:
+def _object(response: httpx2.Response) -> dict[str, Any] | None:
     try:
         answer = decode_json(response.content)
     except CodecError:
@@ -322,7 +322,7 @@ def _object(response: httpx.Response) -> dict[str, Any] | None:
     return answer if isinstance(answer, dict) else None
 
 
-def _failure(name: str, response: httpx.Response, answer: dict[str, Any]) -> ClientError:
+def _failure(name: str, response: httpx2.Response, answer: dict[str, Any]) -> ClientError:
     """A refusal of 4xx is definite; after any other answer the payment may have been made."""
     status = response.status_code
     if status >= 400:

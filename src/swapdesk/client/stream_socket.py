@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 
 from swapdesk.client.concurrency import within
 from swapdesk.client.credentials import Credentials, CredentialsError, is_loopback, service_url
@@ -56,8 +56,8 @@ def stream_url(base_url: str) -> str:
 def checked_stream_url(text: str) -> str:
     """An address given by hand: wss everywhere, ws on this machine only."""
     try:
-        url = httpx.URL(text)
-    except (httpx.InvalidURL, ValueError):
+        url = httpx2.URL(text)
+    except (httpx2.InvalidURL, ValueError):
         raise CredentialsError("the stream URL is no URL") from None
     if url.scheme not in ("ws", "wss") or not url.host or url.userinfo:
         raise CredentialsError("the stream URL must begin with wss://")

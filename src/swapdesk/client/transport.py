@@ -22,7 +22,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-import httpx
+import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -80,7 +80,12 @@ class AttemptProgress:
             self.sent = True
 
 
-_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.UnsupportedProtocol,
+)
 # A 4xx that a writing call may also get after it was taken up.
 _UNSURE_4XX = frozenset({408, 425, 499})
 
@@ -204,7 +209,7 @@ class RawAnswer(Struct, frozen=True):
 class ApiTransport:
     """Sends operations. ``transport`` replaces the network, for example by an ASGI app.
 
-    Raises the tree of :mod:`swapdesk.client.errors` and nothing else of httpx.
+    Raises the tree of :mod:`swapdesk.client.errors` and nothing else of httpx2.
     """
 
     def __init__(
@@ -213,7 +218,7 @@ class ApiTransport:
         credentials: Credentials,
         *,
         clock: Clock,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
         rng: random.Random | None = None,
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,
@@ -237,15 +242,15 @@ class ApiTransport:
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
         self._foreign_transport = transport is not None
-        _keep_quiet("httpx", "httpcore")
-        self._http = httpx.AsyncClient(
+        _keep_quiet("httpx2", "httpcore2")
+        self._http = httpx2.AsyncClient(
             transport=transport,
             verify=certificates(self.url),
             auth=OriginAuth(credentials, self.url),
             trust_env=False,
             follow_redirects=False,
             timeout=None,
-            limits=httpx.Limits(
+            limits=httpx2.Limits(
                 max_connections=100, max_keepalive_connections=20, keepalive_expiry=CLIENT_SECONDS
             ),
             cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
@@ -406,15 +411,15 @@ class ApiTransport:
                 )
 
     async def _exchange(
-        self, operation: Operation, request: httpx.Request, progress: AttemptProgress, began: float
+        self, operation: Operation, request: httpx2.Request, progress: AttemptProgress, began: float
     ) -> RawAnswer:
         try:
             async with asyncio.timeout(operation.deadline):
                 await self._receive(operation, request, progress, began)
-        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
+        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
             raise lost(operation, error, sent=progress.sent) from error
         except RuntimeError as error:
-            # How httpx says that the client was closed, before the request or under it.
+            # How httpx2 says that the client was closed, before the request or under it.
             if not self._http.is_closed:
                 raise
             if not progress.sent:
@@ -441,10 +446,10 @@ class ApiTransport:
         )
 
     async def _receive(
-        self, operation: Operation, request: httpx.Request, progress: AttemptProgress, began: float
+        self, operation: Operation, request: httpx2.Request, progress: AttemptProgress, began: float
     ) -> None:
         """Read one answer into ``progress``, at most as many bytes as its kind may have."""
-        anonymous = httpx.Auth() if operation.access is Access.OPEN else httpx.USE_CLIENT_DEFAULT
+        anonymous = httpx2.Auth() if operation.access is Access.OPEN else httpx2.USE_CLIENT_DEFAULT
         answer = await self._http.send(request, stream=True, auth=anonymous)
         try:
             progress.sent = True
@@ -475,7 +480,7 @@ class ApiTransport:
             await answer.aclose()
 
 
-async def _chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
+async def _chunks(answer: httpx2.Response) -> AsyncIterator[bytes]:
     """The body as it came; a transport without a network may hand over a whole one."""
     if answer.is_stream_consumed:
         yield answer.content

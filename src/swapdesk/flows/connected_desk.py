@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.client.api import PartnerApi
@@ -64,7 +64,7 @@ class ConnectedDesk:
         catalog: Catalog,
         journal: Journal,
         exchange_log: ExchangeLog,
-        transport: httpx.AsyncBaseTransport | None,
+        transport: httpx2.AsyncBaseTransport | None,
         running: set[str],
         background: BackgroundTasks,
         payer: PaysCalls | None = None,

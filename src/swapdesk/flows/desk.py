@@ -19,7 +19,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import JournalRefused
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.connection import Connection
@@ -48,7 +48,7 @@ class Desk:
         clock: Clock,
         journal: Journal,
         catalog: Catalog,
-        transport: httpx.AsyncBaseTransport | None,
+        transport: httpx2.AsyncBaseTransport | None,
         background: BackgroundTasks | None = None,
     ) -> None:
         self.background = background or BackgroundTasks(clock)
@@ -69,7 +69,7 @@ class Desk:
         settings: Settings,
         *,
         clock: Clock | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
         catalog: Catalog | None = None,
         background: BackgroundTasks | None = None,
     ) -> Desk:

@@ -22,7 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from swapdesk.certificates import certificates
@@ -55,8 +55,8 @@ def receiver(url: str) -> str:
     """The address that is posted to. Raises WebhookRefused: what is sent tells amounts and
     addresses, so it leaves this machine over TLS alone."""
     try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError) as error:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError) as error:
         raise WebhookRefused(f"{url} is no address: {error}") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise WebhookRefused(f"{url} is no http or https address")
@@ -179,7 +179,7 @@ class OrderWebhooks:
         taken: TakenLog,
         only: Collection[str] | None,
         told: Callable[[DeliveryAttempt], None],
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._journal = journal
         self._clock = clock
@@ -193,9 +193,9 @@ class OrderWebhooks:
         self._read = 0
         self._waiting: dict[str, list[OrderEvent]] = {}
         self._sending: dict[str, asyncio.Task[None]] = {}
-        self._http = httpx.AsyncClient(
+        self._http = httpx2.AsyncClient(
             timeout=DEADLINE,
-            verify=certificates(httpx.URL(url)),
+            verify=certificates(httpx2.URL(url)),
             trust_env=False,
             transport=transport,
         )
@@ -277,7 +277,7 @@ class OrderWebhooks:
                 "POST", self._url, content=body, headers=headers
             ) as answer:
                 status = answer.status_code
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             problem = str(error) or type(error).__name__
         made = DeliveryAttempt(
             name,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
@@ -71,7 +71,7 @@ def build_onchain(
     clock: Clock,
     market: Market,
     connect: Connect | None = None,
-    transport: httpx.AsyncBaseTransport | None = None,
+    transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
     """The venues over the chains of a node; ``key`` is ``sandbox.key``. ``connect`` and
     ``transport`` are for a node in the same process."""

@@ -39,7 +39,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 from msgspec import Struct
 from starlette.types import ASGIApp
 
@@ -137,33 +137,33 @@ class RepeatableWorld(Struct, frozen=True):
 
     clock: SystemClock
     ready: Mapping[str, Any]
-    transport: httpx.AsyncBaseTransport
+    transport: httpx2.AsyncBaseTransport
 
 
-class _ByPath(httpx.AsyncBaseTransport):
+class _ByPath(httpx2.AsyncBaseTransport):
     """HTTP to the applications of the world, without a socket."""
 
     def __init__(self) -> None:
-        self._applications: list[tuple[str, httpx.ASGITransport]] = []
+        self._applications: list[tuple[str, httpx2.ASGITransport]] = []
 
     def add(self, prefix: str, application: ASGIApp) -> None:
-        self._applications.append((prefix, httpx.ASGITransport(app=application)))
+        self._applications.append((prefix, httpx2.ASGITransport(app=application)))
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         for prefix, transport in self._applications:
             if request.url.path.startswith(prefix):
                 # One turn of the loop, as with a socket: nobody answers within the call.
                 await asyncio.sleep(0)
                 return await transport.handle_async_request(request)
-        raise httpx.ConnectError("nobody is there", request=request)
+        raise httpx2.ConnectError("nobody is there", request=request)
 
 
 class _LocalProvider:
     """What web3 calls a provider, over the transport."""
 
-    def __init__(self, url: str, deadline: float, transport: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, url: str, deadline: float, transport: httpx2.AsyncBaseTransport) -> None:
         self._url = url
-        self._http = httpx.AsyncClient(timeout=deadline, transport=transport)
+        self._http = httpx2.AsyncClient(timeout=deadline, transport=transport)
 
     async def make_request(self, method: str, params: Any) -> Any:
         return await self._post(_call(1, method, params))
@@ -243,7 +243,7 @@ def _write_key(data: Path, seed: int) -> None:
         file.write(seed_bytes("sandbox key", seed))
 
 
-def _provider(transport: httpx.AsyncBaseTransport) -> Any:
+def _provider(transport: httpx2.AsyncBaseTransport) -> Any:
     def connect(url: str, deadline: float) -> _LocalProvider:
         return _LocalProvider(url, deadline, transport)
 

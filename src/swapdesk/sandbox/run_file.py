@@ -101,18 +101,18 @@ def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
     if ready is None:
         return None
     # On use: who only starts a sandbox needs no client.
-    import httpx
+    import httpx2
 
     from swapdesk.certificates import certificates
 
     try:
-        answer = httpx.get(
+        answer = httpx2.get(
             f"{ready.control}/state",
             headers={TOKEN_HEADER: ready.controlToken},
             timeout=seconds,
-            verify=certificates(httpx.URL(ready.control)),
+            verify=certificates(httpx2.URL(ready.control)),
             trust_env=False,
         )
-    except (httpx.HTTPError, httpx.InvalidURL):
+    except (httpx2.HTTPError, httpx2.InvalidURL):
         return None
     return ready if answer.status_code == 200 else None

@@ -26,7 +26,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import uvloop
 from msgspec import Struct
 from msgspec.structs import replace
@@ -148,7 +148,7 @@ class ServiceOptions(Struct, frozen=True):
     chain_ids: ChainIds = "sandbox"
     dialect: Dialect = Dialect.CONTRACT
     connect: Connect | None = None
-    transport: httpx.AsyncBaseTransport | None = None
+    transport: httpx2.AsyncBaseTransport | None = None
 
 
 class SandboxService(Struct, frozen=True):

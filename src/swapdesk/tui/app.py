@@ -52,7 +52,7 @@ from swapdesk.tui.session import PLAYED, Session, StartSandbox
 from swapdesk.tui.terminal import SafeApp
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
     from swapdesk.flows.demo.choice import DemoChoice
     from swapdesk.settings import Settings
@@ -175,7 +175,7 @@ class DeskApp(SafeApp[int]):
         start_sandbox: StartSandbox | None,
         *,
         clock: Clock | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
         driver_class: type[Driver] | None = None,
     ) -> None:
         super().__init__(

@@ -24,7 +24,7 @@ from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.connected_desk import ConnectedDesk
@@ -53,8 +53,8 @@ DESK = (
 """The page that needs no more than the catalogue, then what a desk is opened with and what its
 first page then reads its line with; each after what it needs itself."""
 LINK = (
-    "httpcore",
-    "httpx",
+    "httpcore2",
+    "httpx2",
     "anyio._backends._asyncio",
     "websockets.asyncio.client",
     "swapdesk.flows.connection",
@@ -191,7 +191,7 @@ class Session:
         start_sandbox: StartSandbox | None,
         *,
         clock: Clock | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()

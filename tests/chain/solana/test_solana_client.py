@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from swapdesk.chain.rpc.solana import (
@@ -25,27 +25,27 @@ KEYS = ["payer", "other"]
 class Node:
     """Answers every call with the same result, error or bytes, and keeps what was asked."""
 
-    def __init__(self, answer: Callable[[dict[str, Any]], httpx.Response]) -> None:
+    def __init__(self, answer: Callable[[dict[str, Any]], httpx2.Response]) -> None:
         self.asked: list[dict[str, Any]] = []
         self._answer = answer
 
     def client(self, deadline: float = 5.0) -> SolanaClient:
-        transport = httpx.MockTransport(self._respond)
+        transport = httpx2.MockTransport(self._respond)
         return SolanaClient("http://node.example", deadline=deadline, transport=transport)
 
-    def _respond(self, request: httpx.Request) -> httpx.Response:
+    def _respond(self, request: httpx2.Request) -> httpx2.Response:
         asked = json.loads(request.content)
         self.asked.append(asked)
         answer = self._answer(asked)
         # As bytes come from a socket: read once, by the client alone.
-        return httpx.Response(
-            answer.status_code, headers=answer.headers, stream=httpx.ByteStream(answer.content)
+        return httpx2.Response(
+            answer.status_code, headers=answer.headers, stream=httpx2.ByteStream(answer.content)
         )
 
 
 def result(value: Any) -> Node:
     return Node(
-        lambda asked: httpx.Response(
+        lambda asked: httpx2.Response(
             200, json={"jsonrpc": "2.0", "id": asked["id"], "result": value}
         )
     )
@@ -54,7 +54,9 @@ def result(value: Any) -> Node:
 def error(code: int, message: str, data: Any = None) -> Node:
     told = {"code": code, "message": message, "data": data}
     return Node(
-        lambda asked: httpx.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "error": told})
+        lambda asked: httpx2.Response(
+            200, json={"jsonrpc": "2.0", "id": asked["id"], "error": told}
+        )
     )
 
 
@@ -94,27 +96,27 @@ async def test_a_repeat_counts_as_sent_and_other_refusals_do_not() -> None:
 
 
 async def test_failures_say_what_is_known() -> None:
-    def cannot_connect(asked: dict[str, Any]) -> httpx.Response:
-        raise httpx.ConnectError("refused")
+    def cannot_connect(asked: dict[str, Any]) -> httpx2.Response:
+        raise httpx2.ConnectError("refused")
 
-    def cut(asked: dict[str, Any]) -> httpx.Response:
-        raise httpx.RemoteProtocolError("cut")
+    def cut(asked: dict[str, Any]) -> httpx2.Response:
+        raise httpx2.RemoteProtocolError("cut")
 
     async with Node(cannot_connect).client() as client:
         with pytest.raises(SolanaUnreachable):
             await client.send(RAW)
-    uncertain: list[Callable[[dict[str, Any]], httpx.Response]] = [
+    uncertain: list[Callable[[dict[str, Any]], httpx2.Response]] = [
         cut,
-        lambda asked: httpx.Response(503),
-        lambda asked: httpx.Response(200, content=b"<html>"),
-        lambda asked: httpx.Response(200, content=b"[" * 100_000),
-        lambda asked: httpx.Response(200, json=[]),
-        lambda asked: httpx.Response(200, json={"id": asked["id"] + 1, "result": SIGNATURE}),
-        lambda asked: httpx.Response(200, json={"id": asked["id"]}),
-        lambda asked: httpx.Response(200, json={"id": asked["id"], "error": "no"}),
-        lambda asked: httpx.Response(200, json={"id": asked["id"], "error": {"code": "1"}}),
-        lambda asked: httpx.Response(200, content=b" " * (9 << 20)),
-        lambda asked: httpx.Response(302, headers={"location": "http://other.example"}),
+        lambda asked: httpx2.Response(503),
+        lambda asked: httpx2.Response(200, content=b"<html>"),
+        lambda asked: httpx2.Response(200, content=b"[" * 100_000),
+        lambda asked: httpx2.Response(200, json=[]),
+        lambda asked: httpx2.Response(200, json={"id": asked["id"] + 1, "result": SIGNATURE}),
+        lambda asked: httpx2.Response(200, json={"id": asked["id"]}),
+        lambda asked: httpx2.Response(200, json={"id": asked["id"], "error": "no"}),
+        lambda asked: httpx2.Response(200, json={"id": asked["id"], "error": {"code": "1"}}),
+        lambda asked: httpx2.Response(200, content=b" " * (9 << 20)),
+        lambda asked: httpx2.Response(302, headers={"location": "http://other.example"}),
     ]
     for answer in uncertain:
         node = Node(answer)

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
-import httpx
+import httpx2
 from msgspec import Struct, field
 
 from flows.dex.swapping import Place, journal_in
@@ -180,7 +180,7 @@ class Payer(Struct):
 
 def told_otherwise(
     old: str, new: str, beside: str | None = None
-) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """Looks at a group say ``new`` for ``old``; with ``beside`` in the order of this id alone."""
 
     def changed(body: str) -> str:
@@ -189,22 +189,22 @@ def told_otherwise(
         head, rest = body.split(beside, 1)
         return head + beside + rest.replace(old, new, 1)
 
-    async def whole(response: httpx.Response) -> AsyncIterator[bytes]:
+    async def whole(response: httpx2.Response) -> AsyncIterator[bytes]:
         stream = response.stream
-        assert isinstance(stream, httpx.AsyncByteStream)
+        assert isinstance(stream, httpx2.AsyncByteStream)
         yield changed(b"".join([part async for part in stream]).decode()).encode()
 
-    class Changed(httpx.AsyncByteStream):
-        def __init__(self, response: httpx.Response) -> None:
+    class Changed(httpx2.AsyncByteStream):
+        def __init__(self, response: httpx2.Response) -> None:
             self._response = response
 
         def __aiter__(self) -> AsyncIterator[bytes]:
             return whole(self._response)
 
-    def swap(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def swap(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "GET" or "/exchanges/multi/" not in request.url.path:
             return response
-        return httpx.Response(
+        return httpx2.Response(
             response.status_code, headers=response.headers, stream=Changed(response)
         )
 
@@ -288,7 +288,7 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
         try:
             async with (
                 worked_on(parts, faults, clock) as (network, api),
-                httpx.AsyncClient(transport=network, base_url=BASE) as http,
+                httpx2.AsyncClient(transport=network, base_url=BASE) as http,
             ):
                 floor = Floor(world, parts, dict(onchain.readers), http, clock, faults)
                 yield PayingPlace(floor, directory, api, network, bundle_faults)
@@ -303,7 +303,7 @@ async def worked_on(
 ) -> AsyncIterator[tuple[FaultyNetwork, PartnerApi]]:
     """The service with its worker and bundle watch running, and a client of it."""
     network = FaultyNetwork(
-        httpx.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
+        httpx2.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
     )
     key = Credentials.of_key("first-key", "first-secret")
     running = [asyncio.create_task(part.run()) for part in (parts.worker, parts.bundles)]

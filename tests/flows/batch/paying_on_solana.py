@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import ClassVar
 
-import httpx
+import httpx2
 
 from flows.batch.paying import PayingPlace, worked_on
 from flows.dex.solana_swapping import SolanaPlace
@@ -79,7 +79,7 @@ async def paying_on_solana(directory: Path) -> AsyncIterator[SolanaPayingPlace]:
         try:
             async with (
                 worked_on(parts, faults, clock) as (network, api),
-                httpx.AsyncClient(transport=network, base_url=BASE) as http,
+                httpx2.AsyncClient(transport=network, base_url=BASE) as http,
             ):
                 floor = SolanaFloor(world, parts, {}, http, clock, faults)  # type: ignore[arg-type]
                 yield SolanaPayingPlace(floor, directory, api, network)

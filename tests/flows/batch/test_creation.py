@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct
 
@@ -76,7 +76,7 @@ async def desk(
     clock: ManualClock,
     tmp_path: Path,
 ) -> AsyncIterator[Desk]:
-    network = FaultyNetwork(httpx.ASGITransport(app=build_service(service)))
+    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(service)))
     journal = Journal.open(tmp_path / "journal.db", clock)
     credentials = Credentials.of_key("first-key", "first-secret")
     async with PartnerApi(
@@ -191,7 +191,7 @@ async def test_an_order_of_somebody_else_is_not_taken(desk: Desk) -> None:
 async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk) -> None:
     plan, answers = await desk.plan(*CLEAN), []
 
-    def first_answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def first_answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         def kept(body: bytes) -> bytes:
             answers.append(body)
             return answers[0]
@@ -216,7 +216,7 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
         said["orders"] = said["orders"][:1] * 2
         return json.dumps(said).encode()
 
-    def answered(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def answered(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         return changed(response, repeated) if request.method == "POST" else response
 
     desk.network.after = answered

@@ -6,7 +6,7 @@ import hashlib
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -282,8 +282,8 @@ async def test_limits_that_cannot_be_asked_lock_their_rows(
     plan = await planner.judged(sheet)
     assert not plan.creatable
     credentials = Credentials.of_key("first-key", "first-secret")
-    refusing = httpx.MockTransport(
-        lambda request: httpx.Response(
+    refusing = httpx2.MockTransport(
+        lambda request: httpx2.Response(
             404, json={"code": "TOKEN_DISABLED", "message": "to is disabled", "requestId": "1"}
         )
     )

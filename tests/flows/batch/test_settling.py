@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 
@@ -127,7 +127,7 @@ async def test_a_status_that_nobody_knows_is_neither_refused_nor_sent_again(
     network = someone.place.network
     network.seen.clear()
 
-    def newer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def newer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         told = rb'"bundleStatus":"[a-z]+"', b'"bundleStatus":"hovering"'
         return changed(lose_answer(request, response), lambda body: re.sub(*told, body))
 
@@ -185,14 +185,14 @@ async def test_somebody_was_first(
     )
     refused: list[int] = []
 
-    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def answer(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "POST":
             return response
         refused.append(response.status_code)
         if code is None:
             return response
         told = {"code": code, "message": "no"}
-        return httpx.Response(status, json=told, request=request)
+        return httpx2.Response(status, json=told, request=request)
 
     someone.place.network.after = answer
     done = await someone.settling(batch).advance(Until.SETTLED)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
-import httpx
+import httpx2
 from msgspec import Struct, field
 
 from flows.faulty_network import FaultyNetwork
@@ -210,7 +210,7 @@ def journal_in(directory: Path, clock: Clock) -> Journal:
 @asynccontextmanager
 async def reached(floor: Floor) -> AsyncIterator[tuple[PartnerApi, FaultyNetwork]]:
     """The service of a floor, over a network that can fail."""
-    network = FaultyNetwork(httpx.ASGITransport(app=build_service(floor.parts)))
+    network = FaultyNetwork(httpx2.ASGITransport(app=build_service(floor.parts)))
     async with PartnerApi(
         "http://localhost/v2",
         Credentials.of_key("first-key", "first-secret"),

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 from msgspec import Struct
@@ -105,11 +105,11 @@ class Parts(Struct):
             try:
                 answer = await client.post(self.place.chains[0].rpc, json=body)
                 told.append(str(answer.json()["result"]))
-            except (httpx.HTTPError, ValueError, KeyError):
+            except (httpx2.HTTPError, ValueError, KeyError):
                 return False
             return True
 
-        async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as client:
+        async with httpx2.AsyncClient(trust_env=False, verify=PLAIN) as client:
             await until(answered)
         return told[-1]
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from flows.dex.standing import signed
@@ -73,20 +73,20 @@ async def test_a_chain_of_two_signatures(place: Place, first: Swapper, tmp_path:
 
 
 def _changed(path: str, change: Callable[[Any], Any]) -> Any:
-    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if not request.url.path.endswith(path):
             return response
         stream = response.stream
-        assert isinstance(stream, httpx.AsyncByteStream)
+        assert isinstance(stream, httpx2.AsyncByteStream)
 
-        class Changed(httpx.AsyncByteStream):
+        class Changed(httpx2.AsyncByteStream):
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 whole = b"".join([part async for part in stream])
                 # No digit is lost: these answers hold texts and whole numbers.
                 yield json.dumps(change(json.loads(whole))).encode()
 
         headers = {"content-type": "application/json"}
-        return httpx.Response(response.status_code, headers=headers, stream=Changed())
+        return httpx2.Response(response.status_code, headers=headers, stream=Changed())
 
     return after
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from flows.dex.swapping import Place, Swapper
@@ -133,9 +133,9 @@ async def test_what_echoes_the_sender_is_no_deposit_address(place: Place, tmp_pa
 async def test_confirmed_before_is_confirmed(place: Place, tmp_path: Path) -> None:
     usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
 
-    def lost(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def lost(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.url.path.endswith("/dex/confirmTx"):
-            raise httpx.RemoteProtocolError("server disconnected", request=request)
+            raise httpx2.RemoteProtocolError("server disconnected", request=request)
         return response
 
     async with place.someone(tmp_path) as someone:

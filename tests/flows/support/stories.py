@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct, field
 
 from harness import Sandbox, wait_for
@@ -184,7 +184,7 @@ class Practice:
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         partner = sandbox.partner()
-        self._api = httpx.Client(
+        self._api = httpx2.Client(
             base_url=sandbox.ready["url"],
             headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
             trust_env=False,

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
 
-import httpx
+import httpx2
 import pytest
 
 from flows.faulty_network import changed
@@ -207,22 +207,22 @@ async def test_without_a_service_what_is_here_is_found(market: Market) -> None:
 # A service that fails in the middle
 
 
-def cut(request: httpx.Request) -> None:
-    raise httpx.ConnectError("no route", request=request)
+def cut(request: httpx2.Request) -> None:
+    raise httpx2.ConnectError("no route", request=request)
 
 
-def status(code: int, **headers: str) -> Callable[[httpx.Request], httpx.Response]:
+def status(code: int, **headers: str) -> Callable[[httpx2.Request], httpx2.Response]:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     body = {"message": "no", "code": "X"}
-    return lambda request: httpx.Response(code, headers=names, json=body, request=request)
+    return lambda request: httpx2.Response(code, headers=names, json=body, request=request)
 
 
-def broken_page(request: httpx.Request) -> httpx.Response:
-    return httpx.Response(200, content=b'{"orders": [', request=request)
+def broken_page(request: httpx2.Request) -> httpx2.Response:
+    return httpx2.Response(200, content=b'{"orders": [', request=request)
 
 
-def nothing(request: httpx.Request) -> httpx.Response:
-    raise httpx.RemoteProtocolError("server disconnected", request=request)
+def nothing(request: httpx2.Request) -> httpx2.Response:
+    raise httpx2.RemoteProtocolError("server disconnected", request=request)
 
 
 FAILURES = {
@@ -237,11 +237,11 @@ FAILURES = {
 
 
 def on_second_page(
-    failure: Callable[[httpx.Request], httpx.Response],
-) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+    failure: Callable[[httpx2.Request], httpx2.Response],
+) -> Callable[[httpx2.Request, httpx2.Response], httpx2.Response]:
     """The list has three pages, and the second is not to be had."""
 
-    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method != "GET" or request.url.path != "/v2/orders":
             return response
         if request.url.params.get("page", "1") != "1":
@@ -288,7 +288,7 @@ async def test_a_failure_by_id_keeps_what_was_found_before_it(
 ) -> None:
     order, second = await support.make(), await support.make("0.6")
 
-    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         late = request.url.path.endswith(second.service_id)
         return FAILURES[failure](request) if late else response
 
@@ -310,7 +310,7 @@ async def test_a_failure_by_id_keeps_what_was_found_before_it(
 async def test_orders_that_cannot_be_read_are_not_taken_for_none(support: SupportDesk) -> None:
     await support.make()
 
-    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    def after(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.url.path != "/v2/orders":
             return response
         return changed(response, lambda body: body.replace(b'"serviceId":"', b'"serviceId":"../'))

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from msgspec import Struct
 
@@ -52,14 +52,14 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         yield Played(sandbox, cases, offset)
 
 
-class CountedNetwork(httpx.AsyncBaseTransport):
+class CountedNetwork(httpx2.AsyncBaseTransport):
     """The network of this machine, which counts what the service is asked."""
 
     def __init__(self) -> None:
-        self._inner = httpx.AsyncHTTPTransport(verify=PLAIN)
+        self._inner = httpx2.AsyncHTTPTransport(verify=PLAIN)
         self.asked = self.all = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.all += 1
         self.asked += request.url.path.startswith("/v2/")
         return await self._inner.handle_async_request(request)

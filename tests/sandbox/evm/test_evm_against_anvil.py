@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from web3 import Web3
 
@@ -40,9 +40,9 @@ def anvil() -> Iterator[str]:
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                httpx.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"})
+                httpx2.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"})
                 break
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 assert time.monotonic() < until, "anvil did not start"
                 time.sleep(0.02)  # between two looks
         yield url
@@ -52,7 +52,7 @@ def anvil() -> Iterator[str]:
 
 
 class Client:
-    def __init__(self, http: httpx.AsyncClient, url: str) -> None:
+    def __init__(self, http: httpx2.AsyncClient, url: str) -> None:
         self._http = http
         self._url = url
 
@@ -74,7 +74,7 @@ async def test_receipts_reverts_and_refusals_are_equal(tmp_path: Path, anvil: st
     source = (Path(__file__).parent / "counter.vy").read_text()
     compiled = vyper.compile_code(source, output_formats=["abi", "bytecode"])
     signer = faucet()
-    async with running(tmp_path) as world, httpx.AsyncClient(timeout=PATIENCE) as http:
+    async with running(tmp_path) as world, httpx2.AsyncClient(timeout=PATIENCE) as http:
         ours, theirs = Client(http, world.url("base")), Client(http, anvil)
         await theirs("anvil_setBalance", signer.address, hex(10**27))
         await theirs("anvil_setNonce", signer.address, "0x0")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 
@@ -24,8 +24,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 @pytest_asyncio.fixture
-async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as made:
+async def client(world: World) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as made:
         yield made
 
 
@@ -34,7 +34,7 @@ def asked(method: str, *params: Any, number: Any = 1) -> dict[str, Any]:
 
 
 async def test_pages_of_other_sites_and_other_paths_get_nothing(
-    client: httpx.AsyncClient,
+    client: httpx2.AsyncClient,
 ) -> None:
     body = asked("eth_chainId")
     assert (await client.post("/evm/base", json=body)).json()["result"] == hex(1_337_008_453)
@@ -50,7 +50,7 @@ async def test_pages_of_other_sites_and_other_paths_get_nothing(
     assert (await client.get("/evm/base")).status_code == 405
 
 
-async def test_a_batch_is_answered_in_order_and_bounded(client: httpx.AsyncClient) -> None:
+async def test_a_batch_is_answered_in_order_and_bounded(client: httpx2.AsyncClient) -> None:
     batch = [
         asked("eth_chainId", number="first"),
         asked("eth_nothing", number=2),
@@ -72,7 +72,7 @@ async def test_a_batch_is_answered_in_order_and_bounded(client: httpx.AsyncClien
 
 
 async def test_what_a_batch_changes_is_seen_by_what_follows_in_it(
-    client: httpx.AsyncClient, world: World
+    client: httpx2.AsyncClient, world: World
 ) -> None:
     sender = faucet()
     signed = sender.sign_transaction(
@@ -109,7 +109,7 @@ async def test_a_call_is_remembered_for_its_block_and_its_second(tmp_path: Path)
     genesis = {"base": Genesis(accounts, plain.mark)}
     async with (
         running(tmp_path, genesis=genesis) as world,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as client,
+        httpx2.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as client,
     ):
 
         async def called() -> int:
@@ -126,7 +126,7 @@ async def test_a_call_is_remembered_for_its_block_and_its_second(tmp_path: Path)
     "body",
     [b"", b"{", b"\xff", b'{"id":NaN}', b"[" * 200_000, b"1" * 5_000],
 )
-async def test_what_is_no_json_is_refused(client: httpx.AsyncClient, body: bytes) -> None:
+async def test_what_is_no_json_is_refused(client: httpx2.AsyncClient, body: bytes) -> None:
     answer = (await client.post("/evm/base", content=body)).json()
     assert answer["error"]["code"] == -32700
 
@@ -173,14 +173,14 @@ HOSTILE: list[tuple[str, list[Any]]] = [
 
 @pytest.mark.parametrize(("method", "params"), HOSTILE)
 async def test_parameters_that_mean_nothing_are_refused(
-    client: httpx.AsyncClient, method: str, params: list[Any]
+    client: httpx2.AsyncClient, method: str, params: list[Any]
 ) -> None:
     answer = (await client.post("/evm/base", json=asked(method, *params))).json()
     assert answer["error"]["code"] == -32602, answer
 
 
 async def test_logs_are_found_by_block_hash_and_never_without_end(
-    world: World, client: httpx.AsyncClient
+    world: World, client: httpx2.AsyncClient
 ) -> None:
     receipt = await _sent(world, value=1)
     wanted = {"blockHash": receipt["blockHash"]}
@@ -196,16 +196,16 @@ async def test_logs_are_found_by_block_hash_and_never_without_end(
     assert answer["error"]["message"] == "invalid block range params"
 
 
-async def test_a_node_that_is_down_says_nothing(world: World, client: httpx.AsyncClient) -> None:
+async def test_a_node_that_is_down_says_nothing(world: World, client: httpx2.AsyncClient) -> None:
     world.faults.add("base", "node_down", 2)
     for _ in range(2):
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(httpx2.RemoteProtocolError):
             await client.post("/evm/base", json=asked("eth_chainId"))
     assert (await client.post("/evm/polygon", json=asked("eth_chainId"))).status_code == 200
     assert (await client.post("/evm/base", json=asked("eth_chainId"))).status_code == 200
 
 
-async def test_a_receipt_is_forged_once(world: World, client: httpx.AsyncClient) -> None:
+async def test_a_receipt_is_forged_once(world: World, client: httpx2.AsyncClient) -> None:
     receipt = await _sent(world, value=1)
     world.faults.add("base", "forged_receipt", 1)
     unknown = asked("eth_getTransactionReceipt", "0x" + "34" * 32)
@@ -217,7 +217,7 @@ async def test_a_receipt_is_forged_once(world: World, client: httpx.AsyncClient)
 
 
 async def test_a_dropped_transaction_is_taken_and_forgotten(
-    world: World, client: httpx.AsyncClient
+    world: World, client: httpx2.AsyncClient
 ) -> None:
     chain = world.chain("base")
     account = world.node.account("base", "faucet")
@@ -235,7 +235,7 @@ async def test_a_dropped_transaction_is_taken_and_forgotten(
 
 
 async def test_a_reorganisation_brings_transactions_back_in_other_blocks(
-    world: World, client: httpx.AsyncClient
+    world: World, client: httpx2.AsyncClient
 ) -> None:
     chain = world.chain("base")
     first = await _sent(world, value=5)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from eth_account import Account
 
@@ -65,7 +65,7 @@ def node(tmp_path: Path) -> Iterator[NodeProcess]:
         made.end(signal.SIGKILL)
 
 
-def call(client: httpx.Client, method: str, *params: Any) -> Any:
+def call(client: httpx2.Client, method: str, *params: Any) -> Any:
     asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
     answer = client.post("/evm/arbitrum", json=asked).json()
     return answer.get("result", answer.get("error"))
@@ -109,7 +109,7 @@ def test_what_was_seen_is_there_after_every_kill(
     seen: dict[str, Any] = {}
     sent = 0
     for _ in range(cycles):
-        with httpx.Client(
+        with httpx2.Client(
             base_url=f"http://127.0.0.1:{node.port}", timeout=PATIENCE, verify=PLAIN
         ) as client:
             # What was accepted and not mined is gone: the same bytes again are right.
@@ -117,7 +117,7 @@ def test_what_was_seen_is_there_after_every_kill(
             for raw in raws[nonce:sent]:
                 call(client, "eth_sendRawTransaction", raw.raw_transaction.to_0x_hex())
             until = sent + rng.randrange(12, 30)
-            with suppress(httpx.HTTPError):
+            with suppress(httpx2.HTTPError):
                 for raw in raws[sent:until]:
                     found = call(client, "eth_sendRawTransaction", raw.raw_transaction.to_0x_hex())
                     assert found == raw.hash.to_0x_hex()
@@ -136,7 +136,7 @@ def test_what_was_seen_is_there_after_every_kill(
         node.end(signal.SIGKILL)
         assert seen
         node.start()
-        with httpx.Client(
+        with httpx2.Client(
             base_url=f"http://127.0.0.1:{node.port}", timeout=PATIENCE, verify=PLAIN
         ) as client:
             for key, receipt in seen.items():

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 
@@ -19,7 +19,7 @@ from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused
 from swapdesk.sandbox.run_file import read_run_file
 
 RECEIVER = stranger(21).address
-NO_ANSWER = (httpx.RemoteProtocolError, httpx.ReadError)
+NO_ANSWER = (httpx2.RemoteProtocolError, httpx2.ReadError)
 """What a client makes of a connection that ends; which one depends on what arrives first."""
 
 
@@ -40,7 +40,7 @@ async def ledger(process: NodeProcess) -> AsyncIterator[LedgerClient]:
 
 def ask(url: str, method: str, *params: Any) -> Any:
     asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-    return httpx.post(url, json=asked, timeout=PATIENCE, verify=PLAIN).json()
+    return httpx2.post(url, json=asked, timeout=PATIENCE, verify=PLAIN).json()
 
 
 async def test_the_node_pays_coins_and_its_chains_survive_it(

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 from msgspec import Struct
@@ -248,8 +248,8 @@ async def test_a_block_that_is_far_ahead_is_not_waited_for(tmp_path: Path) -> No
 
 async def height(world: World, chain: str) -> int:
     """As the node answers whoever asks."""
-    door = httpx.ASGITransport(world.embedding.door)
-    async with httpx.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:
+    door = httpx2.ASGITransport(world.embedding.door)
+    async with httpx2.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:
         body = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
         answer = await client.post(f"/evm/{chain}", json=body)
         return int(answer.json()["result"], 16)

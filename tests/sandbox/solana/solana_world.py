@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct
 from solders.hash import Hash
 from solders.instruction import Instruction
@@ -53,7 +53,7 @@ class World(Struct):
     faults: HeldFaults
     time: StandingTime
     client: SolanaClient
-    http: httpx.AsyncClient
+    http: httpx2.AsyncClient
     port: int
 
     @property
@@ -115,7 +115,7 @@ async def running(
         port = listener.getsockname()[1]
         async with (
             SolanaClient(f"http://127.0.0.1:{port}/solana", commitment="processed") as client,
-            httpx.AsyncClient(trust_env=False, verify=False) as http,
+            httpx2.AsyncClient(trust_env=False, verify=False) as http,
         ):
             yield World(node, embedding, faults, time, client, http, port)
     finally:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from msgspec import Struct, field
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
@@ -143,9 +143,9 @@ async def trading_on_solana(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
         faults = AnswerFaults()
-        transport = httpx.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
+        transport = httpx2.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
         try:
-            async with httpx.AsyncClient(
+            async with httpx2.AsyncClient(
                 transport=transport, base_url=BASE, headers=AS_FIRST, timeout=PATIENCE
             ) as api:
                 yield SolanaFloor(world, parts, {}, api, clock, faults)  # type: ignore[arg-type]

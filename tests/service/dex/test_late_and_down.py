@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 
@@ -98,8 +98,8 @@ async def test_a_chain_that_does_not_answer(floor: Floor, tmp_path: Path) -> Non
     kept = await floor.parts.store.get_quote("partner-first", living["quoteId"])
     assert kept is not None
     await store.save_quotes([kept])
-    transport = httpx.ASGITransport(app=build_service(parts))
-    async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as api:
+    transport = httpx2.ASGITransport(app=build_service(parts))
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as api:
         query = {"amount": "100", "from": usdc.id, "to": weth.id, "types": "dex"}
         rows = told(await api.get("/quotes", params=query))["quotes"]
         assert {row["swap"] for row in rows} == {"ba", "fa", "is"}

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from msgspec import Struct, field
@@ -41,7 +41,7 @@ SILENT = "no answer within"
 """What the error of a row says whose venue took too long."""
 
 
-def told(answer: httpx.Response) -> Any:
+def told(answer: httpx2.Response) -> Any:
     """The body, amounts exact."""
     return json.loads(answer.text, parse_float=Decimal)
 
@@ -64,7 +64,7 @@ class Floor(Struct):
     world: World
     parts: ServiceParts
     readers: dict[str, OnchainReader]
-    api: httpx.AsyncClient
+    api: httpx2.AsyncClient
     clock: AgeingClock
     faults: AnswerFaults
     onchain: Onchain = field(default_factory=Onchain)
@@ -240,16 +240,16 @@ async def trading(directory: Path) -> AsyncIterator[Floor]:
         )
         faults = AnswerFaults()
         layer = FaultLayer(build_service(parts), faults, clock)
-        transport = httpx.ASGITransport(app=layer)
+        transport = httpx2.ASGITransport(app=layer)
         try:
             for name in genesis:
                 await onchain.readers[name].view()
 
-            async def read_anew(_: httpx.Request) -> None:
+            async def read_anew(_: httpx2.Request) -> None:
                 """What a request is told never depends on how long ago the last one was."""
                 clock.age(FRESH_SECONDS)
 
-            async with httpx.AsyncClient(
+            async with httpx2.AsyncClient(
                 transport=transport,
                 base_url=BASE,
                 headers=AS_FIRST,

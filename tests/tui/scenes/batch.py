@@ -7,7 +7,7 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 
-import httpx
+import httpx2
 
 from swapdesk.flows.journal.batch_records import (
     Built,
@@ -126,7 +126,7 @@ async def created(run: DeskRun) -> None:
 def dearer_soon(market: Market) -> None:
     """Exchanges take less than 1,000 dollars no more, as soon as a group is asked for."""
 
-    def raised(request: httpx.Request) -> None:
+    def raised(request: httpx2.Request) -> None:
         if request.method == "POST":
             for venue in market.venues:
                 venue._bounds_usd = (Decimal(1_000), Decimal(1_000_000))

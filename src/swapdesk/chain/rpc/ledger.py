@@ -12,7 +12,7 @@ import asyncio
 from enum import IntEnum, StrEnum
 from typing import Any
 
-import httpx
+import httpx2
 
 from swapdesk.chain.rpc.node_http import ANSWER_LIMIT, NodeHttp
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
@@ -124,7 +124,7 @@ class LedgerClient(NodeHttp):
         token: str,
         *,
         deadline: float = 5.0,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, deadline=deadline, headers={TOKEN_HEADER: token}, transport=transport)
 
@@ -142,9 +142,9 @@ class LedgerClient(NodeHttp):
                     content=body,
                     timeout=deadline,
                 )
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             raise LedgerUnreachable(f"the node cannot be reached: {error!r}") from error
-        except (httpx.HTTPError, TimeoutError) as error:
+        except (httpx2.HTTPError, TimeoutError) as error:
             raise LedgerUncertain(f"no answer to {method}: {error!r}") from error
         if answer.status_code != 200:
             raise LedgerUncertain(f"{method} was answered with status {answer.status_code}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Self
 
-import httpx
+import httpx2
 
 from swapdesk.certificates import certificates
 from swapdesk.keepalive import CLIENT_SECONDS
@@ -24,22 +24,22 @@ class NodeHttp:
         *,
         deadline: float,
         headers: dict[str, str],
-        transport: httpx.AsyncBaseTransport | None,
+        transport: httpx2.AsyncBaseTransport | None,
     ) -> None:
         self._url = url
         self._deadline = deadline
         self._ids = count(1)
-        self._http = httpx.AsyncClient(
+        self._http = httpx2.AsyncClient(
             headers={
                 "accept-encoding": "identity",
                 "content-type": "application/json",
                 **headers,
             },
             timeout=deadline,
-            verify=certificates(httpx.URL(url)),
+            verify=certificates(httpx2.URL(url)),
             trust_env=False,
             follow_redirects=False,
-            limits=httpx.Limits(
+            limits=httpx2.Limits(
                 max_connections=64, max_keepalive_connections=16, keepalive_expiry=CLIENT_SECONDS
             ),
             transport=transport,

@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import httpx
+import httpx2
 from msgspec import Struct
 
 from swapdesk.chain.addresses import base58
@@ -306,7 +306,7 @@ class SolanaClient(NodeHttp):
         *,
         deadline: float = 5.0,
         commitment: Commitment = "confirmed",
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, deadline=deadline, headers={}, transport=transport)
         self._options = {"commitment": commitment}
@@ -415,9 +415,9 @@ class SolanaClient(NodeHttp):
         try:
             async with asyncio.timeout(self._deadline):
                 status, content = await self._post(json.dumps(body).encode())
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             raise SolanaUnreachable(f"the node cannot be reached: {error!r}") from error
-        except (httpx.HTTPError, TimeoutError) as error:
+        except (httpx2.HTTPError, TimeoutError) as error:
             raise SolanaUncertain(f"no answer to {method}: {error!r}") from error
         if status != 200:
             raise SolanaUncertain(f"{method} was answered with status {status}")

@@ -18,7 +18,7 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.webhook_signature import signature
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 MOST_WAITING = 1_000
 """Of more the oldest are forgotten."""
@@ -43,7 +43,7 @@ class EventSender:
         key: bytes,
         clock: Clock,
         rng: random.Random,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._transport = transport
         self._url = url
@@ -67,13 +67,13 @@ class EventSender:
     async def run(self) -> None:
         """Send until cancelled, one event after the other."""
         # On use: a node that tells nobody needs no client.
-        import httpx
+        import httpx2
 
         from swapdesk.certificates import certificates
 
-        async with httpx.AsyncClient(
+        async with httpx2.AsyncClient(
             timeout=DEADLINE,
-            verify=certificates(httpx.URL(self._url)),
+            verify=certificates(httpx2.URL(self._url)),
             trust_env=False,
             follow_redirects=False,
             transport=self._transport,
@@ -86,8 +86,8 @@ class EventSender:
                     del self._waiting[news]
                     await self._deliver(http, news)
 
-    async def _deliver(self, http: httpx.AsyncClient, news: _News) -> None:
-        import httpx
+    async def _deliver(self, http: httpx2.AsyncClient, news: _News) -> None:
+        import httpx2
 
         source, name, value = news
         event_id = f"evt_{self._rng.getrandbits(128):032x}"
@@ -108,7 +108,7 @@ class EventSender:
                 )
                 if answer.is_success:
                     return
-            except httpx.HTTPError:
+            except httpx2.HTTPError:
                 logger.debug("event %s: the service does not answer", event_id)
             if wait is not None:
                 await self._clock.sleep(wait)
