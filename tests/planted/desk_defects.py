@@ -305,4 +305,31 @@ SHOWING = (
         "        if at < 0:",
         ("tests/client/test_order_frames.py::test_one_character_otherwise",),
     ),
+    Defect(
+        "asked-told-as-paid",
+        "A customer who paid less is told that all of it is there, and waits for a refund of it.",
+        "swapdesk/flows/orders/order_status.py",
+        'paid, known = asked if order.is_dex else "the payment", order.is_dex is True',
+        "paid, known = asked, True",
+        ("tests/flows/support/test_told_amounts.py",),
+    ),
+    Defect(
+        "found-payment-forgotten",
+        "A payment that was found on its chain is told as money in the wallet, and paid again.",
+        "swapdesk/flows/tracking/known_orders.py",
+        "            payments=self._shown(entry.order.service_id),\n",
+        "",
+        (
+            "tests/flows/support/test_told_amounts.py"
+            "::test_a_payment_that_was_found_by_its_hash_stays_with_its_order",
+        ),
+    ),
+    Defect(
+        "old-state-told-as-present",
+        "Money that was paid out days ago is told to be held, and is asked for once more.",
+        "swapdesk/flows/orders/order_status.py",
+        "return tracked.out_of_reach(now) and not status.situation.meaning.lasts",
+        "return False",
+        ("tests/flows/support/test_told_amounts.py",),
+    ),
 )

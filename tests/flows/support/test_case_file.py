@@ -62,7 +62,6 @@ def facts(case: Case) -> CaseFacts:
         case.made,
         ((NOW, "create", first), (case.now, "read", case.whole.order)),
         REQUEST,
-        case.paid,
         case.known or DeskFacts(),
         (call(1, f"/v2/orders/{first.service_id}"),),
     )
@@ -102,8 +101,8 @@ def told(one: CaseFacts, kind: Shown) -> set[str]:
                 Shown.HASHES: name.endswith("_hash"),
             }.get(kind, False):
                 found.add(value)
-    paid, known = one.payment, one.tracked.intent
-    if paid is not None:
+    known = one.tracked.intent
+    for paid in one.tracked.payments:
         of_payment = {
             Shown.ADDRESSES: [paid.to],
             Shown.HASHES: [paid.hash],

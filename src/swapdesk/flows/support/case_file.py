@@ -158,7 +158,6 @@ class Masks:
                 intermediate_refund=self.maybe(Shown.ADDRESSES, intent.intermediate_refund),
             )
         own = tracked.own_payment
-        payment = facts.payment
         return replace(
             facts,
             tracked=replace(
@@ -166,6 +165,15 @@ class Masks:
                 order=self.order(tracked.order),
                 intent=intent,
                 own_payment=replace(own, hash=self.of(Shown.HASHES, own.hash)) if own else None,
+                payments=tuple(
+                    replace(
+                        one,
+                        hash=self.of(Shown.HASHES, one.hash),
+                        to=self.of(Shown.ADDRESSES, one.to),
+                        memo=self.maybe(Shown.MEMOS, one.memo),
+                    )
+                    for one in tracked.payments
+                ),
             ),
             made=tuple(
                 replace(
@@ -176,14 +184,6 @@ class Masks:
                 for one in facts.made
             ),
             seen=tuple((at, source, self.order(order)) for at, source, order in facts.seen),
-            payment=None
-            if payment is None
-            else replace(
-                payment,
-                hash=self.of(Shown.HASHES, payment.hash),
-                to=self.of(Shown.ADDRESSES, payment.to),
-                memo=self.maybe(Shown.MEMOS, payment.memo),
-            ),
             calls=tuple(
                 replace(call, target=call.target.partition("?")[0]) for call in facts.calls
             ),
@@ -300,11 +300,12 @@ def _amounts_of(facts: CaseFacts) -> set[str]:
     """Every amount of the case in each form in which it may be written."""
     orders = [facts.tracked.order, *(order for _, _, order in facts.seen)]
     known = {getattr(order, field) for order in orders for field in _AMOUNTS}
-    intent, payment = facts.tracked.intent, facts.payment
+    intent, payments = facts.tracked.intent, facts.tracked.payments
     if intent is not None:
         known |= {intent.amount_in, intent.amount_out, intent.net_amount_out}
-    if payment is not None:
-        known.add(payment.amount)
+    known |= {one.amount for one in payments}
+    together = facts.tracked.deposit
+    known.add(together.amount if together is not None else None)
     forms = (plain, exact_amount, copied_amount, tracker_amount)
     return {form(amount) for amount in known if amount is not None for form in forms}
 
