@@ -332,4 +332,26 @@ SHOWING = (
         "return False",
         ("tests/flows/support/test_told_amounts.py",),
     ),
+    Defect(
+        "words-of-a-stranger-copied",
+        "The reply in a file of a stranger is sent to a customer, whose money goes to a thief.",
+        "swapdesk/tui/case_file_app.py",
+        "    def do_case_history(self) -> None:",
+        "    def do_go_back(self) -> None:\n"
+        "        self.app.copy_to_clipboard(str(self.file.record.sheet.reply))\n\n"
+        "    def do_case_history(self) -> None:\n"
+        "        self.do_go_back()",
+        ("tests/tui/test_support_files.py::test_a_file_can_do_nothing_but_be_read",),
+    ),
+    Defect(
+        "case-file-unpacked-at-once",
+        "A file of 4 KB that a customer sends takes all memory of the desk.",
+        "swapdesk/flows/support/case_file.py",
+        "PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)",
+        "PACKED = (0, 8, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)",
+        (
+            "tests/flows/support/test_case_file.py"
+            "::test_a_file_that_would_unpack_without_a_bound_is_not_unpacked",
+        ),
+    ),
 )

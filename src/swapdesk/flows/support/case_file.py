@@ -3,7 +3,9 @@
 It is masked when it is written. Keys, secrets and whatever looks like one never stand in it;
 addresses, amounts, memos, hashes and names stand in it only where they were asked for, and
 otherwise under a name that is the same in the whole file, or as dots. Reading takes the file for
-hostile: its size and shape are bounded, its texts are made safe, and nothing in it is run.
+hostile: its size and shape are bounded, its texts are made safe, and nothing in it is run. A reply
+in it may send a customer to a thief: its words are told as those of whoever wrote the file, and are
+not offered to be copied.
 """
 
 from __future__ import annotations
@@ -42,6 +44,13 @@ MOST_BYTES = 2 << 20
 MOST_UNPACKED = 8 << 20
 LONGEST_TEXT = 4_000
 LONGEST_LIST = 2_000
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How a member may be packed: of these a part can be unpacked. Bzip2 and LZMA unpack all there is
+of a block at once, whatever was asked for."""
+NOT_OURS = (
+    "From a file: what stands here was written by whoever made it, and this desk knows nothing of"
+    " it. Send none of its words on."
+)
 SECRET = "«removed: it looks like a key»"
 
 
@@ -65,6 +74,16 @@ class CaseFile(Struct, frozen=True, rename="camel"):
     """Versions, the clock and the settings that are no secret."""
     record: CaseRecord
     order: Mapping[str, Any]
+
+    @property
+    def newer(self) -> str:
+        """A sentence where a newer version wrote it; else empty."""
+        if self.schema <= SCHEMA:
+            return ""
+        return (
+            f"A newer version wrote it (schema {self.schema}, this one knows {SCHEMA}): what was"
+            " added since is not shown."
+        )
 
 
 class CaseFileRefused(ValueError):
@@ -353,6 +372,8 @@ def _document(data: bytes) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if archive.namelist() != [MEMBER]:
                 raise CaseFileRefused(f"It is no support case: it holds more than {MEMBER}.")
+            if archive.getinfo(MEMBER).compress_type not in PACKED:
+                raise CaseFileRefused("It is no support case: it is packed in another way.")
             with archive.open(MEMBER) as member:
                 # The size that the archive names may be a lie.
                 text = member.read(MOST_UNPACKED + 1)
