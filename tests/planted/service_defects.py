@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from .defect import Defect
 
+UNPAID = (
+    "tests/service/test_paid_calls.py::test_of_eight_creates_at_once_with_money_for_one_one_is_told"
+)
+
 SERVING = (
     Defect(
         "answer-before-the-commit",
@@ -40,9 +44,9 @@ SERVING = (
     Defect(
         "order-of-another-partner",
         "Every partner may read the orders of all others by their id.",
-        "swapdesk/service/store/sqlite.py",
-        'self._one_order("partner_id = ? AND service_id = ?"',
-        'self._one_order("service_id = ?2"',
+        "swapdesk/service/store/rows.py",
+        '"SELECT * FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
+        '"SELECT * FROM orders WHERE service_id = ?2 AND told"',
         ("tests/service/test_store.py::test_an_order_is_read_by_its_partner_alone",),
     ),
     Defect(
@@ -57,9 +61,55 @@ SERVING = (
         "written-order-of-another-partner",
         "An order whose answer is kept is given to every partner who asks.",
         "swapdesk/service/store/rows.py",
-        '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"',
-        '"SELECT version, created FROM orders WHERE service_id = ?2"',
+        '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
+        '"SELECT version, created FROM orders WHERE service_id = ?2 AND told"',
         ("tests/service/test_written_orders.py::test_nobody_else_reads_what_was_written",),
+    ),
+    Defect(
+        "unpaid-order-told",
+        "The deposit address of an order that nobody paid for costs no more than a read.",
+        "swapdesk/service/store/rows.py",
+        '"SELECT * FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
+        '"SELECT * FROM orders WHERE partner_id = ? AND service_id = ?"',
+        (UNPAID,),
+    ),
+    Defect(
+        "unpaid-order-listed",
+        "The list tells every order of creates that nobody paid.",
+        "swapdesk/service/store/rows.py",
+        '"partner_id = ?", "told = 1", "created >= ?"',
+        '"partner_id = ?", "created >= ?"',
+        (UNPAID,),
+    ),
+    Defect(
+        "unpaid-order-told-by-its-opening",
+        "An order is told as soon as its venue has opened, whether or not it is paid.",
+        "swapdesk/service/store/rows.py",
+        '"quote_id", "request_digest", "told"})',
+        '"quote_id", "request_digest"})',
+        (UNPAID,),
+    ),
+    Defect(
+        "payment-ends-while-the-venue-opens",
+        "A create opens a venue that its payment cannot be settled for any more.",
+        "swapdesk/service/payments.py",
+        "if payment.valid_before < now + CARRYING_SECONDS.get(tier, 0) + SETTLING_SECONDS:",
+        "if payment.valid_before < now + SETTLING_SECONDS:",
+        (
+            "tests/service/test_paid_calls.py::"
+            "test_a_create_is_refused_whose_payment_could_end_while_a_venue_opens",
+        ),
+    ),
+    Defect(
+        "late-settlement-unheard",
+        "A create whose payment is executed after its answer was withheld is paid for nothing.",
+        "swapdesk/service/payments.py",
+        "                await self._store.settle_payment(sent.payment, settled.transaction)",
+        "                await self._store.free_payment(sent.payment)",
+        (
+            "tests/service/test_paid_calls.py::"
+            "test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_order",
+        ),
     ),
     Defect(
         "private-route-names-its-venue",

@@ -393,7 +393,9 @@ class GroupDesk:
         group = StoredGroup(multi_id, partner_id, now, chain)
         orders = [row for row in rows if isinstance(row, StoredOrder)]
         begins = call if orders else None
-        await self._store.begin_group(group, orders, call=begins, payouts=payouts)
+        await self._store.begin_group(
+            group, orders, call=begins, payouts=payouts, payment=caller.payment
+        )
         return MultiExchange(multi_id=multi_id, orders=[self._told(row) for row in rows])
 
     def _with_wallets(

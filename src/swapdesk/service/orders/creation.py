@@ -114,14 +114,17 @@ class OrderDesk:
                 quote = await self._acceptable(caller, request, purpose)
                 notes = await self._prepared(quote, request)
                 try:
-                    order = await self._begin(quote, request, digest, notes, call)
+                    order = await self._begin(quote, request, digest, notes, call, caller.payment)
                 except QuoteGone:
                     raise unusable() from None
                 except QuoteConsumed as consumed:
-                    earlier = await self._store.get_order(partner_id, consumed.service_id)
+                    earlier = await self._store.current_order(consumed.service_id)
                     if earlier is None:
                         raise unusable() from None
         if earlier is not None:
+            if caller.payment is not None:
+                # Whoever pays for a create whose own payment failed is told of its order.
+                await self._store.pay_for(caller.payment, earlier.service_id)
             return await self._replay(earlier, digest)
         try:
             return self._answer(await self._carry(order))
@@ -201,11 +204,12 @@ class OrderDesk:
         digest: str,
         notes: Detail | None,
         call: Counting | None,
+        payment: str | None,
     ) -> StoredOrder:
         """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP and
         what refuses the call."""
         if quote.payout_wallet is None:
-            return await self._written(self._drafted(quote, request, digest, notes), call)
+            return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
             recent = await self.rotation.recent(quote.choice, quote.partner_id)
             renewed = self.rotation.renewed(quote, recent.wallets)
@@ -214,7 +218,7 @@ class OrderDesk:
                 raise unusable() if twin is None else QuoteConsumed(twin.service_id)
             order = self._drafted(renewed, request, digest, notes)
             with contextlib.suppress(PayoutsChanged):
-                return await self._written(order, call, recent)
+                return await self._written(order, call, payment, recent)
 
     def _drafted(
         self,
@@ -229,11 +233,15 @@ class OrderDesk:
         return draft(quote, request, digest, now, rng, notes)
 
     async def _written(
-        self, order: StoredOrder, call: Counting | None, payouts: RecentPayouts | None = None
+        self,
+        order: StoredOrder,
+        call: Counting | None,
+        payment: str | None,
+        payouts: RecentPayouts | None = None,
     ) -> StoredOrder:
         self._in_flight[order.service_id] = asyncio.Event()
         try:
-            await self._store.begin_order(order, call=call, payouts=payouts)
+            await self._store.begin_order(order, call=call, payouts=payouts, payment=payment)
         except BaseException:
             self._land(order)
             raise
@@ -273,7 +281,7 @@ class OrderDesk:
             elif looks:
                 await self._clock.sleep(_TWIN_POLL_SECONDS)
             looks += 1
-            found = await self._store.get_order(order.partner_id, order.service_id)
+            found = await self._store.current_order(order.service_id)
             if found is None:
                 raise unusable()
             if landed is not None and found.status < OrderStatusCode.WAITING:

@@ -249,7 +249,7 @@ class Opening:
         return await self._current(order)
 
     async def _current(self, order: StoredOrder) -> StoredOrder:
-        found = await self._store.get_order(order.partner_id, order.service_id)
+        found = await self._store.current_order(order.service_id)
         if found is None:
             raise LookupError(f"order {order.service_id} is not in the store")
         return found

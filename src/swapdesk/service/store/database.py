@@ -27,7 +27,7 @@ from msgspec import Struct
 from swapdesk.service.store import books, partners
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 10
+VERSION = 11
 
 _USAGE = """
 CREATE TABLE usage (
@@ -124,6 +124,19 @@ CREATE TABLE payments (
 ) WITHOUT ROWID;
 CREATE INDEX payments_by_end ON payments (ends);
 """
+
+_PAID_CREATES = """
+ALTER TABLE payments ADD COLUMN opened TEXT;
+ALTER TABLE payments ADD COLUMN sent TEXT;
+ALTER TABLE groups ADD COLUMN told INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE orders ADD COLUMN told INTEGER NOT NULL DEFAULT 1;
+DROP INDEX orders_by_creation;
+DROP INDEX orders_by_status;
+CREATE INDEX orders_by_creation ON orders (partner_id, told, created);
+CREATE INDEX orders_by_status ON orders (partner_id, told, status, created);
+"""
+# ``opened`` is the order or the group that the call of a payment began; ``sent`` is the transaction
+# that was to bring it to a chain, and ``transaction_hash`` the one that did.
 
 _WEBHOOKS = """
 CREATE TABLE webhooks (
@@ -248,6 +261,7 @@ CREATE TABLE requests (
     + partners.TABLES
     + _PAYMENTS
     + _WEBHOOKS
+    + _PAID_CREATES
 )
 
 _TERMS = (
@@ -286,6 +300,7 @@ UPDATES: dict[int, str] = {
     + _SCANS
     + "INSERT INTO scans (token_id, verdict) SELECT token_id, verdict FROM old_scans;"
     + "DROP TABLE old_scans;",
+    10: _PAID_CREATES,
 }
 """What takes a file from a version to the next one."""
 

@@ -31,6 +31,7 @@ from swapdesk.service.store.records import (
     QuoteGone,
     RecentPayouts,
     Scan,
+    SentPayment,
     StoredBundle,
     StoredGroup,
     StoredOrder,
@@ -47,6 +48,9 @@ from swapdesk.service.store.rows import (
     ORDER_OF_TRANSACTION,
     ORDER_VERSION,
     RECENT_PAYOUTS,
+    TELL_GROUP,
+    TELL_ORDERS,
+    TOLD_ORDER,
     last_sequence,
     micros,
     moment_of,
@@ -107,15 +111,41 @@ def recent_payouts(
     return RecentPayouts(partner_id, since, limit, tuple(wallets))
 
 
-def begin(db: sqlite3.Connection, call: Counting | None, payouts: RecentPayouts | None) -> None:
-    """What has to hold, and counts, when orders are begun. Raises PayoutsChanged and what refuses
-    the call."""
+def begin(
+    db: sqlite3.Connection,
+    opened: str,
+    call: Counting | None,
+    payouts: RecentPayouts | None,
+    payment: str | None,
+) -> None:
+    """What has to hold, and counts, when the order or the group ``opened`` is begun. Raises
+    PayoutsChanged and what refuses the call."""
     if payouts is not None:
         asked = payouts.partner_id, payouts.since, payouts.limit
         if recent_payouts(db, *asked) != payouts:
             raise PayoutsChanged
     if call is not None:
         count_calls(db, call)
+    if payment is not None:
+        db.execute(_PAY_FOR, (opened, payment))
+
+
+_PAY_FOR = "UPDATE payments SET opened = ? WHERE payment = ?"
+
+
+def settle_payment(db: sqlite3.Connection, payment: str, transaction: str) -> None:
+    """What the payment was for is told: announced, and counted where it is finished already."""
+    row = db.execute(
+        "UPDATE payments SET transaction_hash = ? WHERE payment = ? RETURNING opened",
+        (transaction, payment),
+    ).fetchone()
+    if row is None or row["opened"] is None:
+        return
+    db.execute(TELL_GROUP, (row["opened"],))
+    for told in map(order_of, db.execute(TELL_ORDERS, {"opened": row["opened"]}).fetchall()):
+        db.execute(ANNOUNCE, {"service_id": told.service_id})
+        if told.status == OrderStatusCode.FINISHED:
+            books.count_finished(db, told)
 
 
 def note_webhook(db: sqlite3.Connection, source: str, event_id: str, ends: int) -> bool:
@@ -177,8 +207,9 @@ class SqliteStore:
         *,
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
+        payment: str | None = None,
     ) -> None:
-        values = values_of(order)
+        values = values_of(order) | {"told": payment is None}
 
         def begun(db: sqlite3.Connection) -> None:
             taken = db.execute(
@@ -187,7 +218,7 @@ class SqliteStore:
                 values,
             ).rowcount
             if taken:
-                begin(db, call, payouts)
+                begin(db, order.service_id, call, payouts, payment)
                 db.execute(INSERT_ORDER, values)
                 return
             row = db.execute(
@@ -208,12 +239,13 @@ class SqliteStore:
         *,
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
+        payment: str | None = None,
     ) -> None:
-        rows = [values_of(order) for order in orders]
+        rows = [values_of(order) | {"told": payment is None} for order in orders]
 
         def begun(db: sqlite3.Connection) -> None:
-            begin(db, call, payouts)
-            bundle_rows.insert_group(db, group)
+            begin(db, group.multi_id, call, payouts, payment)
+            bundle_rows.insert_group(db, group, told=payment is None)
             db.executemany(INSERT_ORDER, rows)
 
         await self._file.write(begun)
@@ -241,10 +273,15 @@ class SqliteStore:
         return await self._file.read(bundle_rows.under_way)
 
     async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        return await self._one_order("partner_id = ? AND quote_id = ?", (partner_id, quote_id))
+        return self._one_order(
+            "SELECT * FROM orders WHERE partner_id = ? AND quote_id = ?", partner_id, quote_id
+        )
 
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        return await self._one_order("partner_id = ? AND service_id = ?", (partner_id, service_id))
+        return self._one_order(TOLD_ORDER, partner_id, service_id)
+
+    async def current_order(self, service_id: str) -> StoredOrder | None:
+        return self._one_order("SELECT * FROM orders WHERE service_id = ?", service_id)
 
     async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
         row = self._file.look(ORDER_OF_TRANSACTION, (chain, transaction))
@@ -354,9 +391,25 @@ class SqliteStore:
         statement = "DELETE FROM payments WHERE payment = ? AND transaction_hash IS NULL"
         await self._file.write(lambda db: db.execute(statement, (payment,)).rowcount)
 
-    async def settle_payment(self, payment: str, transaction: str) -> None:
-        statement = "UPDATE payments SET transaction_hash = ? WHERE payment = ?"
+    async def pay_for(self, payment: str, service_id: str) -> None:
+        await self._file.write(lambda db: db.execute(_PAY_FOR, (service_id, payment)).rowcount)
+
+    async def note_payment_sent(self, payment: str, transaction: str) -> None:
+        statement = "UPDATE payments SET sent = ? WHERE payment = ?"
         await self._file.write(lambda db: db.execute(statement, (transaction, payment)).rowcount)
+
+    async def payments_under_way(self, ended_after: datetime) -> list[SentPayment]:
+        query = (
+            "SELECT payment, sent FROM payments"
+            " WHERE ends > ? AND sent IS NOT NULL AND transaction_hash IS NULL"
+        )
+        values = (micros(ended_after),)
+        return await self._file.read(
+            lambda db: [SentPayment(*row) for row in db.execute(query, values)]
+        )
+
+    async def settle_payment(self, payment: str, transaction: str) -> None:
+        await self._file.write(lambda db: settle_payment(db, payment, transaction))
 
     async def drop_payments(self, ended_before: datetime) -> int:
         limit = micros(ended_before)
@@ -447,9 +500,6 @@ class SqliteStore:
 
     # Below the surface
 
-    async def _one_order(self, where: str, values: tuple[str, str]) -> StoredOrder | None:
-        row = self._file.look(
-            f"SELECT * FROM orders WHERE {where}",  # noqa: S608 - two literals above
-            values,
-        )
+    def _one_order(self, query: str, *values: str) -> StoredOrder | None:
+        row = self._file.look(query, values)
         return None if row is None else order_of(row)
