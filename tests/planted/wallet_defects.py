@@ -142,4 +142,31 @@ SIGNING = (
         "        if not held.sealed:",
         ("tests/wallet/test_spending_policy.py::test_a_seal_of_somebody_else_stops_everything",),
     ),
+    Defect(
+        "answer-of-a-node-decompressed",
+        "A node fills the memory of the process with the keys with a few bytes.",
+        "swapdesk/chain/node_http.py",
+        "in answer.aiter_raw():",
+        "in answer.aiter_bytes():",
+        ("tests/chain/test_node_http.py",),
+    ),
+    Defect(
+        "lost-broadcast-told-as-unsent",
+        "A transaction that may be on its way is told as not sent.",
+        "swapdesk/chain/node_http.py",
+        'raise self.uncertain(f"the node gave no answer',
+        'raise self.unreachable(f"the node gave no answer',
+        (
+            "tests/sandbox/evm/test_evm_client.py"
+            "::test_no_usable_answer_leaves_a_transaction_uncertain",
+        ),
+    ),
+    Defect(
+        "answer-to-another-question",
+        "What a node says to another question is read as the answer to this one.",
+        "swapdesk/chain/node_http.py",
+        ' or document.get("id") != number',
+        "",
+        ("tests/chain/test_node_http.py",),
+    ),
 )

@@ -92,7 +92,7 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
-            await client.call("getTokenAccountsByOwner", owner, {"programId": program}, options)
+            await client.ask("getTokenAccountsByOwner", owner, {"programId": program}, options)
         )
         for program in TOKEN_PROGRAMS
     ]
@@ -100,7 +100,7 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
 
 async def program_of(client: SolanaClient, address: str) -> str | None:
     """The program that owns an account; None where there is none."""
-    found = require_value(await client.call("getAccountInfo", address, {"encoding": "base64"}))
+    found = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
     return str(found.get("owner")) if isinstance(found, dict) else None
 
 
