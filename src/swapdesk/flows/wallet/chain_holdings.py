@@ -69,13 +69,15 @@ class ChainTokens:
             await asyncio.sleep(0)
             if len(found) >= MOST_TOKENS:
                 break
-        if not found:
-            # What calls are paid in is known before any of them was paid.
-            dollars = {one.contract: one for one in CALL_ASSETS if one.chain == chain.lower()}
-            found = [
-                (Asset(one.symbol, one.decimals, one.contract), Decimal(1))
-                for one in dollars.values()
-            ]
+        # What calls are paid in is known before any of them was paid, and better than by a list.
+        dollars = [one for one in CALL_ASSETS if one.chain == chain.lower()]
+        known = {one.contract.lower(): one for one in dollars}
+        prices = {(one.contract or "").lower(): price for one, price in found}
+        found = [one for one in found if (one[0].contract or "").lower() not in known]
+        found[:0] = [
+            (Asset(one.symbol, one.decimals, one.contract), prices.get(contract, Decimal(1)))
+            for contract, one in known.items()
+        ]
         found.sort(key=lambda one: one[0].contract is not None)
         return list({one[0].contract: one for one in reversed(found)}.values())[::-1]
 
