@@ -28,6 +28,17 @@ SIGNING = (
         ),
     ),
     Defect(
+        "balance-by-a-list",
+        "The wallet shows 30 of 3,000 dollars, and somebody pays the rest by mistake.",
+        "swapdesk/agent/process/holdings.py",
+        " else Balance(_by(asset, decimals), units)",
+        " else Balance(asset, units)",
+        (
+            "tests/agent/test_counted_balances.py"
+            "::test_a_list_that_says_otherwise_changes_no_amount",
+        ),
+    ),
+    Defect(
         "bought-decimals-of-the-list",
         "A swap pays out a hundredth of what was confirmed.",
         "swapdesk/agent/gate/case.py",

@@ -123,10 +123,13 @@ _MINT_DECIMALS = 44
 """Where an account of a token's mint has them, in both programs."""
 
 
-def decimals_in(answer: Any) -> int | None:
-    """The decimals that a contract told; None for anything else."""
-    words = words_in(answer)
-    return words[0] if words is not None and words[0] <= MAX_DECIMALS else None
+async def contract_decimals(
+    client: EvmClient, link: ChainLink, genesis: str | None, tokens: Sequence[str]
+) -> list[int | None]:
+    """As each contract says now; None where it says no such number. Raises AgentRefusal."""
+    asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
+    told = [words_in(one) for one in await answers_of(client, link, genesis, asked)]
+    return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in told]
 
 
 async def mint_decimals(client: SolanaClient, mint: str) -> int | None:
@@ -174,9 +177,7 @@ class Chains:
         if link.kind is Kind.SOLANA:
             async with asking(link, genesis) as client:
                 return [await mint_decimals(client, one) for one in tokens]
-        asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
-        answers = await answers_of(self.evm(link), link, genesis, asked)
-        return [decimals_in(one) for one in answers]
+        return await contract_decimals(self.evm(link), link, genesis, tokens)
 
     def evm(self, link: ChainLink) -> EvmClient:
         client = self._evm.get(link.name)

@@ -149,9 +149,9 @@ class ChainReader(Struct, frozen=True):
         except Refused as refused:
             next_ = self._unread_next(refused, link)
             return ChainHoldings(account, link.name, name, problem=refused.words, next=next_)
-        prices = dict(priced)
+        prices = _prices(priced)
         found = [
-            _holding(one.asset, one.units, prices.get(one.asset))
+            _holding(one.asset, one.units, prices.get(one.asset.contract))
             for one in told.balances
             if one.units or (one.units is not None and one.asset.contract is None)
         ]
@@ -162,8 +162,9 @@ class ChainReader(Struct, frozen=True):
     ) -> ChainHoldings:
         """What its smart account has, ``more`` tokens asked after beside the verified ones."""
         name = self.tokens.chain_name(link.name)
-        prices = dict(await self.tokens.priced(link.name))
-        assets = {one.contract: one for one in (*more, *prices)}
+        priced = await self.tokens.priced(link.name)
+        prices = _prices(priced)
+        assets = {one.contract: one for one in (*more, *(asset for asset, _ in priced))}
         try:
             told = await _twice(
                 lambda: self.client.smart_account(account.address, link.name, list(assets.values()))
@@ -180,7 +181,7 @@ class ChainReader(Struct, frozen=True):
                 # A sum of which one part was not read is no total.
                 found.append(Holding(one.asset, None))
             elif units := (one.units or 0) + (kept or 0):
-                found.append(_holding(one.asset, units, prices.get(one.asset)))
+                found.append(_holding(one.asset, units, prices.get(one.asset.contract)))
         return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
 
     async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
@@ -198,6 +199,11 @@ class ChainReader(Struct, frozen=True):
 
     def _unread_next(self, refused: Refused, link: ChainLink) -> str:
         return unread_next(refused.code, link.name, self.place)
+
+
+def _prices(priced: Sequence[tuple[Asset, Decimal | None]]) -> dict[str | None, Decimal | None]:
+    """By contract: what is told of a token beside it is the chain's."""
+    return {one.contract: price for one, price in priced}
 
 
 def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
