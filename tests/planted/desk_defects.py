@@ -182,6 +182,28 @@ CONFIRMED = (
         "return quote.amount_out if quote.amount_out is not None else quote.net_amount_out",
         ("tests/flows/test_ranking.py::test_what_a_route_pays_after_its_fees_decides",),
     ),
+    Defect(
+        "spoilt-memo-without-a-doubt",
+        "What a spreadsheet made of a memo is sent as one, and an exchange credits nobody.",
+        "swapdesk/chain/addresses/payments.py",
+        "said, normalized=text, doubt=_doubt(text, label))",
+        "said, normalized=text)",
+        (
+            "tests/chain/test_memos.py"
+            "::test_a_memo_that_a_program_has_changed_is_doubted_and_others_are_not",
+        ),
+    ),
+    Defect(
+        "doubted-rows-created-unasked",
+        "Rows whose memo a spreadsheet spoilt are created although nobody agreed to them.",
+        "swapdesk/flows/batch/creation.py",
+        "if not plan.creatable or (plan.doubts and not agreed):",
+        "if not plan.creatable:",
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
+        ),
+    ),
 )
 
 PAYING = (
