@@ -133,7 +133,7 @@ async def contract_decimals(
 
 
 async def mint_decimals(client: SolanaClient, mint: str) -> int | None:
-    found = require_value(await client.call("getAccountInfo", mint, {"encoding": "base64"}))
+    found = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
     if not isinstance(found, dict) or found.get("owner") not in TOKEN_PROGRAMS:
         return None
     try:
