@@ -225,6 +225,14 @@ CHAINS = (
         ("tests/sandbox/test_node.py::test_another_token_on_the_address_is_not_credited",),
     ),
     Defect(
+        "failed-deposit-silently-kept",
+        "An exchange fails and keeps a deposit, and nobody is told that somebody has to act.",
+        "swapdesk/service/orders/states.py",
+        "                or bool({first.status, paying.status} & given_up)\n",
+        "",
+        ("tests/sandbox/test_deposit_machine.py::test_every_fault_meets_a_deposit",),
+    ),
+    Defect(
         "transaction-executed-twice",
         "The same signed bytes pay twice on the Solana chain of the sandbox.",
         "swapdesk/sandbox/node/solana/chain.py",
