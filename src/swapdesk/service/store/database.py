@@ -132,8 +132,8 @@ ALTER TABLE groups ADD COLUMN told INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE orders ADD COLUMN told INTEGER NOT NULL DEFAULT 1;
 DROP INDEX orders_by_creation;
 DROP INDEX orders_by_status;
-CREATE INDEX orders_by_creation ON orders (partner_id, told, created);
-CREATE INDEX orders_by_status ON orders (partner_id, told, status, created);
+CREATE INDEX orders_by_creation ON orders (partner_id, created, told);
+CREATE INDEX orders_by_status ON orders (partner_id, status, created, told);
 """
 # ``opened`` is the order or the group that the call of a payment began; ``sent`` is the transaction
 # that was to bring it to a chain, and ``transaction_hash`` the one that did.
