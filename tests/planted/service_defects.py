@@ -122,6 +122,17 @@ SERVING = (
         ),
     ),
     Defect(
+        "relayer-paid-others-since",
+        "A swap is locked on one chain after the relayer's tokens on the other went to others.",
+        "swapdesk/service/venues/onchain/meridian.py",
+        "        if await self._cannot_pay(deal.token_out, plan.out):\n",
+        "        if plan.out < 0:\n",
+        (
+            "tests/service/dex/test_meridian.py::"
+            "test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more",
+        ),
+    ),
+    Defect(
         "payment-ends-while-the-venue-opens",
         "A create opens a venue that its payment cannot be settled for any more.",
         "swapdesk/service/payments.py",
