@@ -8,6 +8,11 @@ UNPAID = (
     "tests/service/test_paid_calls.py::test_of_eight_creates_at_once_with_money_for_one_one_is_told"
 )
 
+NO_PLACE = (
+    "tests/service/test_create_inputs.py::"
+    "test_the_deposit_address_of_an_order_is_no_place_to_pay_to"
+)
+
 SERVING = (
     Defect(
         "answer-before-the-commit",
@@ -88,6 +93,44 @@ SERVING = (
         '"quote_id", "request_digest", "told"})',
         '"quote_id", "request_digest"})',
         (UNPAID,),
+    ),
+    Defect(
+        "deposit-address-as-recipient",
+        "A payout goes to the deposit address of an order, whose venue keeps it.",
+        "swapdesk/service/orders/creation.py",
+        "        await self.check_given_out(request, token_in, token_out)\n",
+        "",
+        (NO_PLACE,),
+    ),
+    Defect(
+        "deposit-address-in-another-spelling",
+        "A payout goes to the deposit address of an order that is written in another way.",
+        "swapdesk/service/orders/draft.py",
+        'return f"{kind} {verdict.account if verdict.ok else address}"',
+        'return f"{kind} {address}"',
+        (NO_PLACE,),
+    ),
+    Defect(
+        "relayer-cannot-pay",
+        "A swap locks more on one chain than its relayer can pay out on the other.",
+        "swapdesk/service/venues/onchain/meridian.py",
+        "        return held is None or held < out\n",
+        "        return held is None\n",
+        (
+            "tests/service/dex/test_dex_limits.py::"
+            "test_another_chain_is_reached_over_the_portal_alone",
+        ),
+    ),
+    Defect(
+        "relayer-paid-others-since",
+        "A swap is locked on one chain after the relayer's tokens on the other went to others.",
+        "swapdesk/service/venues/onchain/meridian.py",
+        "        if await self._cannot_pay(deal.token_out, plan.out):\n",
+        "        if plan.out < 0:\n",
+        (
+            "tests/service/dex/test_meridian.py::"
+            "test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more",
+        ),
     ),
     Defect(
         "payment-ends-while-the-venue-opens",

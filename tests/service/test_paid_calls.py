@@ -22,6 +22,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+import manual_time
 from service.blade import Cut
 from service.new_store import open_new
 from service.orders_fixtures import venues_at
@@ -38,6 +39,7 @@ from swapdesk.service.app import Onchain, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.route_opening import CARRY_SECONDS
 from swapdesk.service.payments import (
+    FOLLOW_SECONDS,
     PAYMENTS_KEPT,
     SETTLING_SECONDS,
     CallPayment,
@@ -306,7 +308,7 @@ class Told:
         self.heard.append(service_id)
 
     def end(self, code: object = None) -> None:
-        raise AssertionError
+        """The service ends."""
 
 
 class Watched:
@@ -315,8 +317,8 @@ class Watched:
     def __init__(self, service: ServiceParts, caller: Caller) -> None:
         self._service = service
         self._http = caller.http
-        self._stream = Told(ANN)
-        service.hub.join(self._stream)
+        self.stream = Told(ANN)
+        service.hub.join(self.stream)
 
     async def told(self, names: Sequence[str]) -> set[str]:
         """Which of the orders, or of the groups: each is told in full or not at all."""
@@ -329,11 +331,11 @@ class Watched:
                 (await self._http.post("/dex/confirmTx", json={"id": name})).status_code,
             }
             assert statuses == ({200, 422} if name in listed else {404})
-            seen = await self._service.hub.find(self._stream.partner_id, name)
+            seen = await self._service.hub.find(self.stream.partner_id, name)
             assert (seen is not None) is (name in listed)
-        self._stream.heard.clear()
+        self.stream.heard.clear()
         await self._service.hub.deliver(0)
-        assert set(self._stream.heard) == listed
+        assert set(self.stream.heard) == listed
         return listed
 
     async def finished(self) -> int:
@@ -420,6 +422,7 @@ async def test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_or
     facilitator: ScriptedFacilitator,
     service: ServiceParts,
     store: SqliteStore,
+    clock: ManualClock,
     watched: Watched,
     settles: bool,
 ) -> None:
@@ -428,12 +431,13 @@ async def test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_or
     withheld = {"payment-signature": ann.pays.last}
     assert answer.status_code == 402
     [name] = rows(store)
-    payments = service.payments
-    assert payments is not None
-    await payments.follow()
-    assert await watched.told([name]) == set()
-    facilitator.later = Settled(SENT) if settles else FAILED
-    await payments.follow()
+    app = build_service(service)
+    async with app.router.lifespan_context(app):
+        await manual_time.pass_seconds(clock, FOLLOW_SECONDS + 1)
+        assert await watched.told([name]) == set()
+        facilitator.later = Settled(SENT) if settles else FAILED
+        await manual_time.pass_seconds(clock, FOLLOW_SECONDS + 1)
+    service.hub.join(watched.stream)
     assert await watched.told([name]) == ({name} if settles else set())
     # A payment that the chain refused was none, and may serve another call of its price.
     again = await ann.http.post("/dex/confirmTx", json={"id": name}, headers=withheld, auth=None)

@@ -22,15 +22,22 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import (
     RATE_ENDED,
     Purpose,
+    account_of,
     check_destinations,
     check_refund,
     digest_of,
     draft,
+    given_out,
     unusable,
     usable,
 )
 from swapdesk.service.orders.order_routes import Repricing, RouteFinder
-from swapdesk.service.orders.presentation import Presentation, find_orders, visible
+from swapdesk.service.orders.presentation import (
+    Presentation,
+    find_orders,
+    visible,
+    window_start,
+)
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.private_bounds import PayoutRotation
 from swapdesk.service.store.records import (
@@ -47,6 +54,7 @@ from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order, OrderQuery, OrderStatusCode
+from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
 
@@ -145,8 +153,23 @@ class OrderDesk:
         token_in = self._catalog.enabled_token(quote.token_in_id, "from")
         token_out = self._catalog.enabled_token(quote.token_out_id, "to")
         check_destinations(request, token_in, token_out)
+        await self.check_given_out(request, token_in, token_out)
         check_refund(request, quote)
         return await self._repricing.apply(quote, request, token_in, token_out)
+
+    async def check_given_out(
+        self, request: PrivateSendRequest, token_in: Token, token_out: Token
+    ) -> None:
+        """Raise VALIDATION_ERROR naming the field that holds the deposit address of an order,
+        whoever's and however it is spelled (contract 7.15)."""
+        since = window_start(self._clock.now())
+        named = (
+            ("addressTo", request.address_to, token_out),
+            ("refundAddress", request.refund_address, token_in),
+        )
+        for field, address, token in named:
+            if address and await self._store.gave_out(account_of(address, token), since):
+                raise given_out(field, address)
 
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest

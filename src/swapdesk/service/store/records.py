@@ -157,6 +157,8 @@ class StoredOrder(Struct, frozen=True):
     """As the quote's."""
     commission: Decimal | None = None
     """What its partner earns, in dollars; set with status 4 (contract 12.7)."""
+    deposit_account: str | None = None
+    """What all spellings of the deposit address have in common."""
     told: bool = True
     """False until the payment of its create is settled: the order is carried out, and nobody is
     told anything about it (contract 14.8). Only the settlement changes it."""
@@ -367,6 +369,10 @@ class Store(Protocol):
 
     async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None: ...
 
+    async def owner_of_quote(self, quote_id: str) -> str | None:
+        """Id of the partner whose quote it is, or was before it became an order."""
+        ...
+
     async def drop_quotes(self, expired_before: datetime) -> int: ...
 
     async def begin_order(
@@ -401,6 +407,10 @@ class Store(Protocol):
 
     async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None:
         """None, too, while its create is not paid."""
+        ...
+
+    async def owner_of_group(self, multi_id: str) -> str | None:
+        """Id of the partner whose group it is."""
         ...
 
     async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
@@ -456,6 +466,11 @@ class Store(Protocol):
 
     async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
         """Id of the DEX order that this transaction was confirmed for, whoever's it is."""
+        ...
+
+    async def gave_out(self, account: str, since: datetime) -> bool:
+        """Whether an order that was created since then has this deposit account, whoever's it is
+        and whatever became of it."""
         ...
 
     async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:

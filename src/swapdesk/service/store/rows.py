@@ -285,6 +285,7 @@ TOLD_ORDER = "SELECT * FROM orders WHERE partner_id = ? AND service_id = ? AND t
 ORDER_VERSION = (
     "SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ? AND told"
 )
+GAVE_OUT = "SELECT 1 FROM orders WHERE deposit_account = ? AND created >= ? LIMIT 1"
 TELL_GROUP = "UPDATE groups SET told = 1 WHERE multi_id = :opened"
 TELL_ORDERS = (
     "UPDATE orders SET told = 1"

@@ -42,6 +42,7 @@ from swapdesk.service.store.rows import (
     ADVANCE,
     ANNOUNCE,
     CLAIM,
+    GAVE_OUT,
     INSERT_ORDER,
     INSERT_QUOTE,
     NEXT_DUE,
@@ -61,6 +62,11 @@ from swapdesk.service.store.rows import (
     values_of,
 )
 from swapdesk.wire.orders import OrderStatusCode
+
+
+def _first(db: sqlite3.Connection, query: str, value: str) -> str | None:
+    row = db.execute(query, (value,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
@@ -193,6 +199,13 @@ class SqliteStore:
         )
         return None if row is None else quote_of(row)
 
+    async def owner_of_quote(self, quote_id: str) -> str | None:
+        query = (
+            "SELECT partner_id FROM quotes WHERE quote_id = ?1"
+            " UNION ALL SELECT partner_id FROM orders WHERE quote_id = ?1 LIMIT 1"
+        )
+        return await self._file.read(lambda db: _first(db, query, quote_id))
+
     async def drop_quotes(self, expired_before: datetime) -> int:
         limit = micros(expired_before)
         return await self._file.write(
@@ -254,6 +267,10 @@ class SqliteStore:
         row = self._file.look(bundle_rows.GROUP, (partner_id, multi_id))
         return None if row is None else bundle_rows.group_of(row)
 
+    async def owner_of_group(self, multi_id: str) -> str | None:
+        query = "SELECT partner_id FROM groups WHERE multi_id = ?"
+        return await self._file.read(lambda db: _first(db, query, multi_id))
+
     async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
         values = (partner_id, multi_id)
         return await self._file.read(
@@ -286,6 +303,9 @@ class SqliteStore:
     async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
         row = self._file.look(ORDER_OF_TRANSACTION, (chain, transaction))
         return None if row is None else str(row["service_id"])
+
+    async def gave_out(self, account: str, since: datetime) -> bool:
+        return self._file.look(GAVE_OUT, (account, micros(since))) is not None
 
     async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
         row = self._file.look(ORDER_VERSION, (partner_id, service_id))
