@@ -136,6 +136,23 @@ SIGNING = (
         ("tests/agent/test_solana_delivery.py::test_what_may_still_be_executed_is_not_lost",),
     ),
     Defect(
+        "given-up-leaves",
+        "A payment that was given up leaves all the same, beside the one signed in its place.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        sending = frozenset({State.SENDING})\n"
+        "        # Committed before a byte leaves: after a crash here it may be on its way. What"
+        " was given up\n"
+        "        # while this request waited for its turn stays where it is.\n"
+        "        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):\n"
+        "            return self._found(one)\n",
+        "        sending = frozenset({State.SENDING})\n"
+        "        self._records.move(one.hash, State.SENDING, among=_UNSENT)\n",
+        (
+            "tests/agent/test_solana_delivery.py"
+            "::test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave",
+        ),
+    ),
+    Defect(
         "signature-not-remembered",
         "A permit leaves that no record counts, and more is signed beside it.",
         "swapdesk/agent/process/signing.py",
