@@ -28,6 +28,17 @@ SIGNING = (
         ),
     ),
     Defect(
+        "coin-under-a-symbol",
+        "A list that names no contract for PEPE has ten ether paid for ten of it.",
+        "swapdesk/agent/gate/rules/amounts.py",
+        "        if asset.symbol.upper() in names:",
+        "        if names:",
+        (
+            "tests/agent/test_token_decimals.py"
+            "::test_a_token_of_another_name_is_signed_by_a_phrase_alone",
+        ),
+    ),
+    Defect(
         "balance-by-a-list",
         "The wallet shows 30 of 3,000 dollars, and somebody pays the rest by mistake.",
         "swapdesk/agent/process/holdings.py",
