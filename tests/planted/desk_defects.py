@@ -177,6 +177,17 @@ CONFIRMED = (
             "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
         ),
     ),
+    Defect(
+        "rows-beyond-the-wallet-ready",
+        "Rows of a batch that the wallet cannot pay are created, and half of them are paid.",
+        "swapdesk/flows/batch/plan.py",
+        "    if order.amount <= rest:",
+        "    if order.amount <= has:",
+        (
+            "tests/flows/batch/test_planning.py"
+            "::test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan",
+        ),
+    ),
 )
 
 PAYING = (
