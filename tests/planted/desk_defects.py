@@ -188,6 +188,17 @@ CONFIRMED = (
             "::test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan",
         ),
     ),
+    Defect(
+        "payee-of-a-batch-by-the-service-alone",
+        "Whoever the service says a row of a batch was paid to is a known payee from then on.",
+        "swapdesk/flows/journal/order_index.py",
+        "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
+        "      AND (confirmed > '' OR confirmed LIKE '0x%'",
+        (
+            "tests/flows/test_payees.py"
+            "::test_completed_orders_of_a_batch_count_as_those_made_one_by_one",
+        ),
+    ),
 )
 
 PAYING = (

@@ -278,12 +278,13 @@ async def test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan(
         "@bob,6000,ETH,base,,,USDC.ethereum,",
         "@bob,1,ETH,base,,,ETH.ethereum,",
         "@bob,1,ETH,base,,private,SOL.solana,",
+        "@rita,3000,XRP,xrp,,,USDC.ethereum,",
     )
     assert plan.creatable
     usdc = plan.totals[0].token
     means = Means("ethereum", "trading", held={usdc.id: Decimal(10_000)})
     short = against_means(plan, [means])
-    assert [row.state for row in short.rows] == ["ready", "problem", "ready", "ready", "ready"]
+    assert [row.number for row in short.problems] == [2, 6]
     (said,) = short.rows[1].findings
     assert (said.code, said.column) == ("NOT_IN_WALLET", SheetColumn.SELL_AMOUNT)
     assert said.reason == (
@@ -293,11 +294,11 @@ async def test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan(
     assert not short.creatable
     # The total is of all that would be sold, or it would say that nothing is missing.
     assert short.totals == plan.totals
-    assert means.missing(short.totals[0]) == 50_000
+    assert means.missing(short.totals[0]) == 53_000
     assert against_means(short, [means]) is short
     # What a failed bundle left in the smart account is paid from there; the faucet may be late;
     # and what is not known is no problem.
-    beside = replace(means, in_smart_account={usdc.id: Decimal(50_000)})
+    beside = replace(means, in_smart_account={usdc.id: Decimal(53_000)})
     unread = replace(means, held={usdc.id: None})
     for known in (beside, replace(means, filling=True), unread):
         assert against_means(short, [known]).rows == plan.rows
