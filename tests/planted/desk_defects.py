@@ -260,6 +260,28 @@ CONFIRMED = (
             "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
         ),
     ),
+    Defect(
+        "rows-beyond-the-wallet-ready",
+        "Rows of a batch that the wallet cannot pay are created, and half of them are paid.",
+        "swapdesk/flows/batch/plan.py",
+        "    if order.amount <= rest:",
+        "    if order.amount <= has:",
+        (
+            "tests/flows/batch/test_planning.py"
+            "::test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan",
+        ),
+    ),
+    Defect(
+        "payee-of-a-batch-by-the-service-alone",
+        "Whoever the service says a row of a batch was paid to is a known payee from then on.",
+        "swapdesk/flows/journal/order_index.py",
+        "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
+        "      AND (confirmed > '' OR confirmed LIKE '0x%'",
+        (
+            "tests/flows/test_payees.py"
+            "::test_completed_orders_of_a_batch_count_as_those_made_one_by_one",
+        ),
+    ),
 )
 
 PAYING = (
