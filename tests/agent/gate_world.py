@@ -86,6 +86,7 @@ ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
 POLICY = Policy(ALICE, CHAIN_ID, GENESIS, SANDBOX_VENUES, accounts=ACCOUNTS)
 
 CODE = b"\x60\x80"
+DECIMALS = {one.contract: one.decimals for one in (USDC, WETH)}
 _WITH_CODE = {
     USDC.contract,
     WETH.contract,
@@ -153,6 +154,7 @@ class World(Struct, frozen=True):
     blocks_left: int = 120
     chain_id: int | None = CHAIN_ID
     genesis: str = GENESIS
+    decimals: dict[str | None, int] = field(default_factory=lambda: DECIMALS)
     more: dict[str, object] = field(default_factory=dict)
 
     def facts(
@@ -164,19 +166,22 @@ class World(Struct, frozen=True):
             chain_id=self.chain_id,
             genesis_hash=self.genesis,
             code={one: CODE if one in _WITH_CODE else b"" for one in needs.code},
-            answers={read: self._answer(read, claim) for read in needs.reads},
+            answers={read: self._answer(read, claim, promise) for read in needs.reads},
             native=self.native,
             gas=GasPlan(150_000, 10**9) if needs.simulation and not claim.solana else None,
             simulation=self.simulation if needs.simulation else None,
             blocks_left=self.blocks_left if needs.blockhash else None,
             time=SECONDS,
+            bought_decimals=DECIMALS.get(promise.buy.contract, promise.buy.decimals),
         )
 
-    def _answer(self, read: Read, claim: Claim) -> bytes:
+    def _answer(self, read: Read, claim: Claim, promise: Promise) -> bytes:
         selector = read.data[:4]
         known = read.contract in SEPARATORS
         if selector == erc20.DOMAIN_SEPARATOR.selector:
             return SEPARATORS.get(read.contract, claim.domain_separator or b"")
+        if selector == erc20.DECIMALS.selector:
+            return word(self.decimals.get(read.contract, _hoped(read.contract, promise)))
         if selector == erc20.BALANCE_OF.selector:
             return word(self.balance)
         if selector == erc20.NONCES.selector:
@@ -194,6 +199,15 @@ class World(Struct, frozen=True):
             asked = erc20.AUTHORIZATION_STATE.read(read.data)["nonce"]
             return word(int(known and asked == USED_NONCE.to_bytes(32, "big")))
         raise AssertionError(f"nothing answers {read.data.hex()}")
+
+
+def _hoped(contract: str, promise: Promise) -> int:
+    """The decimals that the promise counts a token by."""
+    taken = () if promise.withdrawal is None else promise.withdrawal.taken
+    for one in (promise.sell, promise.buy, *(each.asset for each in taken)):
+        if one.contract == contract:
+            return one.decimals
+    return 18
 
 
 def judged(

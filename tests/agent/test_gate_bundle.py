@@ -11,7 +11,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH
+from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH, word
 from swapdesk.agent.gate.case import (
     AccountFactory,
     Case,
@@ -19,6 +19,7 @@ from swapdesk.agent.gate.case import (
     PastSignature,
     Policy,
     Taking,
+    decimals_read,
     needed,
     operation_nonce_read,
 )
@@ -146,7 +147,7 @@ class Scene(Struct):
             chain_id=CHAIN_ID,
             genesis_hash=GENESIS,
             code=code,
-            answers={read: (key << 64 | self.sequence).to_bytes(32, "big")},
+            answers={read: word(key << 64 | self.sequence), decimals_read(USDC.contract): word(6)},
         )
         assert needed(claim, self.promise, self.policy).code >= {self.operation.sender}
         promise = self.promise

@@ -296,6 +296,21 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
         assert await tag_when_created(run) == ["12"]
 
 
+async def test_a_memo_that_a_program_spoilt_is_pointed_out_and_agreed_to(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form("0.1 btc xlm")
+        await run.type(derive_address("xlm", bytes(32)))
+        await run.press("enter")
+        await run.type("1")
+        assert "Memo id." in run.text
+        await run.type(".07712E+09")
+        assert "This looks like a number that was rounded" in run.text
+        assert "Memo id." not in run.text
+        await run.press("enter")
+        await run.still()
+        assert "c asks you to agree first" in run.text
+
+
 async def test_another_tag_than_that_of_the_name_is_agreed_to(
     market: Market, subtests: pytest.Subtests
 ) -> None:

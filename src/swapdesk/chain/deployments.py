@@ -73,3 +73,13 @@ CALL_ASSETS = tuple(
     CallAsset("base", chain_id, _USDC_OF_BASE, "USDC", 6)
     for chain_id in (8453, SANDBOX_CHAIN_IDS + 8453)
 )
+
+
+def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
+    """What calls may be paid in, in whichever case the address came; None for any other token."""
+    if contract is None:
+        return None
+    for one in CALL_ASSETS:
+        if one.chain_id == chain_id and one.contract.lower() == contract.lower():
+            return one
+    return None

@@ -110,8 +110,9 @@ class Batches(Protocol):
     @property
     def work(self) -> BatchWork: ...
 
-    def create(self, plan: BatchPlan) -> None:
-        """Write the rows of a plan down and create them. Raises NotCreatable,
+    def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
+        """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
+        Raises NotCreatable,
         BatchCreatedBefore and JournalUnavailable, and nothing was sent then."""
 
     def go_on(self) -> None:

@@ -128,6 +128,16 @@ class BatchPlan(Struct, frozen=True):
         return bool(self.rows) and self.whole and not self.problems and self.limits_known
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """What somebody has to agree to before any row is created, in sentences."""
+        return tuple(
+            f"Row {row.number}: {one.reason}"
+            for row in self.rows
+            for one in row.findings
+            if one.level is Level.CONSENT
+        )
+
+    @property
     def creates(self) -> int:
         """Calls that count against the exchanges of the account: one a group."""
         return len(self.groups)

@@ -4,6 +4,9 @@ Without a journal there are no side effects: every write raises JournalUnavailab
 cannot take it, and nothing may be sent then. A file of an older version is brought up when it is
 opened; one of a newer version, or of none that is known, is refused.
 
+Every act moves by :func:`move` alone, which says from which states. Whoever moves one is told
+whether it moved; where not, what stands was decided before and is what counts.
+
 A row is worked on by one process until that is dead. A process is known by its pid and its start
 time, so that a reused pid is not mistaken for it.
 """
@@ -16,7 +19,7 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -118,6 +121,36 @@ class JournalFile:
             return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise JournalUnavailable(str(error)) from error
+
+
+_WHY = ("code", "reason")
+
+
+def move(
+    db: sqlite3.Connection,
+    table: str,
+    where: str,
+    names: Sequence[object],
+    state: str,
+    among: Collection[str],
+    **values: object,
+) -> bool:
+    """Move the row of ``table`` that ``where`` finds from one of the states ``among`` into
+    ``state``, with ``values`` in its columns; whether it moved.
+
+    State and condition are one statement: an answer that comes late, twice, or from another
+    process changes nothing of what was decided before. A value of None leaves what stands, so that
+    no hash and no id is lost by an answer that names none; only why it stands so is always of now.
+    """
+    columns = "".join(
+        f", {name} = ?" if name in _WHY else f", {name} = coalesce(?, {name})" for name in values
+    )
+    marks = ", ".join("?" * len(among))
+    moved = db.execute(
+        f"UPDATE {table} SET state = ?{columns} WHERE {where} AND state IN ({marks})",  # noqa: S608
+        (state, *values.values(), *names, *among),
+    )
+    return moved.rowcount > 0
 
 
 _BUSY_MILLISECONDS = 500
