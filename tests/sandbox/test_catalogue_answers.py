@@ -172,6 +172,10 @@ async def test_every_field_of_a_verdict(api: httpx2.AsyncClient) -> None:
         "scannedAt": "2026-11-20T12:02:11.000Z",
         "expiresAt": "2026-11-21T12:02:11.000Z",
     }
+    bridged = await api.get(f"/tokens/{find_token('arbitrum', 'USDC.e').token_id}")
+    warned = bridged.json()["securityScan"]
+    assert (warned["resultType"], warned["providerResultType"]) == ("Warning", "Spam risk")
+    assert [one["type"] for one in warned["features"]] == ["Warning", "Benign"]
     coin = await api.get(f"/tokens/{find_token('bitcoin', 'BTC').token_id}")
     assert coin.json()["securityScan"] == {
         "provider": "Lookout",
