@@ -127,6 +127,33 @@ CREATING = (
         ("tests/flows/test_exchange.py::test_an_expired_quote_is_not_sent",),
     ),
     Defect(
+        "rate-without-end-created",
+        "An order is created at a rate that nobody promised to keep, and pays less than shown.",
+        "swapdesk/flows/quotes/quoting.py",
+        "return asked_at if quote.fixed else asked_at + VALIDITY",
+        "return asked_at + VALIDITY",
+        (
+            "tests/flows/test_ranking.py"
+            "::test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed",
+        ),
+    ),
+    Defect(
+        "no-bound-taken-for-a-bound",
+        "A service that states no largest amount has every amount refused, or believed to fit.",
+        "swapdesk/wire/encoding/numbers.py",
+        "return amount if 0 < amount < NO_BOUND else None",
+        "return amount",
+        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+    ),
+    Defect(
+        "end-in-milliseconds-never-reached",
+        "A quote whose end is told in milliseconds is taken for valid for ever.",
+        "swapdesk/wire/encoding/timestamps.py",
+        "timedelta(milliseconds=int(millis))",
+        "timedelta(seconds=min(int(millis), 10**10))",
+        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+    ),
+    Defect(
         "answer-about-another-id",
         "The deposit address of another order is shown for the one that was asked for.",
         "swapdesk/client/api_connection.py",
@@ -210,6 +237,50 @@ CONFIRMED = (
         "return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out",
         "return quote.amount_out if quote.amount_out is not None else quote.net_amount_out",
         ("tests/flows/test_ranking.py::test_what_a_route_pays_after_its_fees_decides",),
+    ),
+    Defect(
+        "spoilt-memo-without-a-doubt",
+        "What a spreadsheet made of a memo is sent as one, and an exchange credits nobody.",
+        "swapdesk/chain/addresses/payments.py",
+        "said, normalized=text, doubt=_doubt(text, label))",
+        "said, normalized=text)",
+        (
+            "tests/chain/test_memos.py"
+            "::test_a_memo_that_a_program_has_changed_is_doubted_and_others_are_not",
+        ),
+    ),
+    Defect(
+        "doubted-rows-created-unasked",
+        "Rows whose memo a spreadsheet spoilt are created although nobody agreed to them.",
+        "swapdesk/flows/batch/creation.py",
+        "if not plan.creatable or (plan.doubts and not agreed):",
+        "if not plan.creatable:",
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
+        ),
+    ),
+    Defect(
+        "rows-beyond-the-wallet-ready",
+        "Rows of a batch that the wallet cannot pay are created, and half of them are paid.",
+        "swapdesk/flows/batch/plan.py",
+        "    if order.amount <= rest:",
+        "    if order.amount <= has:",
+        (
+            "tests/flows/batch/test_planning.py"
+            "::test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan",
+        ),
+    ),
+    Defect(
+        "payee-of-a-batch-by-the-service-alone",
+        "Whoever the service says a row of a batch was paid to is a known payee from then on.",
+        "swapdesk/flows/journal/order_index.py",
+        "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
+        "      AND (confirmed > '' OR confirmed LIKE '0x%'",
+        (
+            "tests/flows/test_payees.py"
+            "::test_completed_orders_of_a_batch_count_as_those_made_one_by_one",
+        ),
     ),
 )
 

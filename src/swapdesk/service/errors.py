@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
 
 
@@ -15,33 +16,40 @@ class ServiceError(Exception):
         *,
         fields: dict[str, FieldProblem] | None = None,
         headers: dict[str, str] | None = None,
+        vendor_code: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.fields = fields
         self.headers = headers or {}
+        self._vendor_code = vendor_code
+        """What the public service says in place of the code and of the fields."""
 
     @property
     def status(self) -> int:
         return STATUS_OF[self.code]
 
-    def body(self, request_id: str) -> ErrorBody:
+    def body(self, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> ErrorBody:
         """The body on the wire; every 422 carries ``fields``, if only an empty object."""
         if self.status == 422:
+            fields = {dialect.path(at): one for at, one in (self.fields or {}).items()}
+            code: str = self.code
+            if dialect is Dialect.VENDOR and self._vendor_code is not None:
+                code, fields = self._vendor_code, {}
             return ValidationBody(
-                message=self.message,
-                code=self.code,
-                request_id=request_id,
-                fields=self.fields or {},
+                message=self.message, code=code, request_id=request_id, fields=fields
             )
         return ErrorBody(message=self.message, code=self.code, request_id=request_id)
 
 
-def invalid(field: str, message: str, value: object = None) -> ServiceError:
+def invalid(
+    field: str, message: str, value: object = None, *, vendor_code: str | None = None
+) -> ServiceError:
     """A 422 VALIDATION_ERROR about one input."""
     return ServiceError(
         ErrorCode.VALIDATION_ERROR,
         "Validation Failed",
         fields={field: FieldProblem(message=message, value=value)},
+        vendor_code=vendor_code,
     )

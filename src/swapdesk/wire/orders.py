@@ -175,14 +175,14 @@ class Order(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _null_hides_nothing(cls, told: Any) -> Any:
-        """A null under our name does not hide what another name of the same field says: a
-        deposit paid without its tag may never be credited."""
+        """A null or an empty text under our name does not hide what another name of the same field
+        says: a deposit paid without its tag may never be credited."""
         if not isinstance(told, dict):
             return told
         hiding = [
             name
             for name, others in _OTHER_NAMES
-            if name in told and told[name] is None and any(told.get(one) for one in others)
+            if name in told and told[name] in (None, "") and any(told.get(one) for one in others)
         ]
         return {name: told[name] for name in told if name not in hiding} if hiding else told
 

@@ -268,7 +268,7 @@ class SolanaDelivery:
             return one
         try:
             # In this order: what is executed between the two questions is not taken for lost.
-            height = await self._client.call("getBlockHeight", {"commitment": "finalized"})
+            height = await self._client.ask("getBlockHeight", {"commitment": "finalized"})
             status = await self._client.status(one.hash)
         except SolanaError as error:
             raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None

@@ -45,7 +45,8 @@ from swapdesk.wire.orders import Order
 
 
 class NotCreatable(Exception):
-    """The plan has problems, or its limits are not known; nothing was written."""
+    """The plan has problems, its limits are not known, or nobody agreed to what is doubted in it;
+    nothing was written."""
 
 
 class GroupOutcome(Struct, frozen=True):
@@ -73,13 +74,21 @@ class BatchCreation:
         self._clock = clock
         self._looks = looks
 
-    def write(self, plan: BatchPlan, *, again: bool = False, payer: str | None = None) -> str:
+    def write(
+        self,
+        plan: BatchPlan,
+        *,
+        agreed: bool = False,
+        again: bool = False,
+        payer: str | None = None,
+    ) -> str:
         """Journal the plan as it was confirmed, with the ``payer`` of all of it where it shall be
-        paid at once (:meth:`BatchLog.add`); the id of the batch.
+        paid at once (:meth:`BatchLog.add`); the id of the batch. ``agreed``: a person said yes to
+        everything that the plan says is doubted.
 
         Raises NotCreatable, BatchCreatedBefore and JournalUnavailable.
         """
-        if not plan.creatable:
+        if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
         groups = [_new_group(group) for group in plan.groups]
         digest = hashlib.sha256("\n".join(group.body for group in groups).encode()).hexdigest()

@@ -215,11 +215,15 @@ async def require_held(
         return
     assets = [Asset(one.symbol, one.decimals, one.contract) for one in sums.values()]
     told = await client.balances(account.address, chain, assets)
-    held = {one.asset.contract: one.units for one in told.balances}
+    held = {one.asset.contract: one for one in told.balances}
     said = []
     for need in sums.values():
-        has_units = held.get(need.contract)
-        if has_units is None or has_units >= need.units:
+        balance = held.get(need.contract)
+        has_units = None if balance is None else balance.units
+        if balance is None or has_units is None or has_units >= need.units:
+            continue
+        if has_units and balance.asset.decimals != need.decimals:
+            # A need in other units than the chain's is nothing to fill up for: the gate refuses it.
             continue
         has = short(from_base_units(has_units, need.decimals))
         lacking = short(from_base_units(need.units - has_units, need.decimals))

@@ -118,7 +118,9 @@ async def _health(api: PartnerApi, settings: Settings) -> Finding:
     except (ClientError, TimeoutError) as error:
         why = str(error) or "no answer in time"
         return wrong("service", f"{api.url} does not answer ({why}).", _mend_url(settings))
-    return ok("service", f"{api.url} answers: {health.status}, version {health.version}.")
+    told = [health.status, f"version {health.version}" if health.version else None]
+    said = ", ".join(one for one in told if one)
+    return ok("service", f"{api.url} answers{': ' if said else ''}{said}.")
 
 
 def _clock(api: PartnerApi, settings: Settings) -> Finding:

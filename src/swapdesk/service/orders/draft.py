@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from swapdesk.chain.addresses.checking import ServerPattern, check_recipient
+from swapdesk.chain.addresses.checking import ServerPattern, check_address, check_recipient
 from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.payments import check_memo, memo_label
 from swapdesk.service.errors import ServiceError, invalid
@@ -67,6 +67,21 @@ def _problem(text: str, token: Token) -> str | None:
         contracts=() if token.address is None else (token.address,),
     )
     return None if verdict.ok else verdict.reason
+
+
+def account_of(address: str, token: Token) -> str:
+    """What all spellings of an address have in common, on all chains of its kind."""
+    kind = token.chain_data.kind
+    verdict = check_address(kind, address, chain_name=token.chain_data.name)
+    return f"{kind} {verdict.account if verdict.ok else address}"
+
+
+def given_out(field: str, address: str) -> ServiceError:
+    """Why nothing goes to an address that an order waits at: the venue would take it for the
+    deposit of that order, or keep it."""
+    reason = "is the deposit address of an order. Give an address of a wallet"
+    code = "ADDRESS_TO_IN_DEPOSIT_LOG" if field == "addressTo" else None
+    return invalid(field, reason, address, vendor_code=code)
 
 
 def _check_memo(field: str, text: str | None, token: Token) -> None:
