@@ -6,7 +6,8 @@ from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, 
 
 
 class ServiceError(Exception):
-    """An answer other than success. ``fields`` belongs to 422 bodies; ``headers`` go with it."""
+    """An answer other than success. ``fields`` belongs to 422 bodies; ``headers`` go with it.
+    ``vendors`` is the same refusal as the public service makes it, told in its dialect."""
 
     def __init__(
         self,
@@ -15,12 +16,14 @@ class ServiceError(Exception):
         *,
         fields: dict[str, FieldProblem] | None = None,
         headers: dict[str, str] | None = None,
+        vendors: ServiceError | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.fields = fields
         self.headers = headers or {}
+        self.vendors = vendors
 
     @property
     def status(self) -> int:

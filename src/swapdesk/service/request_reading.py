@@ -124,11 +124,12 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
     """A refusal that says of each field what was sent, as it was sent, and nothing of a field that
     was not (contract 3.2)."""
-    if error.fields is not None:
-        error.fields = {
-            path: problem.model_copy(update={"value": _sent(sent, path)})
-            for path, problem in error.fields.items()
-        }
+    for told in (error, error.vendors):
+        if told is not None and told.fields is not None:
+            told.fields = {
+                path: problem.model_copy(update={"value": _sent(sent, path)})
+                for path, problem in told.fields.items()
+            }
     return error
 
 

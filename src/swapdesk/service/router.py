@@ -70,7 +70,7 @@ def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
         return data
     if route == DESCRIPTION_PATH:
         return data.replace(b"serviceId", b"houdiniId")
-    return encode_json(dialect.names(decode_json(data)))
+    return encode_json(dialect.names(decode_json(data, max_bytes=len(data))))
 
 
 _log = logging.getLogger("swapdesk.service.requests")
@@ -337,9 +337,10 @@ class Surface:
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
             seen.refused(error)
-            if error.fields is not None:
-                error.fields = {seen.dialect.path(at): one for at, one in error.fields.items()}
-            return _refusal(error, seen.request_id)
+            told = (error.vendors or error) if seen.dialect is Dialect.VENDOR else error
+            if told.fields is not None:
+                told.fields = {seen.dialect.path(at): one for at, one in told.fields.items()}
+            return _refusal(told, seen.request_id)
         except PaymentNeeded as needed:
             return _unpaid(needed, Headers(scope=scope))
         except StoreUnavailable:
@@ -447,7 +448,7 @@ class Surface:
         if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
             pairs = known_pairs(operation.query or NoParameters, pairs)
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
-        query = parameters(operation.query or NoParameters, pairs)
+        query = parameters(operation.query or NoParameters, seen.dialect.asked(pairs))
         handler = self._handlers[operation.name]
         sent, asked = as_sent([*pairs, *found.parameters]), None
         if operation.body is not None:

@@ -93,22 +93,28 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """The quote, when it can be executed now by this kind of create.
+    """The quote, when it can be executed now by this kind of create: a private send by both.
 
     Raises INVALID_SWAP for one that is unknown, foreign, filtered, of the other kind of create
     or a floating one that expired, FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
     """
-    if quote is None or quote.purpose != purpose or quote.filtered:
+    if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
     if quote.expires <= now:
         if quote.fixed:
             raise ServiceError(ErrorCode.FIXED_RATE_QUOTE_EXPIRED, RATE_ENDED)
-        raise unusable()
+        lasted = int((quote.expires - quote.created).total_seconds())
+        raise unusable(f"Quote has expired, max age is {lasted} seconds")
     return quote
 
 
-def unusable() -> ServiceError:
-    return ServiceError(ErrorCode.INVALID_SWAP, "This quote cannot be used. Ask for a new one.")
+def unusable(ended: str | None = None) -> ServiceError:
+    """INVALID_SWAP; of a quote that ``ended`` the public service says so, as of a wrong input."""
+    return ServiceError(
+        ErrorCode.INVALID_SWAP,
+        "This quote cannot be used. Ask for a new one.",
+        vendors=invalid("quoteId", ended) if ended is not None else None,
+    )
 
 
 def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
