@@ -310,6 +310,25 @@ PAYING = (
         ("tests/chain/test_payment_uri.py::test_memos_in_the_code",),
     ),
     Defect(
+        "empty-tag-hides-the-other",
+        "A deposit is paid without the tag that another name of the same field states.",
+        "swapdesk/wire/orders.py",
+        'told[name] in (None, "")',
+        "told[name] is None",
+        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+    ),
+    Defect(
+        "chain-called-by-its-id-takes-any-prefix",
+        "An address of another Cosmos chain is accepted, and what is paid there is lost.",
+        "swapdesk/chain/addresses/kinds.py",
+        '_GENERATION.sub("", chain_name.casefold())',
+        "chain_name.casefold()",
+        (
+            "tests/chain/test_check_address.py"
+            "::test_a_chain_of_cosmos_that_is_called_by_its_id_has_its_own_addresses_alone",
+        ),
+    ),
+    Defect(
         "memo-not-promised",
         "The wallet signs a deposit without the memo that the order asks for.",
         "swapdesk/flows/deposits/wallet_funding.py",
