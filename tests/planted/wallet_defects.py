@@ -148,6 +148,23 @@ SIGNING = (
         ("tests/agent/test_solana_delivery.py::test_what_may_still_be_executed_is_not_lost",),
     ),
     Defect(
+        "given-up-leaves",
+        "A payment that was given up leaves all the same, beside the one signed in its place.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        sending = frozenset({State.SENDING})\n"
+        "        # Committed before a byte leaves: after a crash here it may be on its way. What"
+        " was given up\n"
+        "        # while this request waited for its turn stays where it is.\n"
+        "        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):\n"
+        "            return self._found(one)\n",
+        "        sending = frozenset({State.SENDING})\n"
+        "        self._records.move(one.hash, State.SENDING, among=_UNSENT)\n",
+        (
+            "tests/agent/test_solana_delivery.py"
+            "::test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave",
+        ),
+    ),
+    Defect(
         "signature-not-remembered",
         "A permit leaves that no record counts, and more is signed beside it.",
         "swapdesk/agent/process/signing.py",
@@ -205,5 +222,32 @@ SIGNING = (
         "        if held.sealed != self._opened:",
         "        if not held.sealed:",
         ("tests/wallet/test_spending_policy.py::test_a_seal_of_somebody_else_stops_everything",),
+    ),
+    Defect(
+        "answer-of-a-node-decompressed",
+        "A node fills the memory of the process with the keys with a few bytes.",
+        "swapdesk/chain/node_http.py",
+        "in answer.aiter_raw():",
+        "in answer.aiter_bytes():",
+        ("tests/chain/test_node_http.py",),
+    ),
+    Defect(
+        "lost-broadcast-told-as-unsent",
+        "A transaction that may be on its way is told as not sent.",
+        "swapdesk/chain/node_http.py",
+        'raise self.uncertain(f"the node gave no answer',
+        'raise self.unreachable(f"the node gave no answer',
+        (
+            "tests/sandbox/evm/test_evm_client.py"
+            "::test_no_usable_answer_leaves_a_transaction_uncertain",
+        ),
+    ),
+    Defect(
+        "answer-to-another-question",
+        "What a node says to another question is read as the answer to this one.",
+        "swapdesk/chain/node_http.py",
+        ' or document.get("id") != number',
+        "",
+        ("tests/chain/test_node_http.py",),
     ),
 )

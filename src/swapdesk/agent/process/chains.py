@@ -94,7 +94,7 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
-            await client.call("getTokenAccountsByOwner", owner, {"programId": program}, options)
+            await client.ask("getTokenAccountsByOwner", owner, {"programId": program}, options)
         )
         for program in TOKEN_PROGRAMS
     ]
@@ -102,7 +102,7 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
 
 async def program_of(client: SolanaClient, address: str) -> str | None:
     """The program that owns an account; None where there is none."""
-    found = require_value(await client.call("getAccountInfo", address, {"encoding": "base64"}))
+    found = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
     return str(found.get("owner")) if isinstance(found, dict) else None
 
 
@@ -133,7 +133,7 @@ async def contract_decimals(
 
 
 async def mint_decimals(client: SolanaClient, mint: str) -> int | None:
-    found = require_value(await client.call("getAccountInfo", mint, {"encoding": "base64"}))
+    found = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
     if not isinstance(found, dict) or found.get("owner") not in TOKEN_PROGRAMS:
         return None
     try:

@@ -550,7 +550,7 @@ async def read_solana_facts(
             client.latest_blockhash(),
             client.is_blockhash_good(blockhash),
             client.block_height(),
-            client.call("getBlockHeight", {"commitment": "processed"}),
+            client.ask("getBlockHeight", {"commitment": "processed"}),
             client.simulate(raw, keys),
         )
     except SolanaError as error:
