@@ -5,7 +5,6 @@ from __future__ import annotations
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
 
-
 VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 """Code and fields."""
 
