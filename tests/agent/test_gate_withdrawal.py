@@ -25,7 +25,6 @@ from agent.gate_world import (
     USDC,
     WETH,
     changes,
-    word,
 )
 from swapdesk.agent.gate.case import (
     Case,
@@ -113,7 +112,10 @@ class Scene(Struct):
             genesis_hash=GENESIS,
             code=code,
             native=self.native,
-            answers={decimals_read(str(USDC.contract)): word(6)},
+            answers={
+                decimals_read(str(USDC.contract)): word(6),
+                symbol_read(str(USDC.contract)): text_word("USDC"),
+            },
             gas=GasPlan(150_000, 10**9),
             simulation=self.simulation,
         )

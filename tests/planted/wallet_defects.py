@@ -25,6 +25,7 @@ SIGNING = (
         (
             "tests/agent/test_token_decimals.py"
             "::test_no_payload_is_signed_by_a_contract_that_does_not_say",
+            "tests/agent/test_hostile_service.py",
         ),
     ),
     Defect(

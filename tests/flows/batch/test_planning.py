@@ -288,8 +288,8 @@ async def test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan(
     (said,) = short.rows[1].findings
     assert (said.code, said.column) == ("NOT_IN_WALLET", SheetColumn.SELL_AMOUNT)
     assert said.reason == (
-        "Wallet trading has 10,000 USDC on Ethereum, and the rows before take 4,000 of it:"
-        " 44,000 are missing."
+        "Wallet trading has 10,000 USDC on Ethereum, and the rows before take 4,000 USDC of it:"
+        " 44,000 USDC are missing."
     )
     assert not short.creatable
     # The total is of all that would be sold, or it would say that nothing is missing.

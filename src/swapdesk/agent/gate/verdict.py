@@ -88,6 +88,7 @@ WITHDRAWAL_RULES: tuple[Rule, ...] = (
     bundle.sender_is_the_owners_account,
     parties.contract_has_code,
     amounts.amounts_are_counted_as_the_contract_does,
+    amounts.token_is_called_so_by_its_contract,
     *deposit.WITHDRAWAL_RULES,
     amounts.coin_sent_along_is_the_confirmed_fee,
     steps.swap_is_paid_once,

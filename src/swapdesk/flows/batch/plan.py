@@ -251,15 +251,15 @@ def _against(row: PlannedRow, means: Mapping[str, Means], left: dict[str, Decima
 def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) -> RowFinding:
     symbol, chain = order.token_in.symbol, order.token_in.chain_data.name
     before = MONEY.subtract(has, rest)
-    taken = f", and the rows before take {exact_amount(before)} of it" if before else ""
-    lack = exact_amount(MONEY.subtract(order.amount, rest))
+    taken = f", and the rows before take {exact_amount(before)} {symbol} of it" if before else ""
+    lack = f"{exact_amount(MONEY.subtract(order.amount, rest))} {symbol}"
     return problem(
         NOT_IN_WALLET,
         SheetColumn.SELL_AMOUNT,
         f"Wallet {payer.wallet} has {exact_amount(has)} {symbol} on {chain}{taken}:"
         f" {lack} are missing.",
         "Write less, take the row out, or send what is missing to the wallet.",
-        f"{lack} {symbol[:12]} missing",
+        f"{lack} missing",
     )
 
 

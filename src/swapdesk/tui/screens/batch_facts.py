@@ -436,11 +436,16 @@ def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
     has = means.has(total.token)
     if has is None:
         return f"{amount} {what}; what wallet {means.wallet} has is not known"
-    said = f"{amount} of {exact_amount(has)} {what} in wallet {means.wallet}"
     lack = means.missing(total)
+    role = "foreground" if lack is None else "status-waiting"
+    said = [
+        Span(amount, role, amount=True),
+        Span(f" of {exact_amount(has)} {what} in wallet {means.wallet}", role),
+    ]
     if lack is None:
         return said
-    return Span(f"{TROUBLE} {said}; {exact_amount(lack)} are missing", "status-waiting")
+    missing = f"; {exact_amount(lack)} {total.token.symbol} are missing"
+    return [Span(f"{TROUBLE} ", role), *said, Span(missing, role)]
 
 
 def _orders(plan: BatchPlan) -> Line:
