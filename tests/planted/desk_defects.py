@@ -159,6 +159,22 @@ CONFIRMED = (
 
 PAYING = (
     Defect(
+        "paid-call-told-as-unpaid",
+        "A signature is out, and the desk says that nothing was sent.",
+        "swapdesk/client/transport.py",
+        "                    error.payment = payment\n",
+        "                    error.payment = None\n",
+        ("tests/client/test_paid_calls.py",),
+    ),
+    Defect(
+        "payment-of-an-unreadable-answer-forgotten",
+        "A call was paid whose answer is of no use, and nobody says so.",
+        "swapdesk/client/transport.py",
+        "    error.payment = answer.payment\n",
+        "",
+        ("tests/client/test_paid_calls.py",),
+    ),
+    Defect(
         "deposit-rounded-down",
         "What is sent is a little less than the order asks for, and the deposit is held back.",
         "swapdesk/flows/orders/deposit_destination.py",

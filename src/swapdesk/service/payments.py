@@ -30,16 +30,9 @@ from swapdesk.service.access import Caller, Partner, Tier
 from swapdesk.service.store.records import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
-from swapdesk.wire.price_tiers import PriceTier
+from swapdesk.wire.price_tiers import PRICES, PriceTier
 
 VERSION = 2
-PRICES: Mapping[PriceTier, int] = {
-    PriceTier.READ: 100,
-    PriceTier.QUOTE: 1_000,
-    PriceTier.EXCHANGE: 10_000,
-    PriceTier.STATUS: 100,
-}
-"""In the smallest unit of a dollar token with six decimals (contract 14.4)."""
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
 """A payment has to be good for at least so long, or it ends before it can be settled."""

@@ -22,6 +22,7 @@ from swapdesk.agent.gate.case import (
     Facts,
     GasPlan,
     Needs,
+    PaidCall,
     PastSignatures,
     Policy,
     needed,
@@ -69,6 +70,7 @@ from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, 
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
+from swapdesk.wire.price_tiers import PriceTier
 
 NATIVE = checksummed("0x" + "ee" * 20)
 """Stands for the chain's own coin in the transfers that a simulation tells."""
@@ -299,6 +301,8 @@ class Looking:
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
+        if payload.purpose is Purpose.CALL:
+            policy = replace(policy, calls=self._calls())
         if before is not None and before.claim is not None:
             # The payload is the very object that was reviewed; only the chain may have moved.
             claim = before.claim
@@ -342,8 +346,10 @@ class Looking:
             gas=facts.gas,
             simulation=facts.simulation,
         )
-        unasked = payload.purpose is Purpose.CALL
-        extra += self._within_policy(spending, now, unasked=unasked, signing=before is not None)
+        tier = None
+        if payload.purpose is Purpose.CALL:
+            tier = (promise.deposit.tier if promise.deposit else None) or PriceTier.READ
+        extra += self._within_policy(spending, now, tier, signing=before is not None)
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
         return Looked(
@@ -359,10 +365,10 @@ class Looking:
         )
 
     def _within_policy(
-        self, spending: Spending, now: datetime, *, unasked: bool, signing: bool
+        self, spending: Spending, now: datetime, tier: PriceTier | None, *, signing: bool
     ) -> tuple[Finding, ...]:
-        """What the person's spending policy says. What is signed ``unasked`` needs one; for a
-        signature the pass phrase must have opened it."""
+        """What the person's spending policy says. A call, which has a ``tier``, is signed without
+        a question and needs one; for a signature the pass phrase must have opened it."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -372,11 +378,22 @@ class Looking:
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
             return (refused("CHANGED", f"{_upper(str(unknown))}."),)
-        if unasked and not (policy is not None and bounds(policy, spending)):
+        if tier is not None and not (policy is not None and bounds(policy, spending)):
             return (refused("NEEDED", NEEDED),)
         if policy is None:
             return ()
-        return judge_spending(policy, spending, spent.past(now, spending), spent.now(now))
+        return judge_spending(policy, spending, spent.past(now, spending), spent.now(now), tier)
+
+    def _calls(self) -> frozenset[PaidCall]:
+        """What calls were paid in before, and to whom. Where the person's policy names payees it
+        has answered what would be asked."""
+        try:
+            held = self._spending_policy.read()
+        except PolicyUnknown:
+            return frozenset()
+        if held is not None and held.policy.call_payees is not None:
+            return frozenset()
+        return self._records.paid_calls()
 
     async def _read(
         self,
