@@ -87,3 +87,21 @@ async def test_what_may_still_be_executed_is_not_lost(
     async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
         found = await SolanaDelivery(client, records).resolve(sent, resend=False)
     assert found.state is state
+
+
+async def test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave(
+    records: Records, sent: SignedTransaction
+) -> None:
+    """The request to send it was read before it was given up, and had its turn afterwards."""
+    assert records.move(sent.hash, State.ABANDONED, among=frozenset({State.SENT}))
+    asked = []
+
+    def hear(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        raise httpx2.ConnectError("nobody is there", request=request)
+
+    transport = httpx2.MockTransport(hear)
+    async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
+        found = await SolanaDelivery(client, records).send(sent)
+    assert found.state is State.ABANDONED
+    assert asked == []

@@ -58,6 +58,7 @@ from swapdesk.sandbox.world import (
     build_chains,
     build_tokens,
     find_token,
+    keywords,
     rows_by_id,
 )
 from swapdesk.service.access import Overrides, StoredKey, StoredPartner, Tier, digest
@@ -192,6 +193,7 @@ async def build_sandbox_service(
         ],
         partners=(),
         intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
+        keywords=keywords(),
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
         intervene=bundle_faults.intervene,
@@ -209,7 +211,7 @@ async def build_sandbox_service(
         token=options.control_token,
         hosts=hosts,
         ledger=ledger,
-        faucet=OrderFaucet(ledger, store, parts.directory),
+        faucet=OrderFaucet(ledger, store),
         clock=clock,
         pace=pace,
         market=market,

@@ -20,6 +20,10 @@ class Kind(StrEnum):
     SOLANA = "solana"
 
 
+COIN_DECIMALS = {Kind.EVM: 18, Kind.SOLANA: 9}
+"""Of a chain's own coin, which follow from the kind of chain and from nobody's list."""
+
+
 class KeyOrigin(StrEnum):
     """Where a key came from."""
 

@@ -21,7 +21,7 @@ RULE = "POLICY_"
 
 class SpendWindow(StrEnum):
     """Over what a limit counts. Hour and day slide: they are the last 60 minutes and 24 hours. A
-    limit of a call stands in place of what a call may cost by the contract (14.8)."""
+    limit of a call stands in place of what a call may cost by the contract (14.10)."""
 
     CALL = "call"
     PAYMENT = "payment"

@@ -68,6 +68,7 @@ class Delegation(Struct, frozen=True):
     mint: str
     delegate: str
     units: int
+    decimals: int
 
 
 class TokenMove(Struct, frozen=True):
@@ -165,6 +166,7 @@ def read_delegations(value: Any) -> list[Delegation]:
                 _text(info.get("mint")),
                 _text(info.get("delegate")),
                 _units(amount.get("amount")),
+                require_int(amount.get("decimals")),
             )
         )
     return found

@@ -23,6 +23,7 @@ from swapdesk.flows.batch.planned import (
     PlannedRow,
     RowFinding,
     SheetColumn,
+    consent,
     look,
     pair_findings,
     problem,
@@ -259,6 +260,8 @@ class RowJudge(Struct):
             do = WRITE[SheetColumn.REFUND]
             findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
             return None
+        if check.doubt is not None:
+            findings.append(consent("MEMO_WARNING", SheetColumn.REFUND, check.doubt))
         return check
 
 
@@ -362,11 +365,12 @@ def _memo(
             reason = check.problem or "This memo cannot be sent."
             findings.append(problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO]))
     else:
-        findings += [
-            look("MEMO_WARNING", SheetColumn.MEMO, line.text)
-            for line in check.lines
-            if line.level == "warn"
-        ]
+        if check.doubt is not None:
+            brief = "look at the memo"
+            findings.append(consent("MEMO_WARNING", SheetColumn.MEMO, check.doubt, brief))
+        elif check.waived:
+            said = " ".join(line.text for line in check.lines)
+            findings.append(look("MEMO_WARNING", SheetColumn.MEMO, said))
     return check.memo
 
 
@@ -418,8 +422,7 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     if about is not None and bucket is not None:
         if order.amount >= bucket.min:
             about = max(about, bucket.min_out or about)
-        # A service may write 0 for "no bound" (contract 6.2).
-        if order.amount <= bucket.max or not bucket.max:
+        if bucket.max is None or order.amount <= bucket.max:
             about = min(about, bucket.max_out or about)
     return None if about is None else _SIX.plus(about)
 
@@ -435,7 +438,9 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
     """On the line between what the smallest and what the largest amount buy."""
-    if bucket.min_out is None or bucket.max_out is None or not bucket.min <= amount <= bucket.max:
+    if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
+        return None
+    if not bucket.min <= amount <= bucket.max:
         return None
     span = ROUGH.subtract(bucket.max, bucket.min)
     if span <= 0:

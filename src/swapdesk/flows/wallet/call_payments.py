@@ -2,7 +2,7 @@
 
 What a 402 asks for becomes a document and a promise of the same amount; the agent judges it as
 every other payload, under a spending policy that limits the token, and holds its price against the
-contract's (14.8). Nobody is asked for each call: the first payment of a price is told, and a payee
+contract's (14.10). Nobody is asked for each call: the first payment of a price is told, and a payee
 or token that is not the one of before is asked about once.
 """
 
