@@ -28,7 +28,7 @@ from agent.gate_world import (
     USDC,
     WETH,
 )
-from agent.node import Contract, Move, Node, chains, token, word
+from agent.node import URL, Contract, Move, Node, chains, token, word
 from swapdesk.agent.gate.words import amount
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.service import OPERATIONS
@@ -257,7 +257,7 @@ class Trader:
         opened._chains = chains(**nodes)
         self.account = Account("", Kind.EVM, "", "sandbox", None, None, self.clock.now())  # type: ignore[arg-type]
         self.links = tuple(
-            ChainLink(name, Kind.EVM, one.chain_id, one.url, 1) for name, one in nodes.items()
+            ChainLink(name, Kind.EVM, one.chain_id, URL, 1) for name, one in nodes.items()
         )
         agent: Any = _InProcess(opened)
         self.client = WalletClient(agent, Accounts((), (), (), False))

@@ -58,6 +58,8 @@ class Move(Struct, frozen=True):
     units: int
 
 
+URL = "http://node.invalid"
+"""Nobody is asked there: questions are answered here."""
 NATIVE = "0x" + "ee" * 20
 TRANSFERRED = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 
@@ -70,7 +72,7 @@ class Node(EvmClient):
     """``contracts`` by checksummed address; ``moves`` are what a transaction would do now."""
 
     def __init__(self, chain_id: int, genesis: str, contracts: dict[str, Contract]) -> None:
-        super().__init__("http://node")
+        super().__init__(URL)
         self.chain_id = chain_id
         self.genesis = genesis
         self.contracts = contracts
@@ -144,7 +146,7 @@ class Node(EvmClient):
 
 def chains(**nodes: Node) -> Chains:
     """By the short names of their chains."""
-    links = (ChainLink(name, Kind.EVM, one.chain_id, one.url, 1) for name, one in nodes.items())
+    links = (ChainLink(name, Kind.EVM, one.chain_id, URL, 1) for name, one in nodes.items())
     made = Chains(links)
     made._evm.update(nodes)
     return made

@@ -26,6 +26,7 @@ from agent.gate_world import (
     WETH,
     changes,
 )
+from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
     Case,
     Facts,
@@ -34,6 +35,7 @@ from swapdesk.agent.gate.case import (
     Policy,
     decimals_read,
     needed,
+    symbol_read,
 )
 from swapdesk.agent.gate.rules import deposit as rules
 from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, GateVerdict, judge, unreadable

@@ -425,6 +425,22 @@ PAYING = (
 
 SHOWING = (
     Defect(
+        "webhook-signed-with-nothing",
+        "Anybody can sign order updates: they are signed with an empty file.",
+        "swapdesk/flows/webhooks.py",
+        "    if not _LEAST_BYTES <= len(key) <= _MOST_BYTES:",
+        "    if len(key) > _MOST_BYTES:",
+        ("tests/flows/test_webhooks.py::test_a_file_without_a_secret_signs_nothing",),
+    ),
+    Defect(
+        "webhook-token-told",
+        "The token in the address of a receiver stands on the screen and in error reports.",
+        "swapdesk/flows/webhooks.py",
+        '    return address if address == url else f"{address}?..."',
+        "    return url",
+        ("tests/flows/test_webhooks.py::test_what_an_address_asks_for_is_not_told",),
+    ),
+    Defect(
         "control-character-to-the-terminal",
         "Text of a service moves the cursor and writes another address over the right one.",
         "swapdesk/tui/terminal.py",
