@@ -74,9 +74,9 @@ CREATING = (
         "order-of-a-late-refusal-untold",
         "An order that another run found is told as not created, and is created once more.",
         "swapdesk/flows/creation/exchange.py",
-        "            outcome = NotCreated(failure_of(code, error.status), code, error)\n"
+        "            outcome = NotCreated(failure, code, error)\n"
         "            return outcome if moved else await self._decided(intent) or outcome",
-        "            outcome = NotCreated(failure_of(code, error.status), code, error)\n"
+        "            outcome = NotCreated(failure, code, error)\n"
         "            return outcome if moved else outcome",
         (
             "tests/flows/test_exchange.py"
