@@ -423,8 +423,7 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
         about = ROUGH.subtract(about, _fixed_costs(order, about, bucket))
         if order.amount >= bucket.min:
             about = max(about, bucket.min_out or about)
-        # A service may write 0 for "no bound" (contract 6.2).
-        if order.amount <= bucket.max or not bucket.max:
+        if bucket.max is None or order.amount <= bucket.max:
             about = min(about, bucket.max_out or about)
     return None if about is None else _SIX.plus(about)
 
@@ -451,7 +450,9 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
     """On the line between what the smallest and what the largest amount buy."""
-    if bucket.min_out is None or bucket.max_out is None or not bucket.min <= amount <= bucket.max:
+    if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
+        return None
+    if not bucket.min <= amount <= bucket.max:
         return None
     span = ROUGH.subtract(bucket.max, bucket.min)
     if span <= 0:

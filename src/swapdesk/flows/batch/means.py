@@ -122,10 +122,10 @@ async def _with_smart_account(
         told = await client.smart_account(own.address, token.chain_data.short_name, [asset])
     except Refused:
         return means
-    (units,) = (one.units for one in told.balances if one.asset.contract == token.address)
-    if not units:
+    (held,) = (one for one in told.balances if one.asset.contract == token.address)
+    if not held.units:
         return means
-    has = short(from_base_units(units, token.decimals))
+    has = short(from_base_units(held.units, held.asset.decimals))
     return replace(means, in_smart_account={**means.in_smart_account, token.id: has})
 
 
