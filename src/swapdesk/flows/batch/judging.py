@@ -432,7 +432,7 @@ def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal
     """What a route costs whatever the amount, as its networks' fees: what the smallest amount
     loses of its worth. It is a fifth of ten dollars and nothing of ten thousand. Where the pair
     does not take the amount, or states nothing as received, nothing is known of it."""
-    taken = bucket.min <= order.amount and (order.amount <= bucket.max or not bucket.max)
+    taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
     if not taken or not bucket.min_out:
         return Decimal(0)
     worth = ROUGH.multiply(about, ROUGH.divide(bucket.min, order.amount))
