@@ -302,6 +302,14 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "TOKEN_SOLD_DIFFERS": (lambda: order().field("message.sellToken", TRAP), order),
     "TOKEN_BOUGHT_DIFFERS": (lambda: order().field("message.buyToken", TRAP), order),
+    "TOKEN_DECIMALS": (
+        lambda: permit().promised(sell=replace(USDC, decimals=8)),
+        lambda: permit().on(decimals={USDC.contract: 6}),
+    ),
+    "TOKEN_SYMBOL": (
+        lambda: permit().promised(sell=replace(USDC, symbol="PEPE")),
+        lambda: permit().promised(sell=replace(USDC, symbol="usdc")),
+    ),
     "ALLOWANCE_ABOVE": (
         lambda: permit().field("message.value", str(SELL + 1)),
         lambda: permit().field("message.value", str((1 << 256) - 1)).promised(unlimited=True),

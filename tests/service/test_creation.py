@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator, Awaitable
 from decimal import Decimal
 from pathlib import Path
@@ -64,8 +65,10 @@ async def test_a_standard_order(floor: Floor) -> None:
     assert order.deposit_address == (await floor.venue("aa").find(f"{order.service_id}:in")).address  # type: ignore[union-attr]
     assert (order.in_amount, order.out_amount) == (Decimal("0.5"), Decimal("0.01660000"))
     assert order.expires is not None
-    assert order.created is not None
+    assert order.created == floor.clock.now()
     assert (order.expires - order.created).total_seconds() == 1800
+    assert re.fullmatch("[0-9a-f]{24}", order.id or "")
+    assert order.id != (await floor.create()).id
     leg = floor.venue("aa").opened[0]
     assert (leg.payout_address, leg.refund_address) == (BTC, EVM)
     assert await floor.desk.get(caller(), order.service_id) == order

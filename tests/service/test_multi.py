@@ -235,6 +235,18 @@ async def test_what_is_wrong_with_one_order_leaves_the_others_alone(
     assert [each["status"] for each in told["orders"]] == [0, 0]
 
 
+async def test_a_deposit_address_is_no_place_to_pay_to_of_one_order_of_a_group(
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    first = await group(api, row(0.5))
+    await opened(service, clock)
+    [order] = (await status(api, first["multiId"]))["orders"]
+    told = await group(api, row(0.5, refundAddress=order["depositAddress"].lower()), row(0.5))
+    wrong, good = told["orders"]
+    assert (wrong["error"]["code"], good.keys()) == ("VALIDATION_ERROR", {"order"})
+    assert wrong["error"]["fields"].keys() == {"refundAddress"}
+
+
 @pytest.mark.parametrize(
     ("rows", "code", "status_code", "says"),
     [

@@ -14,6 +14,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.chain.deployments import call_asset
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
@@ -48,11 +49,12 @@ Amounts = tuple[str, ...]
 
 
 class PolicyTokenFacts(Struct, frozen=True):
-    """``contract`` None: the coin of the chain."""
+    """``contract`` None: the coin of the chain. ``decimals`` are what amounts are counted by."""
 
     symbol: str
     chain: str
     contract: str | None
+    decimals: int
 
 
 class PolicyLimit(Struct, frozen=True):
@@ -213,6 +215,8 @@ async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     known = [one for one, _ in await wallet.tokens.priced(link.name)]
     fits = [one for one in known if (one.contract or "").lower() == name.lower()]
     fits = fits or [one for one in known if one.symbol.lower() == name.lower()]
+    # What calls are paid in is known here; another token of that name is named by its contract.
+    fits = [one for one in fits if call_asset(link.chain_id, one.contract)] or fits
     if not fits:
         raise CommandError(
             Exit.NOT_FOUND,
@@ -267,6 +271,10 @@ def _facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
     facts = [
         (f"price of {_named(one.token)}", f"{plain_amount(one.usd)} USD") for one in policy.prices
     ]
+    # The symbol is a word of the service; this is what counts.
+    for token in dict.fromkeys(policy.known_tokens):
+        contract = token.contract or "the coin of the chain"
+        facts.append((_named(token), f"{contract}, {token.decimals} decimals"))
     if policy.chains is not None:
         facts.append(("chains", ", ".join(one.name for one in policy.chains) or NONE))
     if policy.tokens is not None:
@@ -299,4 +307,4 @@ def _shown(policy: SpendingPolicy, uses: Sequence[LimitUse]) -> PolicyFacts:
 
 
 def _named_token(token: PolicyToken) -> PolicyTokenFacts:
-    return PolicyTokenFacts(token.symbol, token.chain, token.contract)
+    return PolicyTokenFacts(token.symbol, token.chain, token.contract, token.decimals)

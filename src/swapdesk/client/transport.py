@@ -14,6 +14,7 @@ import asyncio
 import logging
 import math
 import random
+import re
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -115,6 +116,7 @@ BEGIN_CHARACTERS = 200
 _MAX_FIELDS = 50
 _LONGEST_WAIT = 10.0**9
 """Seconds. More cannot be added to a time."""
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:
@@ -160,10 +162,11 @@ def request_id_of(headers: Mapping[str, str]) -> str | None:
 
 
 def retry_after(text: str | None, now: datetime) -> float | None:
-    """Seconds to wait, from delta seconds or an HTTP date; None when it says nothing usable."""
+    """Seconds to wait, from seconds or an HTTP date; None when it says nothing usable. Seconds may
+    have a fraction: some services send it, and to overlook it is to ask again at once."""
     if not text or len(text) > 64:
         return None
-    if text.isascii() and text.isdigit():
+    if _SECONDS.fullmatch(text):
         return min(float(text), _LONGEST_WAIT)
     try:
         at = parsedate_to_datetime(text)

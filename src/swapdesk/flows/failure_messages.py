@@ -161,6 +161,7 @@ POLICY_FIRST = "you: swapdesk wallet policy set --per-day usdc.base=1"
 _NEXT_OF_RULE = {
     "FUNDS_MISSING": "you: fill the account",
     "POLICY_CHANGED": POLICY_ANEW,
+    "POLICY_DECIMALS": POLICY_ANEW,
     "POLICY_NEEDED": POLICY_FIRST,
 }
 

@@ -129,6 +129,8 @@ def build_service(parts: ServiceParts) -> Starlette:
             "rate windows": parts.rates,
             "partners": parts.partners,
         }
+        if parts.payments is not None:
+            background["payments"] = parts.payments
         await parts.partners.refresh()
         await parts.scans.restore()
         tasks = [

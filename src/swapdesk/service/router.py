@@ -56,7 +56,7 @@ from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import known_pairs
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import Access, Operation, RateClass
-from swapdesk.wire.operations import DESCRIPTION_PATH, OPERATIONS, STREAM_PATH
+from swapdesk.wire.operations import DESCRIPTION_PATH, STREAM_PATH, operations_in
 from swapdesk.wire.price_tiers import PriceTier
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
@@ -252,7 +252,7 @@ class Surface:
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
-        self._router = Router(OPERATIONS, PREFIX)
+        self._router = Router(operations_in(parts.dialect), PREFIX)
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -342,10 +342,7 @@ class Surface:
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
             seen.refused(error)
-            told = (error.vendors or error) if seen.dialect is Dialect.VENDOR else error
-            if told.fields is not None:
-                told.fields = {seen.dialect.path(at): one for at, one in told.fields.items()}
-            return _refusal(told, seen.request_id)
+            return _refusal(error, seen.request_id, seen.dialect)
         except PaymentNeeded as needed:
             return _unpaid(needed, Headers(scope=scope))
         except StoreUnavailable:
@@ -582,8 +579,8 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
     return _Answer(needed.page().encode(), 402, [*page, *headers])
 
 
-def _refusal(error: ServiceError, request_id: str) -> _Answer:
+def _refusal(error: ServiceError, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> _Answer:
     headers = [
         (name.encode("latin-1"), text.encode("latin-1")) for name, text in error.headers.items()
     ]
-    return _Answer(encode_json(error.body(request_id)), error.status, [_JSON, *headers])
+    return _Answer(encode_json(error.body(request_id, dialect)), error.status, [_JSON, *headers])

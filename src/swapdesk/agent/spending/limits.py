@@ -45,6 +45,29 @@ def judge(
     )
 
 
+def miscounted(
+    policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
+) -> tuple[Finding, ...]:
+    """What leaves by other decimals than the policy counts it by: a limit of one whole token would
+    be a limit of another amount. ``decimals`` are those that the chain holds to."""
+    counted_by = {one.token.key: one.token for one in policy.prices}
+    counted_by |= {one.token.key: one.token for one in policy.limits if one.token is not None}
+    wrong = [
+        (token, decimals[key])
+        for key, token in counted_by.items()
+        if key in {one.token for one in spending.all}
+        and decimals.get(key, token.decimals) != token.decimals
+    ]
+    return tuple(
+        refused(
+            "DECIMALS",
+            f"Your spending policy counts {token.symbol} on {token.chain} by {token.decimals}"
+            f" decimals; it has {told}.",
+        )
+        for token, told in wrong
+    )
+
+
 NEEDED = (
     "Calls are paid without a question each, so your spending policy must limit their token by the"
     " hour or the day."

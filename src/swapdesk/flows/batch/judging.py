@@ -23,6 +23,7 @@ from swapdesk.flows.batch.planned import (
     PlannedRow,
     RowFinding,
     SheetColumn,
+    consent,
     look,
     pair_findings,
     problem,
@@ -259,6 +260,8 @@ class RowJudge(Struct):
             do = WRITE[SheetColumn.REFUND]
             findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
             return None
+        if check.doubt is not None:
+            findings.append(consent("MEMO_WARNING", SheetColumn.REFUND, check.doubt))
         return check
 
 
@@ -362,11 +365,12 @@ def _memo(
             reason = check.problem or "This memo cannot be sent."
             findings.append(problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO]))
     else:
-        findings += [
-            look("MEMO_WARNING", SheetColumn.MEMO, line.text)
-            for line in check.lines
-            if line.level == "warn"
-        ]
+        if check.doubt is not None:
+            brief = "look at the memo"
+            findings.append(consent("MEMO_WARNING", SheetColumn.MEMO, check.doubt, brief))
+        elif check.waived:
+            said = " ".join(line.text for line in check.lines)
+            findings.append(look("MEMO_WARNING", SheetColumn.MEMO, said))
     return check.memo
 
 

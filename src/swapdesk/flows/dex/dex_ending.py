@@ -114,7 +114,8 @@ class DexEnding:
     def end(self, code: str, cause: str) -> Outcome:
         """Nothing was paid and nothing more is tried; committed before it is told."""
         words = self.words(cause)
-        self.refuse_open_step(code)
+        if not self.refuse_open_step(code):
+            words = ended(cause, self.whereabouts())
         return self.over(code, words)
 
     def over(self, code: str, words: Failure, hash_: str | None = None) -> Outcome:
@@ -125,21 +126,21 @@ class DexEnding:
         """It is taken on from the step that stands in the journal."""
         return replace(still_open(code, words, hash_), order_id=self.order_id)
 
-    def refuse_open_step(self, code: str) -> None:
-        """The step that stands open in the journal is over, and so is the swap."""
+    def refuse_open_step(self, code: str) -> bool:
+        """The step that stands open in the journal is over, and so is the swap. False where what
+        was begun is done already."""
         entry = self._journal.intents.get(self._intent.id)
         if entry is not None and entry.state is IntentState.OPEN:
-            self._journal.intents.mark_refused(self._intent.id, code=code)
-            return
+            return self._journal.intents.mark_refused(self._intent.id, code=code)
         steps = self._journal.swaps.steps(self._intent.id)
         if entry is None or entry.state is not IntentState.CREATED or not steps:
-            return
+            return True
         last = steps[-1]
+        seq = last.seq
         if last.name == "create":
             seq = self._journal.swaps.begin(self._intent.id, "swap", "")
-            self._journal.swaps.refused(self._intent.id, seq, code)
-        elif last.state is not StepState.REFUSED:
-            self._journal.swaps.refused(self._intent.id, last.seq, code)
+        moved = self._journal.swaps.refused(self._intent.id, seq, code)
+        return moved or last.state is StepState.REFUSED
 
     # Words
 

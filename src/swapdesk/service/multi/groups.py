@@ -237,9 +237,10 @@ class Accepted(Struct, frozen=True):
 class OrderAsking:
     """Reads orders against the venues and the market."""
 
-    def __init__(self, venues: Venues, engine: QuoteEngine) -> None:
+    def __init__(self, venues: Venues, engine: QuoteEngine, desk: OrderDesk) -> None:
         self._venues = venues
         self._engine = engine
+        self._desk = desk
 
     async def accept(
         self,
@@ -277,6 +278,7 @@ class OrderAsking:
             raise invalid("refundAddress", "is required for a fixed rate")
         request = _as_exchange(order)
         check_destinations(request, token_in, token_out)
+        await self._desk.check_given_out(request, token_in, token_out)
         quotes = await self._engine.executable(asked, refundable=order.refund_address is not None)
         if not quotes:
             raise ServiceError(ErrorCode.INVALID_SWAP, _NO_ROUTE)
@@ -329,7 +331,7 @@ class GroupDesk:
         self._worker = worker
         self._clock = clock
         self._rng = rng
-        self._asking = OrderAsking(venues, engine)
+        self._asking = OrderAsking(venues, engine, desk)
 
     async def create(
         self,
@@ -397,7 +399,9 @@ class GroupDesk:
         group = StoredGroup(multi_id, partner_id, now, chain)
         orders = [row for row in rows if isinstance(row, StoredOrder)]
         begins = call if orders else None
-        await self._store.begin_group(group, orders, call=begins, payouts=payouts)
+        await self._store.begin_group(
+            group, orders, call=begins, payouts=payouts, payment=caller.payment
+        )
         known = {row.service_id: row for row in await self._set_up(group, orders)}
         return MultiExchange(
             multi_id=multi_id,
