@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
     AccountFactory,
     Case,
@@ -86,6 +87,7 @@ ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
 POLICY = Policy(ALICE, CHAIN_ID, GENESIS, SANDBOX_VENUES, accounts=ACCOUNTS)
 
 CODE = b"\x60\x80"
+SYMBOLS = {one.contract: one.symbol for one in (USDC, WETH)}
 DECIMALS = {one.contract: one.decimals for one in (USDC, WETH)}
 _WITH_CODE = {
     USDC.contract,
@@ -124,10 +126,6 @@ SEPARATORS = {
     domain["verifyingContract"]: _separator(domain)
     for domain in (TOKEN_DOMAIN, PERMIT2_DOMAIN, SETTLEMENT_DOMAIN)
 }
-
-
-def word(*numbers: int) -> bytes:
-    return b"".join(number.to_bytes(32, "big") for number in numbers)
 
 
 def changes(*moved: tuple[str, Asset, int]) -> Simulation:
@@ -172,6 +170,7 @@ class World(Struct, frozen=True):
             simulation=self.simulation if needs.simulation else None,
             blocks_left=self.blocks_left if needs.blockhash else None,
             time=SECONDS,
+            bought_symbol=SYMBOLS.get(promise.buy.contract, promise.buy.symbol),
             bought_decimals=DECIMALS.get(promise.buy.contract, promise.buy.decimals),
         )
 
@@ -181,7 +180,10 @@ class World(Struct, frozen=True):
         if selector == erc20.DOMAIN_SEPARATOR.selector:
             return SEPARATORS.get(read.contract, claim.domain_separator or b"")
         if selector == erc20.DECIMALS.selector:
-            return word(self.decimals.get(read.contract, _hoped(read.contract, promise)))
+            return word(self.decimals.get(read.contract, _hoped(read.contract, promise).decimals))
+        if selector == erc20.SYMBOL.selector:
+            name = SYMBOLS.get(read.contract, _hoped(read.contract, promise).symbol)
+            return text_word(name)
         if selector == erc20.BALANCE_OF.selector:
             return word(self.balance)
         if selector == erc20.NONCES.selector:
@@ -201,13 +203,11 @@ class World(Struct, frozen=True):
         raise AssertionError(f"nothing answers {read.data.hex()}")
 
 
-def _hoped(contract: str, promise: Promise) -> int:
-    """The decimals that the promise counts a token by."""
+def _hoped(contract: str, promise: Promise) -> Asset:
+    """The token that the promise takes it for."""
     taken = () if promise.withdrawal is None else promise.withdrawal.taken
-    for one in (promise.sell, promise.buy, *(each.asset for each in taken)):
-        if one.contract == contract:
-            return one.decimals
-    return 18
+    assets = (promise.sell, promise.buy, *(each.asset for each in taken))
+    return next((one for one in assets if one.contract == contract), WETH)
 
 
 def judged(

@@ -8,14 +8,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from swapdesk.agent.process.chains import Chains
-from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import EvmClient, Request
 from swapdesk.chain.rpc.evm_answers import EvmRefused
 from swapdesk.wallet.accounts import ChainLink, Kind
 
-Answer = bytes | None | Callable[[], bytes | None]
-"""What a call returns; None reverts."""
+Answer = bytes | None | Callable[[bytes], bytes | None]
+"""What a call returns, perhaps by its data; None reverts."""
 
 
 def word(*numbers: int) -> bytes:
@@ -37,7 +37,7 @@ class Contract(Struct):
     def answer(self, data: bytes) -> bytes | None:
         found = self.calls.get(data[:4])
         if callable(found):
-            return found()
+            return found(data)
         if found is None and data[:4] == erc20.BALANCE_OF.selector:
             return word(self.balance)
         return found
@@ -49,16 +49,37 @@ def token(decimals: Answer | int, symbol: str = "", balance: int = 0) -> Contrac
     return Contract(calls, balance)
 
 
+class Move(Struct, frozen=True):
+    """``units`` of a token, None for the coin, that a transaction would move."""
+
+    token: str | None
+    giver: str
+    taker: str
+    units: int
+
+
+URL = "http://node.invalid"
+"""Nobody is asked there: questions are answered here."""
+NATIVE = "0x" + "ee" * 20
+TRANSFERRED = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
+
+
+def _topic(address: str) -> str:
+    return "0x" + "00" * 12 + address[2:].lower()
+
+
 class Node(EvmClient):
-    """``contracts`` by checksummed address."""
+    """``contracts`` by checksummed address; ``moves`` are what a transaction would do now."""
 
     def __init__(self, chain_id: int, genesis: str, contracts: dict[str, Contract]) -> None:
-        super().__init__("http://node")
+        super().__init__(URL)
         self.chain_id = chain_id
         self.genesis = genesis
         self.contracts = contracts
         self.coins = 10**19
         self.time = 0
+        self.nonce = 0
+        self.moves: Sequence[Move] | None = None
         self.calls = 0
 
     async def ask(self, method: str, *params: Any) -> Any:
@@ -83,7 +104,9 @@ class Node(EvmClient):
         if method == "eth_getCode":
             return "0x6080" if checksummed(params[0]) in self.contracts else "0x"
         if method == "eth_getTransactionCount":
-            return "0x0"
+            return hex(self.nonce)
+        if method == "eth_simulateV1":
+            return [{"calls": [self._outcome()]}]
         if method == "eth_maxPriorityFeePerGas":
             return hex(10**9)
         if method == "eth_estimateGas":
@@ -101,6 +124,17 @@ class Node(EvmClient):
             "baseFeePerGas": hex(10**9),
         }
 
+    def _outcome(self) -> dict[str, Any]:
+        logs = [
+            {
+                "address": NATIVE if one.token is None else one.token,
+                "topics": [TRANSFERRED, _topic(one.giver), _topic(one.taker)],
+                "data": "0x" + word(one.units).hex(),
+            }
+            for one in self.moves or ()
+        ]
+        return {"status": "0x1", "returnData": "0x", "gasUsed": hex(60_000), "logs": logs}
+
     def _call(self, call: dict[str, str]) -> str:
         self.calls += 1
         contract = self.contracts.get(checksummed(call["to"]))
@@ -112,7 +146,7 @@ class Node(EvmClient):
 
 def chains(**nodes: Node) -> Chains:
     """By the short names of their chains."""
-    links = (ChainLink(name, Kind.EVM, one.chain_id, one.url, 1) for name, one in nodes.items())
+    links = (ChainLink(name, Kind.EVM, one.chain_id, URL, 1) for name, one in nodes.items())
     made = Chains(links)
     made._evm.update(nodes)
     return made

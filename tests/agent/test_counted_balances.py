@@ -50,7 +50,7 @@ def test_a_token_that_does_not_say_has_no_amount(answer: bytes | None) -> None:
 def test_nobody_is_asked_for_the_decimals_of_nothing() -> None:
     asked: list[int] = []
 
-    def decimals() -> bytes:
+    def decimals(_: bytes) -> bytes:
         asked.append(1)
         return word(18)
 

@@ -11,7 +11,8 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH, word
+from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH
+from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
     AccountFactory,
     Case,
@@ -22,6 +23,7 @@ from swapdesk.agent.gate.case import (
     decimals_read,
     needed,
     operation_nonce_read,
+    symbol_read,
 )
 from swapdesk.agent.gate.rules import bundle as rules
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, GateVerdict, judge
@@ -147,7 +149,11 @@ class Scene(Struct):
             chain_id=CHAIN_ID,
             genesis_hash=GENESIS,
             code=code,
-            answers={read: word(key << 64 | self.sequence), decimals_read(USDC.contract): word(6)},
+            answers={
+                read: word(key << 64 | self.sequence),
+                decimals_read(USDC.contract): word(6),
+                symbol_read(USDC.contract): text_word("USDC"),
+            },
         )
         assert needed(claim, self.promise, self.policy).code >= {self.operation.sender}
         promise = self.promise

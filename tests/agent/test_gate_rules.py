@@ -306,6 +306,10 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: permit().promised(sell=replace(USDC, decimals=8)),
         lambda: permit().on(decimals={USDC.contract: 6}),
     ),
+    "TOKEN_SYMBOL": (
+        lambda: permit().promised(sell=replace(USDC, symbol="PEPE")),
+        lambda: permit().promised(sell=replace(USDC, symbol="usdc")),
+    ),
     "ALLOWANCE_ABOVE": (
         lambda: permit().field("message.value", str(SELL + 1)),
         lambda: permit().field("message.value", str((1 << 256) - 1)).promised(unlimited=True),

@@ -25,8 +25,8 @@ from agent.gate_world import (
     USDC,
     WETH,
     changes,
-    word,
 )
+from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
     Case,
     Facts,
@@ -35,6 +35,7 @@ from swapdesk.agent.gate.case import (
     Policy,
     decimals_read,
     needed,
+    symbol_read,
 )
 from swapdesk.agent.gate.rules import deposit as rules
 from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, GateVerdict, judge, unreadable
@@ -113,7 +114,10 @@ class Scene(Struct):
             genesis_hash=GENESIS,
             code=code,
             native=self.native,
-            answers={decimals_read(str(USDC.contract)): word(6)},
+            answers={
+                decimals_read(str(USDC.contract)): word(6),
+                symbol_read(str(USDC.contract)): text_word("USDC"),
+            },
             gas=GasPlan(150_000, 10**9),
             simulation=self.simulation,
         )

@@ -10,8 +10,13 @@ from msgspec.structs import replace
 from agent import honest_solana
 from agent.gate_world import PROMISE, USDC, WETH, changed, codes, judged, word
 from agent.honest import HONEST, Honest
+from agent.node import text_word
 from swapdesk.agent.gate.case import Facts, decimals_read
-from swapdesk.chain.deployments import CALL_ASSETS, call_asset
+from swapdesk.agent.gate.verdict import WEIGHT_PHRASE
+from swapdesk.chain.calldata.erc20 import read_symbol
+from swapdesk.chain.deployments import CALL_ASSETS, call_asset, coin_symbols
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.wallet.promise import Promise, Purpose
 
 CODE = "TOKEN_DECIMALS"
@@ -21,6 +26,7 @@ PAYING = {
     if one.payload.purpose not in (Purpose.REVOKE, Purpose.CANCEL, Purpose.DEPLOY)
 }
 """Every payload by which an amount leaves or may be taken."""
+BUYING = [n for n, one in HONEST.items() if one.payload.purpose in (Purpose.ORDER, Purpose.SWAP)]
 ANSWERS = {
     "nothing": b"",
     "another number": word(8),
@@ -58,8 +64,7 @@ def test_no_payload_is_signed_by_a_contract_that_does_not_say(name: str, answer:
     assert CODE in found(honest, honest.promise, told)
 
 
-@pytest.mark.parametrize("name", [n for n, one in HONEST.items() if one.payload.purpose
-                                  in (Purpose.ORDER, Purpose.SWAP)])  # fmt: skip
+@pytest.mark.parametrize("name", BUYING)
 def test_the_least_that_arrives_is_counted_as_its_contract_does(name: str) -> None:
     honest = HONEST[name]
     buy = honest.promise.buy
@@ -109,3 +114,42 @@ def test_what_calls_are_paid_in_is_known_here() -> None:
     agreeing = {decimals_read(known.contract): word(24)}
     facts = lambda read: replace(read, answers={**read.answers, **agreeing})  # noqa: E731
     assert CODE in found(honest, promise, facts)
+
+
+@pytest.mark.parametrize("name", PAYING)
+def test_a_token_of_another_name_is_signed_by_a_phrase_alone(name: str) -> None:
+    """Behind PEPE the list has the contract of the dollar, or no contract, which is the coin."""
+    honest = PAYING[name]
+    verdict = judged(honest.payload, honest.promise, world=honest.world)
+    assert verdict.phrase is None or "TOKEN_SYMBOL" not in codes(verdict)
+    promise = replace(honest.promise, sell=replace(honest.promise.sell, symbol="PEPE"))
+    verdict = judged(honest.payload, promise, world=honest.world)
+    assert "TOKEN_SYMBOL" in codes(verdict)
+    assert verdict.phrase == WEIGHT_PHRASE
+
+
+@pytest.mark.parametrize("name", BUYING)
+def test_what_is_bought_under_another_name_is_too(name: str) -> None:
+    honest = HONEST[name]
+    promise = changed(honest.promise, buy=replace(honest.promise.buy, symbol="PEPE"))
+    crossing = lambda facts: replace(facts, bought_symbol="WETH")  # noqa: E731
+    verdict = judged(honest.payload, promise, world=honest.world, facts=crossing)
+    assert verdict.phrase == WEIGHT_PHRASE
+
+
+def test_names_are_read_as_contracts_write_them() -> None:
+    assert read_symbol(text_word("USDC")) == "USDC"
+    assert read_symbol(b"MKR".ljust(32, b"\0")) == "MKR"
+    hostile = (b"", b"\0" * 32, b"\xff" * 32, b"\0" * 31, word(32, 5) + b"ab", word(64, 1, 1),
+               word(32, (1 << 256) - 1) + b"a" * 32, word(32, 2) + b"\xff\xff")  # fmt: skip
+    assert [read_symbol(one) for one in hostile] == [None] * len(hostile)
+
+
+def test_coins_are_called_by_their_chain() -> None:
+    assert coin_symbols(1) == coin_symbols(1_337_000_001) == {"ETH"}
+    assert coin_symbols(None) == {"SOL"}
+    assert coin_symbols(999_999) == frozenset()
+    for row in HONEST_ROWS:
+        chain = next(one for one in CHAIN_ROWS if one.short_name == row.chain)
+        if row.native and chain.chain_id is not None:
+            assert row.symbol.upper() in coin_symbols(chain.chain_id), row

@@ -23,6 +23,9 @@ from msgspec import Struct
 
 from flows.orders import NOW, intent, order
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.group_transactions import _PaymentEntry
+from swapdesk.flows.deposits.wallet_funding import PaymentEntry
+from swapdesk.flows.dex.dex_permission import _Step
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
 from swapdesk.flows.journal.batch_records import (
     Built,
@@ -430,6 +433,59 @@ def test_a_bundle_that_never_left_says_nothing_of_what_an_earlier_one_may_have_p
     assert not payable(both[1], "paid1")
     assert bundles.ended(second, BundleState.REFUSED)
     assert not payable(both[1], "paid1")
+
+
+def test_a_deposit_that_is_signed_after_it_was_refused_is_a_payment_of_its_own(
+    both: tuple[Journal, Journal],
+) -> None:
+    here, there = both
+    entry = PaymentEntry(here.calls, "paid1", "0xme", None)
+    entry.begin()
+    begun = there.calls.payment_of("paid1")
+    assert begun is not None
+    assert there.calls.mark_refused(begun.id, code="NOT_PAYABLE")
+    entry.signed("0xhash")
+    stands = there.calls.payment_of("paid1")
+    assert stands is not None
+    assert (stands.id != begun.id, stands.hash, stands.state) == (True, "0xhash", StepState.SENT)
+    # Where another payment stands by then, not a byte of this one leaves.
+    assert there.calls.mark_refused(stands.id, code="NOT_PAYABLE")
+    there.calls.add_payment("paid1", b"{}")
+    with pytest.raises(PaidBefore):
+        entry.signed("0xhash")
+
+
+def test_a_part_of_a_group_that_is_signed_after_it_was_refused_is_one_of_its_own(
+    both: tuple[Journal, Journal],
+) -> None:
+    here, there = both
+    batch_id = _batch(here, 1)
+    one = here.payments.begin(batch_id, 1, Paying.PART, NEED, "part", ["paid1"])
+    entry = _PaymentEntry(here.payments, batch_id, 1, one, True)
+    assert there.payments.set(batch_id, 1, one, StepState.REFUSED, code="NOT_SIGNED")
+    entry.signed("0xhash")
+    entry.done("0xhash")
+    assert [each.state for each in there.payments.of(batch_id, 1)] == [
+        StepState.REFUSED,
+        StepState.ACKED,
+    ]
+    assert not payable(there, "paid1")
+
+
+def test_a_swap_that_was_executed_after_it_was_refused_is_told_as_executed(
+    both: tuple[Journal, Journal],
+) -> None:
+    here, there = both
+    one = intent()
+    here.intents.add(one, "permission", "digest")
+    entry = _Step(here.swaps, one.id, "swap", "digest", {})
+    entry.begin()
+    entry.signed("0xhash")
+    step = there.swaps.steps(one.id)[-1]
+    assert there.swaps.refused(one.id, step.seq, "LOST")
+    entry.done("0xhash")
+    last = there.swaps.steps(one.id)[-1]
+    assert (last.name, last.state, last.told) == ("swap", StepState.ACKED, {"hash": "0xhash"})
 
 
 RACER = """

@@ -260,6 +260,28 @@ CONFIRMED = (
             "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
         ),
     ),
+    Defect(
+        "rows-beyond-the-wallet-ready",
+        "Rows of a batch that the wallet cannot pay are created, and half of them are paid.",
+        "swapdesk/flows/batch/plan.py",
+        "    if order.amount <= rest:",
+        "    if order.amount <= has:",
+        (
+            "tests/flows/batch/test_planning.py"
+            "::test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan",
+        ),
+    ),
+    Defect(
+        "payee-of-a-batch-by-the-service-alone",
+        "Whoever the service says a row of a batch was paid to is a known payee from then on.",
+        "swapdesk/flows/journal/order_index.py",
+        "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
+        "      AND (confirmed > '' OR confirmed LIKE '0x%'",
+        (
+            "tests/flows/test_payees.py"
+            "::test_completed_orders_of_a_batch_count_as_those_made_one_by_one",
+        ),
+    ),
 )
 
 PAYING = (
@@ -286,6 +308,25 @@ PAYING = (
         '("dt", payment.memo)',
         '("dt", None)',
         ("tests/chain/test_payment_uri.py::test_memos_in_the_code",),
+    ),
+    Defect(
+        "empty-tag-hides-the-other",
+        "A deposit is paid without the tag that another name of the same field states.",
+        "swapdesk/wire/orders.py",
+        'told[name] in (None, "")',
+        "told[name] is None",
+        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+    ),
+    Defect(
+        "chain-called-by-its-id-takes-any-prefix",
+        "An address of another Cosmos chain is accepted, and what is paid there is lost.",
+        "swapdesk/chain/addresses/kinds.py",
+        '_GENERATION.sub("", chain_name.casefold())',
+        "chain_name.casefold()",
+        (
+            "tests/chain/test_check_address.py"
+            "::test_a_chain_of_cosmos_that_is_called_by_its_id_has_its_own_addresses_alone",
+        ),
     ),
     Defect(
         "memo-not-promised",
@@ -367,6 +408,22 @@ PAYING = (
 )
 
 SHOWING = (
+    Defect(
+        "webhook-signed-with-nothing",
+        "Anybody can sign order updates: they are signed with an empty file.",
+        "swapdesk/flows/webhooks.py",
+        "    if not _LEAST_BYTES <= len(key) <= _MOST_BYTES:",
+        "    if len(key) > _MOST_BYTES:",
+        ("tests/flows/test_webhooks.py::test_a_file_without_a_secret_signs_nothing",),
+    ),
+    Defect(
+        "webhook-token-told",
+        "The token in the address of a receiver stands on the screen and in error reports.",
+        "swapdesk/flows/webhooks.py",
+        '    return address if address == url else f"{address}?..."',
+        "    return url",
+        ("tests/flows/test_webhooks.py::test_what_an_address_asks_for_is_not_told",),
+    ),
     Defect(
         "control-character-to-the-terminal",
         "Text of a service moves the cursor and writes another address over the right one.",

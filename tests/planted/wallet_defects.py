@@ -25,6 +25,18 @@ SIGNING = (
         (
             "tests/agent/test_token_decimals.py"
             "::test_no_payload_is_signed_by_a_contract_that_does_not_say",
+            "tests/agent/test_hostile_service.py",
+        ),
+    ),
+    Defect(
+        "coin-under-a-symbol",
+        "A list that names no contract for PEPE has ten ether paid for ten of it.",
+        "swapdesk/agent/gate/rules/amounts.py",
+        "        if asset.symbol.upper() in names:",
+        "        if names:",
+        (
+            "tests/agent/test_token_decimals.py"
+            "::test_a_token_of_another_name_is_signed_by_a_phrase_alone",
         ),
     ),
     Defect(

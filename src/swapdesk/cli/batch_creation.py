@@ -72,21 +72,25 @@ async def create_batch(session: CommandSession, request: BatchRequest) -> int:
 
 
 async def creatable_plan(
-    session: CommandSession, request: BatchRequest, question: str
+    session: CommandSession, request: BatchRequest, question: str, *, payer: str = ""
 ) -> BatchPlan:
-    """The plan, after the trader said yes to it. Raises CommandError: exit 2 for problems, 9 for
-    what is doubted and nobody agreed to."""
+    """The plan, which ``payer`` can pay as far as that is known, after the trader said yes to it.
+    Raises CommandError: exit 2 for problems, 9 for what is doubted and nobody agreed to."""
     output = session.call.output
     if request.file is not None:
         name = request.file.name
         plan = await planned(
-            session, request.file, request.sell, decimal_comma=request.decimal_comma
+            session,
+            request.file,
+            request.sell,
+            decimal_comma=request.decimal_comma,
+            payer=payer,
         )
     else:
         batch = find_batch(session, request.failed or None)
         name = f"batch {batch.id[:8]}"
         try:
-            plan = await planned_sheet(session, failed_sheet(batch), request.sell)
+            plan = await planned_sheet(session, failed_sheet(batch), request.sell, payer=payer)
         except NoFailedRows:
             raise own_refusal(
                 "NO_FAILED_ROWS",

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from swapdesk.client.errors import ClientError, NotPaid
+from swapdesk.client.errors import QUOTE_EXPIRED, ClientError, NotPaid
 from swapdesk.wallet.spending import RULE
 from swapdesk.wire.errors import ErrorCode
 
@@ -30,6 +30,8 @@ IN_WALLET = "in your wallet"
 NOTHING_SENT = "in your wallet; nothing was sent"
 MAY_WRITE = "whoever has a profile with a key that may write"
 """Who acts next where this desk only reads."""
+
+QUOTE_ENDED = Failure("This quote ended.", IN_WALLET, "you: ask for new quotes")
 
 FAILURES: dict[str, Failure] = {
     ErrorCode.BAD_REQUEST: Failure(
@@ -94,6 +96,12 @@ FAILURES: dict[str, Failure] = {
     ),
     "FIXED_RATE_QUOTE_EXPIRED": Failure(
         "The fixed rate ended before the order was made.", IN_WALLET, "you: ask for new quotes"
+    ),
+    QUOTE_EXPIRED: QUOTE_ENDED,
+    "ADDRESS_TO_IN_DEPOSIT_LOG": Failure(
+        "The recipient is the deposit address of an order: what arrives there pays that order.",
+        NOTHING_SENT,
+        "you: ask the recipient for an address of their own",
     ),
     "ALREADY_SUBMITTED": Failure(
         "This was submitted before.", "with the first submission", "the service"
@@ -172,7 +180,6 @@ UNPAID_CALL = Failure(
 ALREADY_ASKED = Failure(
     "This confirmation was already used.", "where the journal says", "you: look at orders"
 )
-QUOTE_ENDED = Failure("This quote ended.", IN_WALLET, "you: ask for new quotes")
 OUTCOME_PENDING = Failure(
     "The same payment was asked before and its outcome is not known yet.",
     "in your wallet; nothing was paid",

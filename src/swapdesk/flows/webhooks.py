@@ -36,6 +36,7 @@ from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
 from swapdesk.client.transport import retry_after
 from swapdesk.clock import Clock
+from swapdesk.database_writing import durable
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_log import OrderEvent
 from swapdesk.flows.journal.order_merge import display_of, ended
@@ -180,6 +181,7 @@ class TakenLog:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         self._db = sqlite3.connect(file, isolation_level=None, timeout=DEADLINE)
         self._url = url
+        durable(self._db)
         with closing(self._db.executescript(_SCHEMA)):
             pass
 

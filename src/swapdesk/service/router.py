@@ -70,7 +70,7 @@ def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
         return data
     if route == DESCRIPTION_PATH:
         return data.replace(b"serviceId", b"houdiniId")
-    return encode_json(dialect.names(decode_json(data)))
+    return encode_json(dialect.names(decode_json(data, max_bytes=len(data))))
 
 
 _log = logging.getLogger("swapdesk.service.requests")
@@ -445,7 +445,7 @@ class Surface:
         if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
             pairs = known_pairs(operation.query or NoParameters, pairs)
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
-        query = parameters(operation.query or NoParameters, pairs)
+        query = parameters(operation.query or NoParameters, seen.dialect.asked(pairs))
         handler = self._handlers[operation.name]
         sent, asked = as_sent([*pairs, *found.parameters]), None
         if operation.body is not None:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.batch.group_signing import GroupSigning
     from swapdesk.flows.batch.group_status import Until
-    from swapdesk.flows.batch.means import Means
-    from swapdesk.flows.batch.plan import BatchPlan
+    from swapdesk.flows.batch.plan import BatchPlan, Means
     from swapdesk.flows.batch.planner import BatchPlanner
     from swapdesk.flows.dex.dex_plan import SwapPlan
     from swapdesk.flows.intents.intent import Intent

@@ -104,6 +104,7 @@ RULES: dict[str, str] = {
     "TOKEN_BOUGHT_DIFFERS": "token bought is the confirmed one",
     "TOKEN_DECIMALS": "amounts are counted as the contract does",
     "TOKEN_SOLD_DIFFERS": "token sold is the confirmed one",
+    "TOKEN_SYMBOL": "token is called so by its contract",
     "VALUE_ABOVE": "coin sent along is the confirmed fee",
     "WITHDRAWAL_AMOUNT_DIFFERS": "each payment is of its amount",
     "WITHDRAWAL_KEEPER_DIFFERS": "the entry point alone gives back",

@@ -16,7 +16,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
-from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.plan import BatchPlan, Means, against_means
 from swapdesk.flows.batch.planned import PlannedRow, SheetColumn, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
@@ -265,6 +265,44 @@ async def test_what_a_live_wallet_cannot_pay_together_is_a_problem_of_the_plan(
     assert not plan.creatable
     assert [(one.chain, one.paid) for one in plan.groups] == [("solana", "solana")]
     journal.close()
+
+
+async def test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    plan = await planned(
+        planner,
+        api,
+        "@bob,4000,ETH,base,,,USDC.ethereum,",
+        "@rita,50000,XRP,xrp,,,USDC.ethereum,",
+        "@bob,6000,ETH,base,,,USDC.ethereum,",
+        "@bob,1,ETH,base,,,ETH.ethereum,",
+        "@bob,1,ETH,base,,private,SOL.solana,",
+        "@rita,3000,XRP,xrp,,,USDC.ethereum,",
+    )
+    assert plan.creatable
+    usdc = plan.totals[0].token
+    means = Means("ethereum", "trading", held={usdc.id: Decimal(10_000)})
+    short = against_means(plan, [means])
+    assert [row.number for row in short.problems] == [2, 6]
+    (said,) = short.rows[1].findings
+    assert (said.code, said.column) == ("NOT_IN_WALLET", SheetColumn.SELL_AMOUNT)
+    assert said.reason == (
+        "Wallet trading has 10,000 USDC on Ethereum, and the rows before take 4,000 USDC of it:"
+        " 44,000 USDC are missing."
+    )
+    assert not short.creatable
+    # The total is of all that would be sold, or it would say that nothing is missing.
+    assert short.totals == plan.totals
+    assert means.missing(short.totals[0]) == 53_000
+    assert against_means(short, [means]) is short
+    # What a failed bundle left in the smart account is paid from there; the faucet may be late;
+    # and what is not known is no problem.
+    beside = replace(means, in_smart_account={usdc.id: Decimal(53_000)})
+    unread = replace(means, held={usdc.id: None})
+    for known in (beside, replace(means, filling=True), unread):
+        assert against_means(short, [known]).rows == plan.rows
+    assert against_means(short, []).creatable
 
 
 async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:

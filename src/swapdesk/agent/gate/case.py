@@ -255,7 +255,8 @@ class Facts(Struct, frozen=True):
     account's balance of the chain's coin.
     ``blocks_left`` are the blocks for which the blockhash of a Solana payload stays valid.
     ``simulation`` must hold the changes of every holder, the fee for gas left out.
-    ``bought_decimals`` are those of what is bought on another chain, by that chain's own node.
+    ``bought_decimals`` and ``bought_symbol`` are those of what is bought on another chain, by that
+    chain's own node.
     """
 
     now: datetime
@@ -269,6 +270,7 @@ class Facts(Struct, frozen=True):
     blocks_left: int | None = None
     time: int | None = None
     bought_decimals: int | None = None
+    bought_symbol: str | None = None
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
         """The answer as exactly ``count`` numbers, or None where it is not that."""
@@ -301,7 +303,7 @@ def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignature
         for token in {one.token for one in claim.outflows + claim.allowed}
         if token is not None
     }
-    reads |= _decimals_reads(claim, promise)
+    reads |= _asset_reads(claim, promise)
     return Needs(frozenset(code), frozenset(reads), native=True, simulation=not claim.typed)
 
 
@@ -311,7 +313,7 @@ def _needed_of_bundle(claim: Claim, promise: Promise) -> Needs:
     if claim.contract is not None:
         code.add(claim.contract)
     read = operation_nonce_read(claim)
-    reads = _decimals_reads(claim, promise) | (set() if read is None else {read})
+    reads = _asset_reads(claim, promise) | (set() if read is None else {read})
     return Needs(frozenset(code), frozenset(reads), native=True)
 
 
@@ -331,11 +333,12 @@ def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
     return tuple(dict.fromkeys(here))
 
 
-def _decimals_reads(claim: Claim, promise: Promise) -> set[Read]:
+def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
     return {
-        decimals_read(spelled(one.contract))
+        read(spelled(one.contract))
         for one in assets_here(claim, promise)
         if one.contract is not None
+        for read in (decimals_read, symbol_read)
     }
 
 
@@ -360,6 +363,10 @@ def domain_read(contract: str) -> Read:
 
 def decimals_read(token: str) -> Read:
     return _read(token, erc20.DECIMALS)
+
+
+def symbol_read(token: str) -> Read:
+    return _read(token, erc20.SYMBOL)
 
 
 def balance_read(token: str, owner: str) -> Read:

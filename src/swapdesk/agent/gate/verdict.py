@@ -58,6 +58,7 @@ OPERATION_RULES: tuple[Rule, ...] = (
     parties.act_is_what_was_asked_for,
     parties.contract_has_code,
     amounts.amounts_are_counted_as_the_contract_does,
+    amounts.token_is_called_so_by_its_contract,
     *bundle.GROUP_RULES,
     steps.all_of_it_together_is_within_what_was_confirmed,
 )
@@ -71,6 +72,7 @@ SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     parties.counterparty_is_the_venues_maker,
     parties.act_is_what_was_asked_for,
     amounts.amounts_are_counted_as_the_contract_does,
+    amounts.token_is_called_so_by_its_contract,
     *bundle.PAYMENT_RULES,
     *bundle.SOLANA_RULES,
     steps.all_of_it_together_is_within_what_was_confirmed,
@@ -86,6 +88,7 @@ WITHDRAWAL_RULES: tuple[Rule, ...] = (
     bundle.sender_is_the_owners_account,
     parties.contract_has_code,
     amounts.amounts_are_counted_as_the_contract_does,
+    amounts.token_is_called_so_by_its_contract,
     *deposit.WITHDRAWAL_RULES,
     amounts.coin_sent_along_is_the_confirmed_fee,
     steps.swap_is_paid_once,
@@ -127,6 +130,8 @@ _AMOUNTS = frozenset(
 )
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
 """Warnings of a field that says less than was promised, which harms nobody."""
+_OF_WEIGHT = frozenset({"TOKEN_SYMBOL"})
+"""Warnings after which the field is not what was promised, until a person says that it is."""
 _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
     Act.BUNDLE: BUNDLE_WORDS,
     Act.WITHDRAW: WITHDRAWAL_WORDS,
@@ -156,6 +161,10 @@ def _line(
         return ReviewLine(field.label, signed, promised, Match.DIFFERS, True, units)
     if warned.get(field.label) in _LESS:
         return ReviewLine(field.label, signed, promised, Match.UNMATCHED, units=units)
+    if warned.get(field.label) in _OF_WEIGHT:
+        return ReviewLine(
+            field.label, signed, f"{promised}, see below", Match.UNMATCHED, True, units
+        )
     # What a document of unknown shape says is bound by nobody, its chain excepted.
     known = act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
     bound = _BOUND_IN.get(act, BOUND)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from swapdesk.agent.process.request import MAX_DECIMALS, AgentRefusal
-from swapdesk.chain.calldata.erc20 import DECIMALS
+from swapdesk.chain.calldata.erc20 import DECIMALS, SYMBOL, read_symbol
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.chain.rpc.evm import Call, EvmClient, Request, calling
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
@@ -178,6 +178,15 @@ class Chains:
             async with asking(link, genesis) as client:
                 return [await mint_decimals(client, one) for one in tokens]
         return await contract_decimals(self.evm(link), link, genesis, tokens)
+
+    async def symbol(self, link: ChainLink, genesis: str | None, token: str) -> str | None:
+        """Of a contract of an EVM chain; None where it says none. Raises AgentRefusal."""
+        asked = [calling(Call(token, SYMBOL.call()))]
+        (answer,) = await answers_of(self.evm(link), link, genesis, asked)
+        try:
+            return None if isinstance(answer, EvmRefused) else read_symbol(octets(answer))
+        except EvmError:
+            return None
 
     def evm(self, link: ChainLink) -> EvmClient:
         client = self._evm.get(link.name)

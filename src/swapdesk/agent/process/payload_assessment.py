@@ -427,15 +427,18 @@ class Looking:
         if link is None:
             problem = f"this profile has no node of {promise.chain_out[:32]!r} with the same id"
             return replace(read, problem=read.problem or problem)
-        token = promise.buy.contract
+        token, genesis = promise.buy.contract, self._records.genesis(link.name)
+        # A mint of Solana has no name of its own, and a coin no contract.
+        symbol: str | None = promise.buy.symbol
         try:
-            told = await self._chains.decimals(
-                link, self._records.genesis(link.name), [] if token is None else [token]
-            )
+            told = await self._chains.decimals(link, genesis, [] if token is None else [token])
+            if token is not None and link.kind is Kind.EVM:
+                symbol = await self._chains.symbol(link, genesis, token)
         except AgentRefusal as refusal:
             return replace(read, problem=read.problem or refusal.words)
         decimals = COIN_DECIMALS[link.kind] if token is None else told[0]
-        return replace(read, facts=replace(read.facts, bought_decimals=decimals))
+        facts = replace(read.facts, bought_decimals=decimals, bought_symbol=symbol)
+        return replace(read, facts=facts)
 
     def _policy(self, account: Account, link: ChainLink) -> Policy:
         place = self._place

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
 
 FILE = "transactions.db"
@@ -142,7 +143,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
             raise UnsafePlace("it was written by a newer swapdesk")
         if writable:
             connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
+            durable(connection)
             connection.execute("PRAGMA foreign_keys=ON")
             if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
                 raise UnsafePlace("it is damaged")

@@ -267,6 +267,9 @@ Paid = Literal["bundle", "solana"]
 """How the deposits of a group are paid: by operations of a smart account, or by ordinary
 transactions of several transfers."""
 
+NOT_IN_WALLET = "NOT_IN_WALLET"
+"""The wallet has too little of what the row sells."""
+
 NO_SMART_ACCOUNTS = "NO_SMART_ACCOUNTS"
 """A bundle would pay the row, and this wallet signs none."""
 

@@ -145,6 +145,16 @@ class BatchProgress(Struct, frozen=True):
         return self.creating or self.current is not None
 
     @property
+    def unpaid_rows(self) -> frozenset[int]:
+        """Rows whose deposit did not leave yet, as far as is known."""
+        return frozenset(
+            row.number
+            for one in self.standings
+            for row in one.group.rows
+            if not one.over and row.service_id not in one.paid
+        )
+
+    @property
     def failed(self) -> int:
         """Rows for which no order exists for certain."""
         return sum(row.state is RowState.FAILED for one in self.standings for row in one.group.rows)

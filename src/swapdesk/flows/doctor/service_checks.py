@@ -26,7 +26,6 @@ from swapdesk.flows.doctor.finding import (
     Finding,
     State,
     as_root,
-    install,
     ok,
     shared,
     shell_word,
@@ -34,6 +33,7 @@ from swapdesk.flows.doctor.finding import (
     wrong,
 )
 from swapdesk.flows.doctor.home_checks import line_of_profile, secret_file, type_secret
+from swapdesk.flows.doctor.installation import install
 from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.paths import Home

@@ -26,6 +26,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from swapdesk.database_writing import durable
 from swapdesk.flows.journal.journal_migration import PATIENCE_SECONDS, bring_up, refuse_others
 from swapdesk.paths import make_directories
 
@@ -82,7 +83,7 @@ class JournalFile:
                 self._path, timeout=0.5, isolation_level=None, check_same_thread=False
             )
             connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA synchronous=FULL")
+            durable(connection)
         except sqlite3.Error as error:
             return JournalFile(None, f"{self._path.name}: {error}")
         return JournalFile(connection, None, self._path)
@@ -169,7 +170,7 @@ def _begun(db: sqlite3.Connection, path: Path) -> str | None:
         if db.execute("PRAGMA quick_check").fetchone()[0] != "ok":
             return f"{path.name} is damaged; it is kept as it is"
         _log_ahead(db)
-        db.execute("PRAGMA synchronous=FULL")
+        durable(db)
         bring_up(db, path)
         db.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
     except (OSError, sqlite3.Error) as error:

@@ -317,6 +317,10 @@ class AddressBook:
         """Names without ``@``."""
         return [entry.name for entry in self.entries(kind, chain)]
 
+    def labels(self) -> dict[str, str]:
+        """``@name`` by its address in small letters."""
+        return {entry.address.lower(): entry.label for entry in self.entries()}
+
     def name_of(self, kind: str, address: str) -> str | None:
         """The name of an address as :func:`check_address` normalizes it, or None."""
         for entry in self.entries(kind):

@@ -113,7 +113,7 @@ class OrderDesk:
         the call.
         """
         partner_id = caller.partner.partner_id
-        digest = digest_of(request, purpose)
+        digests = _digests(request, purpose)
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
         async with turn:
@@ -122,7 +122,9 @@ class OrderDesk:
                 quote = await self._acceptable(caller, request, purpose)
                 notes = await self._prepared(quote, request)
                 try:
-                    order = await self._begin(quote, request, digest, notes, call, caller.payment)
+                    order = await self._begin(
+                        quote, request, digests[0], notes, call, caller.payment
+                    )
                 except QuoteGone:
                     raise unusable() from None
                 except QuoteConsumed as consumed:
@@ -133,7 +135,7 @@ class OrderDesk:
             if caller.payment is not None:
                 # Whoever pays for a create whose own payment failed is told of its order.
                 await self._store.pay_for(caller.payment, earlier.service_id)
-            return await self._replay(earlier, digest)
+            return await self._replay(earlier, digests)
         try:
             return self._answer(await self._carry(order))
         finally:
@@ -280,14 +282,14 @@ class OrderDesk:
             log.warning("order %s: outcome unknown: %s", order.service_id, unknown)
             raise _outcome_unknown() from unknown
 
-    async def _replay(self, order: StoredOrder, digest: str) -> Order:
+    async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
         """What the first request got, waiting for it while it is under way and may last.
 
         An order that can no longer be seen is not shown by its quote either.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
-        if order.request_digest != digest:
+        if order.request_digest not in digests:
             raise ServiceError(
                 ErrorCode.INVALID_SWAP, "This quote was already used with other parameters."
             )
@@ -319,6 +321,12 @@ class OrderDesk:
         if order.status < OrderStatusCode.WAITING:
             raise _outcome_unknown()
         return self.presentation.order(order, fresh=True)
+
+
+def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
+    """Of a create, and of the same body at the other operation that takes a private send."""
+    other: Purpose = "private_send" if purpose == "exchange" else "exchange"
+    return digest_of(request, purpose), digest_of(request, other)
 
 
 def _no_such_order() -> ServiceError:

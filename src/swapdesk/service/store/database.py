@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.database_writing import durable
 from swapdesk.service.store import books, partners
 from swapdesk.service.store.records import StoreUnavailable
 
@@ -323,7 +324,7 @@ def configure(connection: sqlite3.Connection, *, writes: bool) -> None:
     connection.execute("PRAGMA busy_timeout = 5000")
     if writes:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        durable(connection)
     else:
         connection.execute("PRAGMA query_only = ON")
 

@@ -12,7 +12,7 @@ from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.group_status import Until
-from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.plan import BatchPlan, created_of
 from swapdesk.flows.batch.planned import SheetColumn
 from swapdesk.flows.batch.progress import (
     NoFailedRows,
@@ -101,6 +101,9 @@ class BatchPaying(BatchEditing):
         state, progress = super().plan_state(plan), self.progress
         if progress is None:
             return state
+        if progress.current is not None and not progress.creating:
+            totals = created_of(state.plan, progress.unpaid_rows).totals
+            state = replace(state, plan=replace(state.plan, totals=totals))
         outcome = self.signing.outcome if self.signing is not None else None
         failure = outcome.failure if outcome is not None else None
         current = progress.current
