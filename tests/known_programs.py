@@ -16,7 +16,6 @@ _AGENT = (
     "swapdesk.agent.process.service",
     "swapdesk.agent.process.service",
     "swapdesk.agent.process.wallet_session:load_signing",
-    "web3",
 )
 _ASKING = ("httpcore2._backends.anyio", "anyio._backends._asyncio", "swapdesk.client.*")
 """What a client of HTTP imports with its first question."""

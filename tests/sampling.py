@@ -18,6 +18,6 @@ def at_full_size(full: bool) -> None:
     _full = full
 
 
-def examples(count: int = DEFAULT) -> int:
-    """``count`` examples at full size; a part of them, and not fewer than a dozen, otherwise."""
-    return count if _full else min(count, max(LEAST, count // PART))
+def examples(count: int = DEFAULT, part: int = PART) -> int:
+    """``count`` examples at full size; one in ``part``, and not fewer than a dozen, otherwise."""
+    return count if _full else min(count, max(LEAST, count // part))

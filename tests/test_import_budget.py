@@ -241,7 +241,8 @@ def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> 
 
 
 def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -> None:
-    """They come while the first key is derived; web3 only with the first call of a node."""
+    """They come while the first key is derived; web3 and its HTTP, which read a node's answer
+    without a bound, do not come at all."""
     statement = "import swapdesk.agent.process.service, swapdesk.agent.process.service"
     names = (*HEAVY, "eth_abi", "eth_utils", "httpx2", "aiohttp", "textual")
     assert loaded(statement, names, tmp_path) == []

@@ -48,7 +48,7 @@ def errors_page() -> str:
         section(
             "Findings of batches",
             "Findings of single rows. A `problem` keeps its row from being created, and the command"
-            " ends with `BATCH_PROBLEMS`; `look` never does.",
+            " ends with `BATCH_PROBLEMS`; `consent` until it is agreed to; `look` never does.",
             table(("Code", "Level", "Message"), _findings()),
         ),
     )
@@ -94,10 +94,11 @@ def _rules() -> Iterator[tuple[str, ...]]:
 
 
 def _findings() -> Iterator[tuple[str, str, str]]:
+    levels = ("problem", "consent", "look")
     found: dict[tuple[str, str], str] = {}
-    for path, tree in modules("flows/batch", "problem", "look"):
+    for path, tree in modules("flows/batch", *levels):
         for name, call, within in calls(tree):
-            if name in ("problem", "look"):
+            if name in levels:
                 for one in codes_in(call.args[0], within, path):
                     said = said_at(call.args[2:], call, within)
                     found[one, name] = found.get((one, name), "") or said

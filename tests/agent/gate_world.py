@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
     AccountFactory,
     Case,
@@ -86,6 +87,8 @@ ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
 POLICY = Policy(ALICE, CHAIN_ID, GENESIS, SANDBOX_VENUES, accounts=ACCOUNTS)
 
 CODE = b"\x60\x80"
+SYMBOLS = {one.contract: one.symbol for one in (USDC, WETH)}
+DECIMALS = {one.contract: one.decimals for one in (USDC, WETH)}
 _WITH_CODE = {
     USDC.contract,
     WETH.contract,
@@ -125,10 +128,6 @@ SEPARATORS = {
 }
 
 
-def word(*numbers: int) -> bytes:
-    return b"".join(number.to_bytes(32, "big") for number in numbers)
-
-
 def changes(*moved: tuple[str, Asset, int]) -> Simulation:
     return Simulation(
         100,
@@ -153,6 +152,7 @@ class World(Struct, frozen=True):
     blocks_left: int = 120
     chain_id: int | None = CHAIN_ID
     genesis: str = GENESIS
+    decimals: dict[str | None, int] = field(default_factory=lambda: DECIMALS)
     more: dict[str, object] = field(default_factory=dict)
 
     def facts(
@@ -164,19 +164,26 @@ class World(Struct, frozen=True):
             chain_id=self.chain_id,
             genesis_hash=self.genesis,
             code={one: CODE if one in _WITH_CODE else b"" for one in needs.code},
-            answers={read: self._answer(read, claim) for read in needs.reads},
+            answers={read: self._answer(read, claim, promise) for read in needs.reads},
             native=self.native,
             gas=GasPlan(150_000, 10**9) if needs.simulation and not claim.solana else None,
             simulation=self.simulation if needs.simulation else None,
             blocks_left=self.blocks_left if needs.blockhash else None,
             time=SECONDS,
+            bought_symbol=SYMBOLS.get(promise.buy.contract, promise.buy.symbol),
+            bought_decimals=DECIMALS.get(promise.buy.contract, promise.buy.decimals),
         )
 
-    def _answer(self, read: Read, claim: Claim) -> bytes:
+    def _answer(self, read: Read, claim: Claim, promise: Promise) -> bytes:
         selector = read.data[:4]
         known = read.contract in SEPARATORS
         if selector == erc20.DOMAIN_SEPARATOR.selector:
             return SEPARATORS.get(read.contract, claim.domain_separator or b"")
+        if selector == erc20.DECIMALS.selector:
+            return word(self.decimals.get(read.contract, _hoped(read.contract, promise).decimals))
+        if selector == erc20.SYMBOL.selector:
+            name = SYMBOLS.get(read.contract, _hoped(read.contract, promise).symbol)
+            return text_word(name)
         if selector == erc20.BALANCE_OF.selector:
             return word(self.balance)
         if selector == erc20.NONCES.selector:
@@ -194,6 +201,13 @@ class World(Struct, frozen=True):
             asked = erc20.AUTHORIZATION_STATE.read(read.data)["nonce"]
             return word(int(known and asked == USED_NONCE.to_bytes(32, "big")))
         raise AssertionError(f"nothing answers {read.data.hex()}")
+
+
+def _hoped(contract: str, promise: Promise) -> Asset:
+    """The token that the promise takes it for."""
+    taken = () if promise.withdrawal is None else promise.withdrawal.taken
+    assets = (promise.sell, promise.buy, *(each.asset for each in taken))
+    return next((one for one in assets if one.contract == contract), WETH)
 
 
 def judged(

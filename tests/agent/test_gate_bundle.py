@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.gate_world import ALICE, BOB, CHAIN_ID, GENESIS, MALLORY, NOW, USDC, WETH
+from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
     AccountFactory,
     Case,
@@ -19,8 +20,10 @@ from swapdesk.agent.gate.case import (
     PastSignature,
     Policy,
     Taking,
+    decimals_read,
     needed,
     operation_nonce_read,
+    symbol_read,
 )
 from swapdesk.agent.gate.rules import bundle as rules
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, GateVerdict, judge
@@ -146,7 +149,11 @@ class Scene(Struct):
             chain_id=CHAIN_ID,
             genesis_hash=GENESIS,
             code=code,
-            answers={read: (key << 64 | self.sequence).to_bytes(32, "big")},
+            answers={
+                read: word(key << 64 | self.sequence),
+                decimals_read(USDC.contract): word(6),
+                symbol_read(USDC.contract): text_word("USDC"),
+            },
         )
         assert needed(claim, self.promise, self.policy).code >= {self.operation.sender}
         promise = self.promise

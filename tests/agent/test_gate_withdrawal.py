@@ -26,7 +26,17 @@ from agent.gate_world import (
     WETH,
     changes,
 )
-from swapdesk.agent.gate.case import Case, Facts, GasPlan, PastSignature, Policy, needed
+from agent.node import text_word, word
+from swapdesk.agent.gate.case import (
+    Case,
+    Facts,
+    GasPlan,
+    PastSignature,
+    Policy,
+    decimals_read,
+    needed,
+    symbol_read,
+)
 from swapdesk.agent.gate.rules import deposit as rules
 from swapdesk.agent.gate.verdict import RULES, WITHDRAWAL_RULES, GateVerdict, judge, unreadable
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
@@ -104,6 +114,10 @@ class Scene(Struct):
             genesis_hash=GENESIS,
             code=code,
             native=self.native,
+            answers={
+                decimals_read(str(USDC.contract)): word(6),
+                symbol_read(str(USDC.contract)): text_word("USDC"),
+            },
             gas=GasPlan(150_000, 10**9),
             simulation=self.simulation,
         )

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from http_clients import node_transport
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.transactions.delivery import SolanaDelivery
@@ -34,8 +35,7 @@ class Node:
         asked = json.loads(request.content)
         result = self._results[asked["method"]]
         answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
-        # The client reads the stream itself, to bound it.
-        return httpx2.Response(200, stream=httpx2.ByteStream(json.dumps(answer).encode()))
+        return httpx2.Response(200, json=answer)
 
 
 @pytest.fixture
@@ -83,7 +83,25 @@ async def test_what_may_still_be_executed_is_not_lost(
     status: dict[str, Any] | None,
     state: State,
 ) -> None:
-    transport = httpx2.MockTransport(Node(height, status))
+    transport = node_transport(Node(height, status))
     async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
         found = await SolanaDelivery(client, records).resolve(sent, resend=False)
     assert found.state is state
+
+
+async def test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave(
+    records: Records, sent: SignedTransaction
+) -> None:
+    """The request to send it was read before it was given up, and had its turn afterwards."""
+    assert records.move(sent.hash, State.ABANDONED, among=frozenset({State.SENT}))
+    asked = []
+
+    def hear(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        raise httpx2.ConnectError("nobody is there", request=request)
+
+    transport = httpx2.MockTransport(hear)
+    async with SolanaClient("http://127.0.0.1/", transport=transport) as client:
+        found = await SolanaDelivery(client, records).send(sent)
+    assert found.state is State.ABANDONED
+    assert asked == []

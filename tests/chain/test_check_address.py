@@ -360,3 +360,15 @@ def test_same_address_ignores_only_meaningless_case() -> None:
 )
 def test_articles(name: str, expected: str) -> None:
     assert with_article(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("chain", "own", "other"), [("cosmoshub-4", "cosmos", "osmo"), ("Osmosis-1", "osmo", "cosmos")]
+)
+def test_a_chain_of_cosmos_that_is_called_by_its_id_has_its_own_addresses_alone(
+    chain: str, own: str, other: str
+) -> None:
+    account = bytes(range(7, 27))
+    assert check_address("cosmos", cosmos.encode(own, account), chain_name=chain).ok
+    refused = check_address("cosmos", cosmos.encode(other, account), chain_name=chain)
+    assert refused.code == "other_chain"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from corpus import Case, load
 from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.payments import (
     WAIVER,
@@ -116,6 +117,14 @@ def test_texts_speak_the_word_of_their_chain(kind: str, word: str) -> None:
     assert check_memo(kind, "a" * 65, True).reason.startswith(f"A {word} has at most 64")
     assert f"needs a {word} for exchanges" in check_memo(kind, "", True).reason
     assert check_memo(kind, "", False).reason == f"No {word}."
+
+
+@pytest.mark.parametrize("case", load(name="memos"), ids=lambda case: case.id)
+def test_a_memo_that_a_program_has_changed_is_doubted_and_others_are_not(case: Case) -> None:
+    """A chain carries both: what a spreadsheet made of a memo credits nobody, or somebody else."""
+    verdict = check_memo("cosmos", case.text, True)
+    assert (verdict.ok, verdict.normalized) == (True, case.text)
+    assert bool(verdict.doubt) is case.expect["doubted"], verdict.doubt
 
 
 def test_which_chains_have_memos() -> None:

@@ -15,7 +15,6 @@ from swapdesk.chain.unused_curve import ORDER, leave_out_validator_keys
 leave_out_validator_keys()
 from eth_account import Account
 from eth_account.messages import encode_defunct
-from web3 import AsyncHTTPProvider
 assert "{TABLES}" not in sys.modules
 said = encode_defunct(text="said")
 own = Account.from_key(b"\\1" * 32)

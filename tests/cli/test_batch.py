@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from cli.desks import Desk
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.journal import Journal
@@ -92,6 +93,23 @@ def test_both_sides_of_a_row_are_told_and_heads_of_before_are_explained(
     assert created.code == Exit.DONE, created.stderr
     assert created.stderr.count(note) == 1
     assert "Sells 405 USDC on Ethereum; arrives ≈ " in created.stderr
+
+
+def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = tmp_path / "spoilt.csv"
+    to = derive_address("xlm", bytes(32))
+    file.write_text(
+        f"to,sell_amount,buy,chain,memo,sell\n{to},251,XLM,stellar,#N/A,USDC.ethereum\n"
+    )
+    words = ("batch", "create", str(file), "--yes", "--json")
+    refused = desk(*words)
+    assert (refused.code, refused.error["code"]) == (Exit.OWN_REFUSAL, "MEMO_WARNING")
+    assert "--accept-warnings" in refused.error["next"]
+    row = refused.document["rows"][0]
+    assert (row["state"], row["findings"][0]["level"]) == ("look", "consent")
+    assert desk(*words, "--accept-warnings").code == Exit.DONE
 
 
 def test_decimal_commas_are_read_when_asked_for(desk: Desk, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ payouts that arrive on the chains."""
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,27 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     assert [settled(one) for one in resumed.document["groups"]] == [settled(group)]
     assert resumed.document["money"] == arrived["money"]
     assert held - chain.balance(USDC, account) == 310 * 10**6
+
+
+def test_what_the_wallet_cannot_pay_is_not_created(
+    desk: Desk, account: str, tmp_path: Path
+) -> None:
+    held = Decimal(chain_of(desk).balance(USDC, account)).scaleb(-6)
+    file = written(
+        tmp_path / "dear.csv",
+        f"{FIRST},150,ETH,arbitrum,USDC.base",
+        f"{SECOND},{held - 100:f},ETH,arbitrum,USDC.base",
+    )
+    plan = desk("batch", "plan", file, "--json")
+    assert plan.code == Exit.BAD_INPUT
+    (total,) = plan.document["totals"]
+    assert Decimal(total["held"]) == held
+    fits, dear = plan.document["rows"]
+    assert (fits["state"], dear["state"]) == ("look", "problem")
+    assert dear["findings"][-1]["code"] == "NOT_IN_WALLET"
+    for words in (("create", file), ("run", file)):
+        refused = desk("batch", *words, "--yes", "--json")
+        assert (refused.code, error_of(refused)["code"]) == (Exit.BAD_INPUT, "BATCH_PROBLEMS")
 
 
 def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from harness import Result, Sandbox, environment, home_of
 from patience import PATIENCE
 from swapdesk.cli.doctor_command import examine
 from swapdesk.clock import SystemClock
-from swapdesk.flows.doctor.finding import State
+from swapdesk.flows.doctor.finding import State, shell_word
 from swapdesk.flows.doctor.home_checks import check_disk
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
@@ -330,7 +330,7 @@ HOMES = [
         newer_journal,
         "journal",
         "was written by a newer swapdesk (its version 99",
-        r".* -m pip install swapdesk",
+        r".* -m pip install -e .*",
         mendable=False,
     ),
     Broken(
@@ -674,9 +674,10 @@ def test_missing_packages_are_named_and_keep_nothing_else_from_being_looked_at(
     said = Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
     python, extras, broken = wrong(said)
     assert python["said"].endswith("lacks textual, httpx2, pydantic, websockets, segno, Crypto.")
-    assert python["mend"].endswith("-m pip install swapdesk")
+    clone = Path(__file__).resolve().parents[2]
+    assert python["mend"].endswith(f"-m pip install -e {shell_word(clone)}")
     assert extras["said"] == "The sandbox needs uvicorn."
-    assert extras["mend"].endswith("-m pip install 'swapdesk[sandbox]'")
+    assert extras["mend"].endswith(f"-m pip install -e {shell_word(f'{clone}[sandbox]')}")
     assert broken["check"] == "journal"
     left = {one["check"] for one in said.document["findings"] if one["state"] == "unchecked"}
     assert left == {"terminal", "service"}

@@ -22,15 +22,16 @@ Taken = list[tuple[str, str]]
 
 
 @contextmanager
-def receiving(secret: str, taken: Taken) -> Iterator[str]:
-    """The address of a receiver that checks each signature and notes id and state."""
+def receiving(secret: str, taken: Taken, status: int = 204) -> Iterator[str]:
+    """The address of a receiver that checks each signature, by the clock of this machine, notes id
+    and state, and answers with ``status``."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             told = Webhook(secret).verify(body, {k.lower(): v for k, v in self.headers.items()})
             taken.append((self.headers["webhook-id"], told["data"]["displayStatus"]))
-            self.send_response(204)
+            self.send_response(status)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -47,6 +48,7 @@ def receiving(secret: str, taken: Taken) -> Iterator[str]:
 
 @contextmanager
 def listening(desk: Desk, url: str) -> Iterator[subprocess.Popen[str]]:
+    """``listen``, once it posts; its address is told without a query."""
     with in_fresh_interpreters():
         process = subprocess.Popen(
             [sys.executable, "-m", "swapdesk", "listen", "--forward-to", url, "--json"],
@@ -59,7 +61,9 @@ def listening(desk: Desk, url: str) -> Iterator[subprocess.Popen[str]]:
     assert process.stderr is not None
     assert process.stdout is not None
     try:
-        assert process.stderr.readline().startswith("Posting to")
+        first = process.stderr.readline()
+        assert first.startswith(f"Posting to {url.partition('?')[0]}")
+        assert "token" not in first
         yield process
     finally:
         process.kill()
@@ -72,12 +76,15 @@ def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
     first = desk("orders", "list", "--json")
     assert first.code == 0, first.stderr
     taken: Taken = []
+    # The receiver's clock stays where it is.
+    desk.sandbox.control("POST", "/clock", {"advance": 7_200})
     # The secret is made by the first call, here by one whose receiver is not there.
     gone = desk("listen", "--forward-to", "http://127.0.0.1:9/", "--replay", "msg_x")
     assert gone.code == 2, gone.stderr
     root = desk.home / "profiles" / "sandbox"
     secret = (root / "webhook.secret").read_text().strip()
-    with receiving(secret, taken) as url:
+    refused: Taken = []
+    with receiving(secret, taken) as url, receiving(secret, refused, 410) as gone_url:
         with listening(desk, url) as process:
             made = desk("swap", *PAIR, "--to", BITCOIN, "--yes", "--json")
             assert made.code == 0, made.stderr
@@ -87,15 +94,28 @@ def test_a_killed_listener_goes_on_and_the_stream_may_break(desk: Desk) -> None:
             line = json.loads(process.stdout.readline())
             assert (line["id"], line["taken"], line["attempt"]) == (taken[0][0], True, 1)
         desk.sandbox.control("POST", "/faults", {"fault": "ws_drop", "times": 1})
-        assert desk("fund", order, "--yes", "--json").code == 0
-        with listening(desk, url):
+        asks = f"{gone_url}?token=abc"
+        with listening(desk, asks) as ended, listening(desk, url):
+            assert desk("fund", order, "--yes", "--json").code == 0
             wait_for(lambda: any(state == "SWAP_COMPLETED" for _, state in taken), what="the end")
+            assert ended.wait(PATIENCE) == 5
+            assert ended.stdout is not None
+            assert ended.stderr is not None
+            told = ended.stdout.read() + ended.stderr.read()
+        assert "RECEIVER_GONE" in told
+        assert "token" not in told
+        assert len(refused) == 1
         states = list(dict(taken).values())
         assert states[0] == "WAITING_FOR_DEPOSIT"
         assert states[-1] == "SWAP_COMPLETED"
         again = desk("listen", "--forward-to", url, "--replay", taken[-1][0], "--json")
         assert again.code == 0, again.stderr
         assert taken[-1] == taken[-2]
+        again = desk("listen", "--forward-to", asks, "--replay", taken[-1][0], "--json")
+        assert (again.code, again.error["code"]) == (5, "RECEIVER_GONE"), again.stderr
+        (root / "webhook.secret").write_text("")
+        empty = desk("listen", "--forward-to", url, "--json")
+        assert (empty.code, empty.error["code"]) == (2, "NO_SECRET"), empty.stderr
 
 
 PAIR = ("0.5", "eth.ethereum", "btc.bitcoin")

@@ -16,6 +16,7 @@ BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
 # The same letters with the other case: its checksum is wrong.
 MISTYPED = "0x" + ETH[2:].swapcase()
 XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
+XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
 
 
 def order_ids(desk: Desk) -> set[str]:
@@ -142,6 +143,16 @@ def test_another_memo_than_that_of_the_name_needs_consent(
     consented = swap(desk, *pair, *changed, "--accept-warnings")
     assert consented.code == 0, consented
     assert said in consented.stderr
+
+
+def test_a_memo_that_a_program_spoilt_needs_consent(desk: Desk) -> None:
+    spoilt = ("0.1", "btc.bitcoin", "xlm.stellar", XLM, "--memo", "1.07712E+09")
+    dry = desk("swap", *spoilt[:3], "--to", *spoilt[3:], "--dry-run", "--json")
+    assert any("rounded" in line for line in dry.document["checks"])
+    error = refused(swap(desk, *spoilt), 9, "MEMO_WARNING")
+    assert "Compare it with the one you were given." in str(error["message"])
+    consented = swap(desk, *spoilt, "--accept-warnings")
+    assert consented.document["order"]["receiverTag"] == "1.07712E+09"
 
 
 def test_a_loss_nobody_knows_is_not_accepted_silently(desk: Desk) -> None:

@@ -16,6 +16,7 @@ from swapdesk.client.api_connection import find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import (
     AnswerRefused,
+    ApiError,
     ClientError,
     NotFound,
     OutcomeUnknown,
@@ -242,3 +243,33 @@ async def test_an_answer_that_is_no_list_of_orders_is_refused(body: object) -> N
         with pytest.raises(AnswerRefused) as caught:
             await api.list_orders()
         assert caught.value.reason == "wrong_shape"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"ok":true}', None),
+        (b'{"status":"ok"}', "ok"),
+        (b'{"status":"ok","version":7,"time":{"now":1}}', None),
+        (b"{}", None),
+        (b"", None),
+        (b"OK", None),
+        (b'"ok"', None),
+        (b"<html>fine</html>", None),
+        (b"[" * 4_000, None),
+        (b"x" * (1 << 21), None),
+    ],
+)
+async def test_the_status_of_the_answer_alone_says_that_a_service_is_well(
+    body: bytes, status: str | None
+) -> None:
+    async with RudeServer(answer(200, body)) as server, open_api(server) as api:
+        assert (await api.health()).status == status
+
+
+@pytest.mark.parametrize("status", [302, 404, 503])
+async def test_a_service_is_not_well_whatever_it_says(status: int) -> None:
+    said = b'{"status":"ok","version":"1","time":"2026-11-20T14:02:11Z"}'
+    async with RudeServer(answer(status, said)) as server, open_api(server) as api:
+        with pytest.raises((ApiError, AnswerRefused)):
+            await api.health()

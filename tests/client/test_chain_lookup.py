@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from http_clients import node_transport
 from sampling import examples
 from swapdesk.client.chain_lookup import (
-    ANSWER_LIMIT,
     MOST_PAYMENTS,
     ChainTransaction,
     LookupFailed,
@@ -67,10 +67,13 @@ def node(
     answers: dict[str, Any], asked: list[str] | None = None
 ) -> Callable[[httpx2.Request], httpx2.Response]:
     def answer(request: httpx2.Request) -> httpx2.Response:
-        method = json.loads(request.content)["method"]
+        call = json.loads(request.content)
+        method = call["method"]
         if asked is not None:
             asked.append(method)
-        return httpx2.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": answers[method]})
+        return httpx2.Response(
+            200, json={"jsonrpc": "2.0", "id": call["id"], "result": answers[method]}
+        )
 
     return answer
 
@@ -78,7 +81,7 @@ def node(
 async def look(
     answer: Callable[[httpx2.Request], httpx2.Response], text: str = HASH
 ) -> ChainTransaction | None:
-    reader = NodeReader("base", "http://127.0.0.1:9", transport=httpx2.MockTransport(answer))
+    reader = NodeReader("base", "http://127.0.0.1:9", transport=node_transport(answer))
     return await reader.transaction(text, solana=text == SIGNATURE)
 
 
@@ -181,20 +184,20 @@ def raises(error: Exception) -> Callable[[httpx2.Request], httpx2.Response]:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (raises(httpx2.ConnectError("refused")), "did not answer"),
-        (raises(httpx2.ReadTimeout("slow")), "did not answer"),
-        (raises(OSError("gone")), "did not answer"),
+        (raises(httpx2.ConnectError("refused")), "cannot be reached"),
+        (raises(httpx2.ReadTimeout("slow")), "gave no answer"),
+        (raises(OSError("gone")), "gave no answer"),
         (says(b""), "no JSON"),
-        (says(b"<html>502</html>", 502), "no JSON"),
-        (says(b'{"result": ' + b"[" * 5_000), "no JSON"),
-        (says(b'{"result": "' + b"a" * ANSWER_LIMIT + b'"}'), "no JSON"),
-        (says(b"[]"), "refused"),
-        (says(b'{"error": {"code": -32601, "message": "\\u202e"}}'), "refused"),
-        (says(b'{"result": 7}'), "another shape"),
-        (says(b'{"result": {"value": "seven", "to": "x"}}'), "another shape"),
-        (says(b'{"result": {"value": "0x1", "to": "\\u202e0x"}}'), "another shape"),
-        (says(b'{"result": {"value": "0x1", "to": "' + b"a" * 999 + b'"}}'), "another shape"),
-        (lambda request: httpx2.Response(302, headers={"location": "http://e.example"}), "no JSON"),
+        (says(b"<html>502</html>", 502), "status 502"),
+        (says(b"[]"), "another shape"),
+        (says(b'{"id": 1, "error": {"code": -32601, "message": "\\u202e"}}'), "refused"),
+        (says(b'{"id": 1, "result": 7}'), "another shape"),
+        (says(b'{"id": 1, "result": {"value": "seven", "to": "x"}}'), "another shape"),
+        (says(b'{"id": 1, "result": {"value": "0x1", "to": "\\u202e0x"}}'), "another shape"),
+        (
+            says(b'{"id": 1, "result": {"value": "0x1", "to": "' + b"a" * 999 + b'"}}'),
+            "another shape",
+        ),
     ],
 )
 async def test_a_node_that_tells_nonsense_has_told_nothing(
@@ -238,3 +241,30 @@ async def test_whatever_a_node_answers_is_a_transaction_or_a_reason(
         for payment in found.payments if found is not None else ():
             assert payment.to.isprintable()
             assert isinstance(payment.units, int)
+
+
+@pytest.mark.parametrize(
+    ("chain", "told", "used"),
+    [
+        ("0x2105", f"0x{1:064x}", True),
+        ("0x2105", f"0x{0:064x}", False),
+        ("0x1", f"0x{1:064x}", None),
+        ("0x2105", f"0x{2:064x}", None),
+        ("0x2105", "0x", None),
+        ("0x2105", True, None),
+        ("0x2105", ["0x"], None),
+        (None, f"0x{0:064x}", None),
+    ],
+)
+async def test_whether_a_payment_was_taken_is_the_tokens_word_on_its_own_chain(
+    chain: Any, told: Any, used: bool | None
+) -> None:
+    asked: list[str] = []
+    answer = node({"eth_chainId": chain, "eth_call": told}, asked)
+    reader = NodeReader("base", "http://127.0.0.1:9", transport=node_transport(answer))
+    nonce = "0x" + "3c" * 32
+    if used is None:
+        with pytest.raises(LookupFailed):
+            await reader.authorization_used(8453, TOKEN, TO, nonce)
+    else:
+        assert await reader.authorization_used(8453, TOKEN, TO, nonce) is used

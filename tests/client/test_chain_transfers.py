@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from http_clients import node_transport
 from swapdesk.client.chain_transfers import ChainUnreadable, EvmBlocks, Mined
 
 HASH, TOKEN, OWNER = "0x" + "8f" * 32, "0x" + "5c" * 20, "0x" + "AB" * 20
@@ -22,7 +23,7 @@ def blocks(result: Any, asked: list[Any] | None = None) -> EvmBlocks:
             asked.extend(calls)
         return httpx2.Response(200, json=[{"id": each["id"], "result": result} for each in calls])
 
-    return EvmBlocks("base", "http://127.0.0.1:9", transport=httpx2.MockTransport(answer))
+    return EvmBlocks("base", "http://127.0.0.1:9", transport=node_transport(answer))
 
 
 async def test_receipt_tells_block_success_and_cost() -> None:

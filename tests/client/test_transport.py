@@ -414,6 +414,7 @@ async def test_429_is_repeated_after_the_time_told(write: bool) -> None:
     [
         ({}, {}, None, 3, 1),
         ({"retry-after": "5"}, {}, 5.0, 3, 2),
+        ({"retry-after": "4.2"}, {}, 4.2, 3, 2),
         ({}, {"retryAfter": 5, "code": "RATE_LIMIT_EXCEEDED", "message": ""}, 5.0, 3, 2),
         ({"retry-after": "61"}, {}, 61.0, 1, 1),
         ({"retry-after": "9" * 40}, {}, 1e9, 1, 1),

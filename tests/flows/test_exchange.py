@@ -21,6 +21,7 @@ from flows.faulty_network import (
     refuse_connection,
     with_date,
 )
+from flows.orders import order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
@@ -31,7 +32,13 @@ from swapdesk.flows.creation.order_verification import (
     NotCreated,
 )
 from swapdesk.flows.creation.resume import resume
-from swapdesk.flows.intents.intent import NO_SUCH_TEXT, DepositRelease, Intent, ReleaseVerdict
+from swapdesk.flows.intents.intent import (
+    NO_SUCH_TEXT,
+    UNREPEATED,
+    DepositRelease,
+    Intent,
+    ReleaseVerdict,
+)
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json
@@ -255,6 +262,52 @@ async def test_a_refusal_of_the_service_is_final(trade: Trade) -> None:
     outcome = await trade.flow.create(changed)
     assert isinstance(outcome, NotCreated)
     assert outcome.code == "INVALID_SWAP"
+
+
+async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(trade: Trade) -> None:
+    """Another run found the order while this one still waited for its answer."""
+    intent = await trade.quoted()
+    made = order(intent, service_id="order-of-another-run")
+
+    def refuse_late(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if request.method == "POST":
+            trade.journal.intents.mark_created(
+                intent.id, made, source="list", verdict=UNREPEATED, resolved=True
+            )
+            body = encode_json({"code": "INVALID_SWAP", "message": "no"})
+            return httpx2.Response(422, stream=httpx2.ByteStream(body), request=request)
+        return response
+
+    trade.network.after = refuse_late
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, Created)
+    assert outcome.order.service_id == made.service_id
+    entry, step = trade.journal.intents.get(intent.id), trade.journal.intents.step(intent.id)
+    assert entry is not None
+    assert step is not None
+    assert (entry.state, step.state) == (IntentState.CREATED, StepState.RESOLVED_YES)
+
+
+async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
+    trade: Trade,
+) -> None:
+    intent = await trade.quoted()
+
+    def refused_before(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if request.method == "POST":
+            assert trade.journal.intents.mark_refused(intent.id, code="NO")
+        return response
+
+    trade.network.after = refused_before
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, Created)
+    assert outcome.verdict.standing is DepositRelease.FOREIGN
+    known = trade.journal.orders.get(outcome.order.service_id)
+    entry = trade.journal.intents.get(intent.id)
+    assert known is not None
+    assert entry is not None
+    assert (known.intent_id, known.verdict.payable) == (None, False)
+    assert entry.state is IntentState.REFUSED
 
 
 async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(trade: Trade) -> None:

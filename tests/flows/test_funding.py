@@ -103,6 +103,30 @@ async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> No
         assert len(server.requests) == 1
 
 
+async def test_a_refusal_that_comes_after_the_deposit_arrived_frees_nothing(
+    journal: Journal, clock: ManualClock
+) -> None:
+    """The order has its deposit while the faucet still owes its answer, which is then a refusal."""
+    there = replace(WAITING, order=order(display_status="DEPOSIT_DETECTED", status=1))
+    asked = []
+
+    async def refuse(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        settle_payments(journal.calls, lambda _: there)
+        body = httpx2.ByteStream(b'{"code": "CONFLICT", "message": "no"}')
+        return httpx2.Response(409, stream=body, request=request)
+
+    transport = httpx2.MockTransport(refuse)
+    url = "http://127.0.0.1:1/sandbox"
+    control = SandboxControl(url, Secret("token"), transport=transport)
+    faucet = SandboxFaucet(control, clock, journal.calls)
+    assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
+    assert state_of(journal) is StepState.ACKED
+    assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
+    assert len(asked) == 1
+    await control.close()
+
+
 @pytest.mark.parametrize(
     "leg", [LegStatus.CONFIRMING, LegStatus.VERIFYING, LegStatus.FAILED, LegStatus.FALLBACK]
 )

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import (
@@ -74,6 +75,33 @@ async def test_the_chain_of_a_private_send_follows_the_recipient(
     assert wrong.state is LineState.REFUSED
     assert wrong.message.startswith("@bob: This is an Ethereum address.")
     assert wrong.place == 16
+
+
+@pytest.mark.parametrize(
+    ("to", "says"),
+    [
+        ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "a Bitcoin address"),
+        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "checksum"),
+        ("foo", "address"),
+    ],
+)
+async def test_what_is_no_address_of_the_token_is_refused_in_the_line(
+    to: str, says: str, catalog: Catalog, book: AddressBook
+) -> None:
+    sent = parse_private_line(f"0.5 eth {to}", catalog, book)
+    assert (sent.line.state, sent.line.ready) == (LineState.REFUSED, False)
+    assert says in sent.line.message
+    assert sent.line.place is not None
+    assert 8 <= sent.line.place < 8 + len(to)
+
+
+async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
+    catalog: Catalog, book: AddressBook
+) -> None:
+    address = derive_address("sol", b"p" * 32)
+    sent = parse_private_line(f"5 usdc {address}", catalog, book)
+    assert pair(sent.line) == ("USDC.solana", "USDC.solana")
+    assert (sent.recipient, sent.line.recipient) == (address, address)
 
 
 async def test_a_token_before_its_amount_asks_for_the_amount(

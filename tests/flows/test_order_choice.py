@@ -114,7 +114,7 @@ def test_a_bare_word_is_looked_for_in_the_journal_too() -> None:
     journal = {"0xfeed": {one.service_id}, "0xbeef": {"another"}}
 
     def keeps(text: str) -> bool:
-        kept = read_filter(text).looked_up(lambda word: journal.get(word, set()))
+        kept = read_filter(text).looked_up(lambda word: journal.get(word, set()), {})
         return kept.keeps(one, order_status(one, LATER), LATER)
 
     assert keeps("0xFEED")
@@ -123,6 +123,20 @@ def test_a_bare_word_is_looked_for_in_the_journal_too() -> None:
     assert keeps("-0xbeef")
     assert not keeps("-0xfeed")
     assert not keeps("id:0xfeed")
+
+
+def test_an_order_without_a_name_of_its_own_has_that_of_the_address_book() -> None:
+    """As every order of a batch, which no single intent was made for."""
+    one = tracked()
+    names = {RECIPIENT.lower(): "@carol"}
+
+    def keeps(text: str) -> bool:
+        kept = read_filter(text).looked_up(lambda _: set(), names)
+        return kept.keeps(one, order_status(one, LATER), LATER)
+
+    assert keeps("to:@carol")
+    assert keeps("@carol")
+    assert not keeps("@bob")
 
 
 def test_who_finds_nothing_is_told_what_was_searched() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from service.world import ETH
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import DepositRelease, ReleaseVerdict, contradiction
+from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.recipients import (
@@ -38,6 +40,35 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def test_a_completed_order_of_this_desk_counts(journal: Journal) -> None:
     created_here(journal, order(**DONE))
     assert paid_addresses(journal) == {RECIPIENT: 1}
+    assert list(last_paid(journal)) == [RECIPIENT]
+
+
+@pytest.mark.parametrize(
+    ("receiver", "state", "values", "times"),
+    [
+        (RECIPIENT, RowState.CREATED, DONE, 3),
+        (RECIPIENT.lower(), RowState.CREATED, DONE, 3),
+        (RECIPIENT, RowState.CREATED, {}, 1),
+        (RECIPIENT, RowState.DIFFERS, DONE, 1),
+        # The service says later that it paid somebody else, who was never confirmed.
+        (THEIRS, RowState.CREATED, DONE, 1),
+    ],
+)
+def test_completed_orders_of_a_batch_count_as_those_made_one_by_one(
+    journal: Journal, receiver: str, state: RowState, values: dict[str, object], times: int
+) -> None:
+    created_here(journal, order(service_id="o" * 22, **DONE))
+    rows = tuple(NewRow(at, at + 1, {"to": "@bob"}) for at in (1, 2))
+    body = json.dumps({"orders": [{"addressTo": RECIPIENT}, {"addressTo": RECIPIENT}]})
+    journal.batches.add("b" * 32, "a.csv", "digest", [NewGroup("base", "bundle", body, rows)])
+    assert journal.batches.mark_sent("b" * 32, 1, NOW)
+    names = [f"{at:022d}" for at in range(2)]
+    ends = [RowEnd(at, state, name) for at, name in enumerate(names)]
+    journal.batches.mark_created("b" * 32, 1, "g" * 22, ends)
+    for name in names:
+        one = order(service_id=name, receiver_address=receiver, multi_id="g" * 22, **values)
+        journal.orders.record([(one, "list", True)])
+    assert paid_addresses(journal) == {RECIPIENT: times}
     assert list(last_paid(journal)) == [RECIPIENT]
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapdesk.flows.quotes.quoting import value_difference
+from swapdesk.flows.quotes.quoting import end_of, value_difference
 from swapdesk.flows.quotes.ranking import Ranking, comparison_key, former_places, rank
 from swapdesk.wire.quotes import Quote
 
@@ -220,6 +220,22 @@ def test_a_missed_bound_is_named() -> None:
         "above maximum: this route takes 0.1 BTC or less",
         "odd",
     ]
+
+
+def test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed() -> None:
+    fixed, floating = quote(1, "3", fixed=True), quote(2, "2")
+    ranking = rank([fixed, floating], now=NOW, expires=lambda one: end_of(one, NOW))
+    assert order(ranking) == ["v2"]
+    assert [one.reason for one in ranking.unusable] == [
+        "it does not say until when its rate is kept"
+    ]
+
+
+def test_a_row_about_the_other_amount_answers_another_question() -> None:
+    fields = {"fixed": True, "amount_in": Decimal(1), "valid_until": LATER}
+    rows = [quote(n, "3", amount_type=one, **fields) for n, one in enumerate(("send", "receive"))]
+    assert order(ranked(*rows, quote(2, "2", amount_type="HOVERING"))) == ["v0", "v2"]
+    assert order(ranked(*rows, receive=Decimal(3), symbol_out="ETH")) == ["v1"]
 
 
 def test_a_route_on_a_chain_is_created_and_chosen_as_every_other() -> None:

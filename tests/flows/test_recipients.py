@@ -125,11 +125,11 @@ def test_another_tag_than_the_one_kept_with_a_name_is_said(
 ) -> None:
     said = "This is not the tag of @rita: 20117."
     found = check_memo_of(check("@rita", XRP, book=book), text, waived, XRP)
-    assert (found.ok, found.differs) == (True, said)
+    assert (found.ok, found.doubt) == (True, said)
     assert found.lines[-1] == CheckLine("warn", said)
-    asked = Consent().also(found.differs)
+    asked = Consent().also(found.doubt)
     assert (asked.lines, asked.phrase) == ((said,), "yes")
-    loss = Consent(("a loss",), "12").also(found.differs)
+    loss = Consent(("a loss",), "12").also(found.doubt)
     assert (loss.lines, loss.phrase) == (("a loss", said), "12")
 
 
@@ -138,7 +138,7 @@ def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
     assert check_memo_of(rita, "20117", False, XRP) == check_memo("20117", False, XRP)
     assert check_memo_of(rita, "", False, XRP) == check_memo("", False, XRP)
     bob = check("@bob", book=book)
-    assert check_memo_of(bob, "", False, ETH).differs is None
+    assert check_memo_of(bob, "", False, ETH).doubt is None
     assert Consent().also(None) == Consent()
 
 
@@ -170,7 +170,7 @@ def test_a_refund_without_the_tag_kept_with_its_name_is_said(
     said = "This is not the tag of @rita: 20117."
     found = check_refund(text, XRP, required=True, book=book, paid={}, memo=typed)
     assert found.ok
-    assert found.differs == (said if differs else None)
+    assert found.doubt == (said if differs else None)
     assert (CheckLine("warn", said) in found.lines) is differs
 
 

@@ -8,7 +8,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from client.rude_server import RudeServer
 from flows.orders import order
+from patience import PATIENCE
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.webhooks import (
@@ -28,10 +31,12 @@ from swapdesk.flows.webhooks import (
     TakenLog,
     WebhookRefused,
     receiver,
+    shown,
     signing_secret,
     webhook_id,
 )
-from swapdesk.sandbox.repeatable import repeatable_clock, run_repeatable
+from swapdesk.paths import UnsafePlace, write_private
+from swapdesk.sandbox.repeatable import BEGINNING, repeatable_clock, run_repeatable
 from swapdesk.wire.orders import DisplayStatus
 
 URL = "http://127.0.0.1:9/hook"
@@ -88,7 +93,7 @@ def opened(home: Path, clock: Clock) -> Iterator[Journal]:
 
 
 def webhooks(
-    home: Path, journal: Journal, clock: Clock, takes: Receiver, **more: Any
+    home: Path, journal: Journal, clock: Clock, takes: Receiver | None, **more: Any
 ) -> OrderWebhooks:
     return OrderWebhooks(
         journal,
@@ -96,8 +101,12 @@ def webhooks(
         url=URL,
         secret=signing_secret(home / "webhook.secret"),
         taken=TakenLog(home / "webhooks.db", URL),
-        transport=LossyTransport(app=takes),
-        **{"only": None, "told": lambda attempt: None, **more},
+        **{
+            "only": None,
+            "told": lambda attempt: None,
+            "transport": None if takes is None else LossyTransport(app=takes),
+            **more,
+        },
     )
 
 
@@ -223,6 +232,161 @@ def test_a_verifier_of_others_takes_a_signature_and_not_for_another_body(tmp_pat
     assert Webhook(secret).verify(b'{"a":1}', headers) == {"a": 1}
     with pytest.raises(WebhookVerificationError):
         Webhook(secret).verify(b'{"a":2}', headers)
+
+
+def _answering(asked: list[tuple[float, str]], *answers: httpx2.Response) -> httpx2.MockTransport:
+    """Answers in this order, the last one again and again; notes when each order was told."""
+    left = list(answers)
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        told = json.loads(request.content)["data"]["serviceId"]
+        asked.append((asyncio.get_running_loop().time(), told))
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return httpx2.MockTransport(answer)
+
+
+def _date(seconds: float) -> str:
+    return format_datetime(BEGINNING + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("told", "held"),
+    [
+        ({"retry-after": "4.2"}, 4.2),
+        ({"retry-after": "90"}, 90),
+        ({"retry-after": _date(120)}, 119),
+        # The receiver's clock is an hour behind this one, and its date means its own.
+        ({"retry-after": _date(60 - 3_600), "date": _date(-3_600)}, 60),
+        ({"retry-after": "9" * 12}, 600),
+    ],
+)
+def test_a_receiver_that_wants_to_wait_hears_nothing_meanwhile(
+    tmp_path: Path,
+    status: int,
+    told: dict[str, str],
+    held: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("swapdesk.flows.webhooks.LONGEST_HOLD", 600.0)
+    asked: list[tuple[float, str]] = []
+
+    async def whole() -> None:
+        clock = repeatable_clock()
+        answers = httpx2.Response(status, headers=told), httpx2.Response(204)
+        with opened(tmp_path, clock) as journal:
+            sender = webhooks(tmp_path, journal, clock, None, transport=_answering(asked, *answers))
+            running = asyncio.create_task(sender.run())
+            await clock.sleep(0.1)
+            journal.orders.record([(order(service_id="A" * 22), "read", False)])
+            while not asked:
+                await clock.sleep(0.1)
+            journal.orders.record([(order(service_id="B" * 22), "read", False)])
+            while len(asked) < 3:
+                await clock.sleep(1)
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+            await sender.close()
+
+    run_repeatable(whole)
+    (first, _), *others = asked
+    assert {name for _, name in others} == {"A" * 22, "B" * 22}
+    assert min(at for at, _ in others) >= first + held
+    assert max(at for at, _ in others) <= first + held + 5
+
+
+def test_a_receiver_that_is_gone_is_not_asked_again(tmp_path: Path) -> None:
+    asked: list[tuple[float, str]] = []
+
+    async def whole() -> None:
+        clock = repeatable_clock()
+        with opened(tmp_path, clock) as journal:
+            for _ in range(2):
+                sender = webhooks(
+                    tmp_path,
+                    journal,
+                    clock,
+                    None,
+                    transport=_answering(asked, httpx2.Response(410)),
+                )
+                running = asyncio.create_task(sender.run())
+                await clock.sleep(0.1)
+                journal.orders.record([(order(), "read", False)])
+                with pytest.raises(WebhookRefused, match="410"):
+                    await asyncio.wait_for(running, PATIENCE)
+                await sender.close()
+
+    run_repeatable(whole)
+    # Started anew it is asked once more, for what it has not taken.
+    assert len(asked) == 2
+
+
+async def _drip_head(_: object, writer: asyncio.StreamWriter) -> None:
+    """A header now and then: each read is quick, and the head never ends."""
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    with suppress(ConnectionError):
+        while True:
+            writer.write(b"x-more: 1\r\n")
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+
+async def test_a_head_that_never_ends_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("swapdesk.flows.webhooks.DEADLINE", 0.3)
+    async with RudeServer(_drip_head) as server:
+        with opened(tmp_path, SystemClock()) as journal:
+            journal.orders.record([(order(), "read", False)])
+            sender = OrderWebhooks(
+                journal,
+                SystemClock(),
+                url=f"http://127.0.0.1:{server.port}/hook",
+                secret=signing_secret(tmp_path / "webhook.secret"),
+                taken=TakenLog(tmp_path / "webhooks.db", URL),
+                only=None,
+                told=lambda attempt: None,
+            )
+            (event,) = journal.orders.history.beyond(0, 1)
+            made = await asyncio.wait_for(sender.replay(webhook_id(event)), PATIENCE)
+            assert (made.status, made.problem) == (None, "no answer within 0.3 s")
+            await sender.close()
+
+
+@pytest.mark.parametrize(
+    "kept", ["", "\n", "whsec_", "whsec_c2hvcnQ=", "whsec_???", "whsec_" + "QUJD" * 30]
+)
+def test_a_file_without_a_secret_signs_nothing(tmp_path: Path, kept: str) -> None:
+    file = tmp_path / "webhook.secret"
+    write_private(file, kept.encode())
+    with pytest.raises(WebhookRefused, match="holds no secret"):
+        signing_secret(file)
+    assert file.read_text() == kept
+
+
+def test_a_secret_that_others_may_read_signs_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "webhook.secret"
+    signing_secret(file)
+    file.chmod(0o644)
+    with pytest.raises(UnsafePlace, match="open to other users"):
+        signing_secret(file)
+    (tmp_path / "link").symlink_to(file)
+    file.chmod(0o600)
+    with pytest.raises(UnsafePlace, match="symbolic link"):
+        signing_secret(tmp_path / "link")
+
+
+def test_what_an_address_asks_for_is_not_told(tmp_path: Path) -> None:
+    """A query often holds the token that lets anybody post there."""
+    assert shown("https://example.com/hook?token=abc") == "https://example.com/hook?..."
+    assert shown("https://example.com/hook#abc") == "https://example.com/hook?..."
+    assert shown("https://example.com/hook") == "https://example.com/hook"
+    for url in ("ftp://example.com/?token=abc", "http://[::1?token=abc"):
+        with pytest.raises(WebhookRefused) as refused:
+            receiver(url)
+        assert "abc" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

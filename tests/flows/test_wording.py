@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import swapdesk.flows
 import swapdesk.tui
+from corpus import Case, load
+from swapdesk.client.errors import QuoteUnusable
+from swapdesk.client.transport import refusal_of
 from swapdesk.flows.failure_messages import FAILURES, failure_of
+from swapdesk.flows.tracking.announcements import failure_of_error
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 
 NEVER = re.compile(
@@ -46,6 +52,15 @@ def test_a_code_nobody_knows_is_told_by_its_status(status: int) -> None:
 def test_a_gateway_without_a_code_says_nothing_of_an_exchange() -> None:
     assert failure_of("HTTP_502", 502).cause == "The service cannot answer right now."
     assert failure_of("PROVIDER_EXCHANGE_FAILED", 502).cause == "No exchange accepted the order."
+
+
+@pytest.mark.parametrize("case", load("refusal", name="live_shapes"), ids=lambda case: case.id)
+def test_a_recorded_refusal_is_told_by_what_it_means(case: Case) -> None:
+    body = json.dumps(case.input["body"]).encode()
+    refused = refusal_of(case.input["status"], {}, body, datetime(2026, 7, 3, tzinfo=UTC))
+    assert refused.code == case.expect["code"]
+    assert failure_of_error(refused).cause == case.expect["cause"]
+    assert isinstance(refused, QuoteUnusable) is (refused.code == "QUOTE_EXPIRED")
 
 
 def sentences() -> list[tuple[str, str]]:

@@ -13,8 +13,8 @@ SOURCES = "src"
 class Defect(Struct, frozen=True):
     """``old`` stands once in ``file``, a path under ``src``; planted, ``new`` stands there.
 
-    ``loses`` says what a user would lose. ``found_by`` are test files or ids, of which at least
-    one test fails then.
+    ``loses`` says what a user would lose, or the sentence that is broken. ``found_by`` are test
+    files or ids, of which at least one test fails then.
     """
 
     name: str

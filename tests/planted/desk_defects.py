@@ -55,6 +55,62 @@ CREATING = (
         ("tests/flows/test_journal.py::test_a_payment_of_unknown_outcome_blocks_its_twin_only",),
     ),
     Defect(
+        "late-answer-wins",
+        "An order that is known becomes refused, or a paid deposit is freed and paid once more.",
+        "swapdesk/flows/journal/journal_file.py",
+        "WHERE {where} AND state IN ({marks})",
+        "WHERE {where} AND (state IN ({marks}) OR 1)",
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+    ),
+    Defect(
+        "order-refused-late",
+        "A refusal that comes late closes an intent whose order is known.",
+        "swapdesk/flows/journal/intent_log.py",
+        "_UNDECIDED = (IntentState.OPEN, IntentState.UNKNOWN)",
+        "_UNDECIDED = (IntentState.OPEN, IntentState.UNKNOWN, IntentState.CREATED)",
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+    ),
+    Defect(
+        "order-of-a-late-refusal-untold",
+        "An order that another run found is told as not created, and is created once more.",
+        "swapdesk/flows/creation/exchange.py",
+        "            outcome = NotCreated(failure, code, error)\n"
+        "            return outcome if moved else await self._decided(intent) or outcome",
+        "            outcome = NotCreated(failure, code, error)\n"
+        "            return outcome if moved else outcome",
+        (
+            "tests/flows/test_exchange.py"
+            "::test_a_refusal_that_comes_after_the_order_is_known_loses_nothing",
+        ),
+    ),
+    Defect(
+        "payment-after-refusal-unnoted",
+        "A deposit that was refused and paid all the same may be paid again.",
+        "swapdesk/flows/journal/outgoing_writes.py",
+        "            if not moved:\n                self._note_paid_after_all(db, call_id, hash_)",
+        "            if not moved:\n                pass",
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+    ),
+    Defect(
+        "late-refusal-tells-unpaid",
+        "A deposit that arrived is told as not sent, and the trader pays it by hand.",
+        "swapdesk/flows/deposits/funding.py",
+        "            if error.definite and not moved:",
+        "            if error.definite and moved is None:",
+        (
+            "tests/flows/test_funding.py"
+            "::test_a_refusal_that_comes_after_the_deposit_arrived_frees_nothing",
+        ),
+    ),
+    Defect(
+        "swap-over-is-paid",
+        "The order of a swap that is over is signed and paid.",
+        "swapdesk/flows/dex/dex_swap.py",
+        "if outcome.verdict.standing is DepositRelease.FOREIGN:",
+        "if outcome.verdict is None:",
+        ("tests/flows/dex/test_dex_swap.py::test_an_order_of_a_swap_that_is_over_is_not_paid",),
+    ),
+    Defect(
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
         "swapdesk/flows/creation/reconciliation.py",
@@ -69,6 +125,33 @@ CREATING = (
         "if intent.valid_until - self._clock.now() <= LAST_MOMENT:",
         "if intent.valid_until - intent.frozen_at <= LAST_MOMENT:",
         ("tests/flows/test_exchange.py::test_an_expired_quote_is_not_sent",),
+    ),
+    Defect(
+        "rate-without-end-created",
+        "An order is created at a rate that nobody promised to keep, and pays less than shown.",
+        "swapdesk/flows/quotes/quoting.py",
+        "return asked_at if quote.fixed else asked_at + VALIDITY",
+        "return asked_at + VALIDITY",
+        (
+            "tests/flows/test_ranking.py"
+            "::test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed",
+        ),
+    ),
+    Defect(
+        "no-bound-taken-for-a-bound",
+        "A service that states no largest amount has every amount refused, or believed to fit.",
+        "swapdesk/wire/encoding/numbers.py",
+        "return amount if 0 < amount < NO_BOUND else None",
+        "return amount",
+        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+    ),
+    Defect(
+        "end-in-milliseconds-never-reached",
+        "A quote whose end is told in milliseconds is taken for valid for ever.",
+        "swapdesk/wire/encoding/timestamps.py",
+        "timedelta(milliseconds=int(millis))",
+        "timedelta(seconds=min(int(millis), 10**10))",
+        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
         "answer-about-another-id",
@@ -155,9 +238,69 @@ CONFIRMED = (
         "return quote.amount_out if quote.amount_out is not None else quote.net_amount_out",
         ("tests/flows/test_ranking.py::test_what_a_route_pays_after_its_fees_decides",),
     ),
+    Defect(
+        "spoilt-memo-without-a-doubt",
+        "What a spreadsheet made of a memo is sent as one, and an exchange credits nobody.",
+        "swapdesk/chain/addresses/payments.py",
+        "said, normalized=text, doubt=_doubt(text, label))",
+        "said, normalized=text)",
+        (
+            "tests/chain/test_memos.py"
+            "::test_a_memo_that_a_program_has_changed_is_doubted_and_others_are_not",
+        ),
+    ),
+    Defect(
+        "doubted-rows-created-unasked",
+        "Rows whose memo a spreadsheet spoilt are created although nobody agreed to them.",
+        "swapdesk/flows/batch/creation.py",
+        "if not plan.creatable or (plan.doubts and not agreed):",
+        "if not plan.creatable:",
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
+        ),
+    ),
+    Defect(
+        "rows-beyond-the-wallet-ready",
+        "Rows of a batch that the wallet cannot pay are created, and half of them are paid.",
+        "swapdesk/flows/batch/plan.py",
+        "    if order.amount <= rest:",
+        "    if order.amount <= has:",
+        (
+            "tests/flows/batch/test_planning.py"
+            "::test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan",
+        ),
+    ),
+    Defect(
+        "payee-of-a-batch-by-the-service-alone",
+        "Whoever the service says a row of a batch was paid to is a known payee from then on.",
+        "swapdesk/flows/journal/order_index.py",
+        "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
+        "      AND (confirmed > '' OR confirmed LIKE '0x%'",
+        (
+            "tests/flows/test_payees.py"
+            "::test_completed_orders_of_a_batch_count_as_those_made_one_by_one",
+        ),
+    ),
 )
 
 PAYING = (
+    Defect(
+        "paid-call-told-as-unpaid",
+        "A signature is out, and the desk says that nothing was sent.",
+        "swapdesk/client/transport.py",
+        "                    error.payment = payment\n",
+        "                    error.payment = None\n",
+        ("tests/client/test_paid_calls.py",),
+    ),
+    Defect(
+        "payment-of-an-unreadable-answer-forgotten",
+        "A call was paid whose answer is of no use, and nobody says so.",
+        "swapdesk/client/transport.py",
+        "    error.payment = answer.payment\n",
+        "",
+        ("tests/client/test_paid_calls.py",),
+    ),
     Defect(
         "deposit-rounded-down",
         "What is sent is a little less than the order asks for, and the deposit is held back.",
@@ -181,6 +324,25 @@ PAYING = (
         '("dt", payment.memo)',
         '("dt", None)',
         ("tests/chain/test_payment_uri.py::test_memos_in_the_code",),
+    ),
+    Defect(
+        "empty-tag-hides-the-other",
+        "A deposit is paid without the tag that another name of the same field states.",
+        "swapdesk/wire/orders.py",
+        'told[name] in (None, "")',
+        "told[name] is None",
+        ("tests/wire/test_live_shapes.py::test_a_recorded_answer_is_read",),
+    ),
+    Defect(
+        "chain-called-by-its-id-takes-any-prefix",
+        "An address of another Cosmos chain is accepted, and what is paid there is lost.",
+        "swapdesk/chain/addresses/kinds.py",
+        '_GENERATION.sub("", chain_name.casefold())',
+        "chain_name.casefold()",
+        (
+            "tests/chain/test_check_address.py"
+            "::test_a_chain_of_cosmos_that_is_called_by_its_id_has_its_own_addresses_alone",
+        ),
     ),
     Defect(
         "memo-not-promised",
@@ -210,9 +372,14 @@ PAYING = (
         "group-row-paid-twice",
         "A row of a batch that was paid by itself is paid again by the bundle.",
         "swapdesk/flows/journal/outgoing_writes.py",
-        '        if row is not None and row["path"] != BUNDLE_PAYMENT:\n'
-        "            raise PaidBefore(_call_of(row))\n",
-        "",
+        '            "id = ? AND path = ?",\n'
+        '            (row["id"], BUNDLE_PAYMENT),\n'
+        "            StepState.SENT,\n"
+        "            (StepState.UNKNOWN,),\n",
+        '            "id = ?",\n'
+        '            (row["id"],),\n'
+        "            StepState.SENT,\n"
+        "            LEFT_STEP,\n",
         (
             "tests/flows/batch/test_bundle_log.py"
             "::test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle",
@@ -257,6 +424,22 @@ PAYING = (
 )
 
 SHOWING = (
+    Defect(
+        "webhook-signed-with-nothing",
+        "Anybody can sign order updates: they are signed with an empty file.",
+        "swapdesk/flows/webhooks.py",
+        "    if not _LEAST_BYTES <= len(key) <= _MOST_BYTES:",
+        "    if len(key) > _MOST_BYTES:",
+        ("tests/flows/test_webhooks.py::test_a_file_without_a_secret_signs_nothing",),
+    ),
+    Defect(
+        "webhook-token-told",
+        "The token in the address of a receiver stands on the screen and in error reports.",
+        "swapdesk/flows/webhooks.py",
+        '    return address if address == url else f"{address}?..."',
+        "    return url",
+        ("tests/flows/test_webhooks.py::test_what_an_address_asks_for_is_not_told",),
+    ),
     Defect(
         "control-character-to-the-terminal",
         "Text of a service moves the cursor and writes another address over the right one.",

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from .defect import Defect
 
+UNPAID = (
+    "tests/service/test_paid_calls.py::test_of_eight_creates_at_once_with_money_for_one_one_is_told"
+)
+
+NO_PLACE = (
+    "tests/service/test_create_inputs.py::"
+    "test_the_deposit_address_of_an_order_is_no_place_to_pay_to"
+)
+
 SERVING = (
     Defect(
         "answer-before-the-commit",
@@ -33,16 +42,16 @@ SERVING = (
         "replay-with-another-body",
         "A create for another recipient is answered with the order of the first recipient.",
         "swapdesk/service/orders/creation.py",
-        "        if order.request_digest != digest:",
+        "        if order.request_digest not in digests:",
         "        if not order.request_digest:",
         ("tests/service/test_creation.py::test_a_used_quote_takes_no_other_body",),
     ),
     Defect(
         "order-of-another-partner",
         "Every partner may read the orders of all others by their id.",
-        "swapdesk/service/store/sqlite.py",
-        'self._one_order("partner_id = ? AND service_id = ?"',
-        'self._one_order("service_id = ?2"',
+        "swapdesk/service/store/rows.py",
+        '"SELECT * FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
+        '"SELECT * FROM orders WHERE service_id = ?2 AND told"',
         ("tests/service/test_store.py::test_an_order_is_read_by_its_partner_alone",),
     ),
     Defect(
@@ -57,9 +66,93 @@ SERVING = (
         "written-order-of-another-partner",
         "An order whose answer is kept is given to every partner who asks.",
         "swapdesk/service/store/rows.py",
-        '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"',
-        '"SELECT version, created FROM orders WHERE service_id = ?2"',
+        '"SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
+        '"SELECT version, created FROM orders WHERE service_id = ?2 AND told"',
         ("tests/service/test_written_orders.py::test_nobody_else_reads_what_was_written",),
+    ),
+    Defect(
+        "unpaid-order-told",
+        "The deposit address of an order that nobody paid for costs no more than a read.",
+        "swapdesk/service/store/rows.py",
+        '"SELECT * FROM orders WHERE partner_id = ? AND service_id = ? AND told"',
+        '"SELECT * FROM orders WHERE partner_id = ? AND service_id = ?"',
+        (UNPAID,),
+    ),
+    Defect(
+        "unpaid-order-listed",
+        "The list tells every order of creates that nobody paid.",
+        "swapdesk/service/store/rows.py",
+        '"partner_id = ?", "told = 1", "created >= ?"',
+        '"partner_id = ?", "created >= ?"',
+        (UNPAID,),
+    ),
+    Defect(
+        "unpaid-order-told-by-its-opening",
+        "An order is told as soon as its venue has opened, whether or not it is paid.",
+        "swapdesk/service/store/rows.py",
+        '"quote_id", "request_digest", "told"})',
+        '"quote_id", "request_digest"})',
+        (UNPAID,),
+    ),
+    Defect(
+        "deposit-address-as-recipient",
+        "A payout goes to the deposit address of an order, whose venue keeps it.",
+        "swapdesk/service/orders/creation.py",
+        "        await self.check_given_out(request, token_in, token_out)\n",
+        "",
+        (NO_PLACE,),
+    ),
+    Defect(
+        "deposit-address-in-another-spelling",
+        "A payout goes to the deposit address of an order that is written in another way.",
+        "swapdesk/service/orders/draft.py",
+        'return f"{kind} {verdict.account if verdict.ok else address}"',
+        'return f"{kind} {address}"',
+        (NO_PLACE,),
+    ),
+    Defect(
+        "relayer-cannot-pay",
+        "A swap locks more on one chain than its relayer can pay out on the other.",
+        "swapdesk/service/venues/onchain/meridian.py",
+        "        return held is None or held < out\n",
+        "        return held is None\n",
+        (
+            "tests/service/dex/test_dex_limits.py::"
+            "test_another_chain_is_reached_over_the_portal_alone",
+        ),
+    ),
+    Defect(
+        "relayer-paid-others-since",
+        "A swap is locked on one chain after the relayer's tokens on the other went to others.",
+        "swapdesk/service/venues/onchain/meridian.py",
+        "        if await self._cannot_pay(deal.token_out, plan.out):\n",
+        "        if plan.out < 0:\n",
+        (
+            "tests/service/dex/test_meridian.py::"
+            "test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more",
+        ),
+    ),
+    Defect(
+        "payment-ends-while-the-venue-opens",
+        "A create opens a venue that its payment cannot be settled for any more.",
+        "swapdesk/service/payments.py",
+        "if payment.valid_before < now + CARRYING_SECONDS.get(tier, 0) + SETTLING_SECONDS:",
+        "if payment.valid_before < now + SETTLING_SECONDS:",
+        (
+            "tests/service/test_paid_calls.py::"
+            "test_a_create_is_refused_whose_payment_could_end_while_a_venue_opens",
+        ),
+    ),
+    Defect(
+        "late-settlement-unheard",
+        "A create whose payment is executed after its answer was withheld is paid for nothing.",
+        "swapdesk/service/payments.py",
+        "                await self._store.settle_payment(sent.payment, settled.transaction)",
+        "                await self._store.free_payment(sent.payment)",
+        (
+            "tests/service/test_paid_calls.py::"
+            "test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_order",
+        ),
     ),
     Defect(
         "private-route-names-its-venue",
@@ -141,6 +234,14 @@ CHAINS = (
         '        if row is None or row["token_in"] != transfer.token:',
         "        if row is None:",
         ("tests/sandbox/test_node.py::test_another_token_on_the_address_is_not_credited",),
+    ),
+    Defect(
+        "failed-deposit-silently-kept",
+        "An exchange fails and keeps a deposit, and nobody is told that somebody has to act.",
+        "swapdesk/service/orders/states.py",
+        "                or bool({first.status, paying.status} & given_up)\n",
+        "",
+        ("tests/sandbox/test_deposit_machine.py::test_every_fault_meets_a_deposit",),
     ),
     Defect(
         "transaction-executed-twice",

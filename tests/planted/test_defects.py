@@ -1,4 +1,4 @@
-"""The planted defects fit the source and the tests as they are now."""
+"""The planted defects and breaks of sentences fit the source and the tests as they are now."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ from collections import Counter
 
 import pytest
 
+from planted.contract_defects import CONTRACT
 from planted.defect import ROOT, Defect
 from planted.defects import DEFECTS
+from sentences import sentences
 
 LEAST = 28
-NAMES = [defect.name for defect in DEFECTS]
+LEAST_OF_CONTRACT = 200
+EVERY = (*DEFECTS, *CONTRACT)
+NAMES = [defect.name for defect in EVERY]
 
 
 def test_there_are_enough_of_them_and_each_has_a_name_of_its_own() -> None:
     assert len(DEFECTS) >= LEAST
+    assert len(CONTRACT) >= LEAST_OF_CONTRACT
     assert [name for name, count in Counter(NAMES).items() if count > 1] == []
 
 
-@pytest.mark.parametrize("defect", DEFECTS, ids=NAMES)
+def test_every_chapter_of_the_specification_is_broken_somewhere() -> None:
+    proven = {each.number.partition(".")[0] for each in sentences() if each.tests}
+    assert {defect.name.partition(".")[0] for defect in CONTRACT} == proven
+
+
+@pytest.mark.parametrize("defect", EVERY, ids=NAMES)
 def test_a_defect_can_be_planted(defect: Defect) -> None:
     assert defect.source().count(defect.old) == 1
     assert defect.new != defect.old
@@ -27,7 +37,7 @@ def test_a_defect_can_be_planted(defect: Defect) -> None:
     assert ast.dump(ast.parse(defect.planted())) != ast.dump(ast.parse(defect.source()))
 
 
-@pytest.mark.parametrize("defect", DEFECTS, ids=NAMES)
+@pytest.mark.parametrize("defect", EVERY, ids=NAMES)
 def test_the_tests_that_find_a_defect_are_there(defect: Defect) -> None:
     assert defect.found_by
     for test in defect.found_by:

@@ -17,6 +17,70 @@ SIGNING = (
         ),
     ),
     Defect(
+        "decimals-of-the-list",
+        "A service that names other decimals gets a thousand dollars for a confirmed ten.",
+        "swapdesk/agent/gate/rules/amounts.py",
+        "    told = None if words is None else words[0]\n",
+        "    told = asset.decimals\n",
+        (
+            "tests/agent/test_token_decimals.py"
+            "::test_no_payload_is_signed_by_a_contract_that_does_not_say",
+            "tests/agent/test_hostile_service.py",
+        ),
+    ),
+    Defect(
+        "coin-under-a-symbol",
+        "A list that names no contract for PEPE has ten ether paid for ten of it.",
+        "swapdesk/agent/gate/rules/amounts.py",
+        "        if asset.symbol.upper() in names:",
+        "        if names:",
+        (
+            "tests/agent/test_token_decimals.py"
+            "::test_a_token_of_another_name_is_signed_by_a_phrase_alone",
+        ),
+    ),
+    Defect(
+        "balance-by-a-list",
+        "The wallet shows 30 of 3,000 dollars, and somebody pays the rest by mistake.",
+        "swapdesk/agent/process/holdings.py",
+        " else Balance(_by(asset, decimals), units)",
+        " else Balance(asset, units)",
+        (
+            "tests/agent/test_counted_balances.py"
+            "::test_a_list_that_says_otherwise_changes_no_amount",
+        ),
+    ),
+    Defect(
+        "bought-decimals-of-the-list",
+        "A swap pays out a hundredth of what was confirmed.",
+        "swapdesk/agent/gate/case.py",
+        "        here.append(promise.buy)",
+        "        here.append(promise.sell)",
+        (
+            "tests/agent/test_token_decimals.py"
+            "::test_the_least_that_arrives_is_counted_as_its_contract_does",
+        ),
+    ),
+    Defect(
+        "policy-sealed-by-a-list",
+        "A limit of one dollar is sealed as a limit of a billion of them.",
+        "swapdesk/agent/process/policy_handlers.py",
+        "    if decimals != token.decimals:",
+        "    if decimals is token:",
+        ("tests/wallet/test_spending_policy.py::test_a_policy_counts_as_the_contract_does",),
+    ),
+    Defect(
+        "policy-counts-as-sealed",
+        "A limit that an earlier release sealed by a list stops nothing.",
+        "swapdesk/agent/spending/limits.py",
+        "        and decimals.get(key, token.decimals) != token.decimals",
+        "        and decimals is counted_by",
+        (
+            "tests/wallet/test_spending_policy.py"
+            "::test_a_policy_of_an_earlier_release_lets_nothing_be_miscounted",
+        ),
+    ),
+    Defect(
         "chain-id-ignored",
         "A signature for another chain is given, and money leaves there.",
         "swapdesk/agent/gate/rules/envelope.py",
@@ -84,12 +148,29 @@ SIGNING = (
         ("tests/agent/test_solana_delivery.py::test_what_may_still_be_executed_is_not_lost",),
     ),
     Defect(
+        "given-up-leaves",
+        "A payment that was given up leaves all the same, beside the one signed in its place.",
+        "swapdesk/agent/transactions/delivery.py",
+        "        sending = frozenset({State.SENDING})\n"
+        "        # Committed before a byte leaves: after a crash here it may be on its way. What"
+        " was given up\n"
+        "        # while this request waited for its turn stays where it is.\n"
+        "        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):\n"
+        "            return self._found(one)\n",
+        "        sending = frozenset({State.SENDING})\n"
+        "        self._records.move(one.hash, State.SENDING, among=_UNSENT)\n",
+        (
+            "tests/agent/test_solana_delivery.py"
+            "::test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave",
+        ),
+    ),
+    Defect(
         "signature-not-remembered",
         "A permit leaves that no record counts, and more is signed beside it.",
         "swapdesk/agent/process/signing.py",
         "        # Written down before it leaves: what may be in the world is counted.\n"
         "        self._records.write_given(\n"
-        "            subject.promise.intent_id, given, self._clock.now(), looked.spending\n"
+        "            subject.promise.intent_id, given, self._clock.now(), looked.spending, call\n"
         "        )\n",
         "",
         ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill",),
@@ -141,5 +222,59 @@ SIGNING = (
         "        if held.sealed != self._opened:",
         "        if not held.sealed:",
         ("tests/wallet/test_spending_policy.py::test_a_seal_of_somebody_else_stops_everything",),
+    ),
+    Defect(
+        "answer-of-a-node-decompressed",
+        "A node fills the memory of the process with the keys with a few bytes.",
+        "swapdesk/chain/node_http.py",
+        "in answer.aiter_raw():",
+        "in answer.aiter_bytes():",
+        ("tests/chain/test_node_http.py",),
+    ),
+    Defect(
+        "lost-broadcast-told-as-unsent",
+        "A transaction that may be on its way is told as not sent.",
+        "swapdesk/chain/node_http.py",
+        'raise self.uncertain(f"the node gave no answer',
+        'raise self.unreachable(f"the node gave no answer',
+        (
+            "tests/sandbox/evm/test_evm_client.py"
+            "::test_no_usable_answer_leaves_a_transaction_uncertain",
+        ),
+    ),
+    Defect(
+        "answer-to-another-question",
+        "What a node says to another question is read as the answer to this one.",
+        "swapdesk/chain/node_http.py",
+        ' or document.get("id") != number',
+        "",
+        ("tests/chain/test_node_http.py",),
+    ),
+    Defect(
+        "price-of-a-call-unbounded",
+        "A service takes what it likes for one read.",
+        "swapdesk/agent/spending/limits.py",
+        "elif one.units > most_units(tier):",
+        "elif one.units < most_units(PriceTier.FREE) // 1_000_000:",
+        ("tests/agent/test_spending_limits.py::test_a_call_costs_ten_times_the_contract_at_most",),
+    ),
+    Defect(
+        "bound-of-a-call-ended-without-pass-phrase",
+        "Whoever has the desk lets a service take what it likes for a call.",
+        "swapdesk/wallet/spending.py",
+        "one.window is SpendWindow.CALL and one.key not in known",
+        "one.window is SpendWindow.CALL and one.key in known",
+        (
+            "tests/agent/test_spending_limits.py"
+            "::test_a_policy_is_raised_by_whatever_lets_more_through",
+        ),
+    ),
+    Defect(
+        "new-payee-of-calls-unasked",
+        "A service that was taken over is paid in the place of the one that was agreed to.",
+        "swapdesk/agent/gate/rules/deposit.py",
+        "payee) not in case.policy.calls:",
+        "payee) not in (*case.policy.calls, (case.claim.chain_id, flow.token, payee)):",
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
 )

@@ -417,6 +417,12 @@ def test_ws_drop_of_one_order(running: Running, api: httpx2.Client, control: htt
             until_broken(socket, without=str(one["serviceId"]))
 
 
+def test_some_tokens_are_found_by_words_that_nobody_is_shown(api: httpx2.Client) -> None:
+    answer = api.get("/tokens", params={"term": "privacy coin"})
+    assert {"XMR", "DASH"} == {token["symbol"] for token in answer.json()["tokens"]}
+    assert b"privacy coin" not in answer.content
+
+
 def test_clearing_faults(api: httpx2.Client, control: httpx2.Client) -> None:
     fault(control, operation="health", fault="http_500", times=100)
     assert [each["fault"] for each in control.get("/state").json()["faults"]] == ["http_500"]

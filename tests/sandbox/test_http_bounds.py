@@ -63,9 +63,9 @@ class Served(Struct):
 
     @asynccontextmanager
     async def connection(
-        self, sent: bytes = b""
+        self, sent: bytes = b"", peer: str = "127.0.0.1"
     ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(peer, 0))
         try:
             writer.write(sent)
             yield reader, writer
@@ -180,6 +180,36 @@ async def test_more_connections_than_a_port_has_are_refused(
         writer.write(WHOLE)
         assert (await second.readuntil(b"done")).startswith(b"HTTP/1.1 200")
     await served.until(0)
+
+
+@pytest.mark.parametrize(
+    ("bound", "sent"),
+    [("MOST_CONNECTIONS_OF_A_PEER", b""), ("MOST_STREAMS_OF_A_PEER", STREAM)],
+)
+async def test_one_peer_leaves_something_to_the_others(
+    served: Served, monkeypatch: pytest.MonkeyPatch, bound: str, sent: bytes
+) -> None:
+    monkeypatch.setattr(http_server, bound, 1)
+    async with served.connection(sent) as (first, _):
+        await served.until(1)
+        if sent:
+            assert (await first.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+        async with served.connection(sent) as (second, _):
+            assert refused(await rest(second)) == (503, "SERVICE_UNAVAILABLE")
+        async with served.connection(WHOLE, peer="127.0.0.2") as (other, _):
+            assert (await other.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+    await served.until(0)
+
+
+def test_a_peer_is_an_address_or_a_network_of_one_customer() -> None:
+    same = [("2001:db8:0:1::1", "2001:db8:0:1:ffff::2"), ("::ffff:192.0.2.1", "192.0.2.1")]
+    for one, other in same:
+        assert http_server._peer((one, 1)) == http_server._peer((other, 2))
+    for one, other in [("2001:db8:0:1::1", "2001:db8:0:2::1"), ("192.0.2.1", "192.0.2.2")]:
+        assert http_server._peer((one, 1)) != http_server._peer((other, 1))
+    assert http_server._peer(("fe80::1%eth0", 1)) == http_server._peer(("fe80::2", 1))
+    assert http_server.MOST_CONNECTIONS_OF_A_PEER < http_server.MOST_CONNECTIONS
+    assert http_server.MOST_STREAMS_OF_A_PEER < http_server.MOST_STREAMS
 
 
 async def test_more_streams_than_a_port_has_are_refused(

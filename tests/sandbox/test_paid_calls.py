@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,6 +57,23 @@ def test_an_unpaid_client_pays_gets_its_quote_and_follows_its_order(
     assert (order["isX402"], order["x402PayerAddress"]) == (True, payer.account.address)
     assert payer.balance(base) == 10**6 - 11_000
     assert payer.call("GET", f"/orders/{order['serviceId']}").json() == order
+    # The control of the sandbox knows it as it knows the orders of those who have a key.
+    by_id = {"serviceId": order["serviceId"]}
+    with running.control() as control:
+        assert control.post("/faults", json={"fault": "hold", **by_id}).status_code == 200
+        assert control.post("/deposits", json=by_id, timeout=PATIENCE).status_code == 200
+        [leg] = control.get("/legs", params=by_id).json()["legs"]
+        assert leg["depositAddress"] == order["depositAddress"]
+        fault = {"fault": "http_503", "quoteId": quote}
+        assert control.post("/faults", json=fault).status_code != 404
+        assert control.delete("/faults").status_code == 200
+    # Each was written down before the chain heard of it, by the name that the chain knows it by.
+    with contextlib.closing(sqlite3.connect(running.data / "service.db")) as db:
+        sent = dict(
+            db.execute("SELECT sent, transaction_hash FROM payments WHERE sent IS NOT NULL")
+        )
+    assert settled["transaction"] in sent
+    assert all(noted == made for noted, made in sent.items())
 
     url = running.ready.url.replace("http", "ws", 1) + "/ws"
     with pytest.raises(InvalidStatus) as refused:

@@ -191,7 +191,9 @@ def test_swap_on_a_chain(api: httpx2.Client, running: Running) -> None:
             },
         )
     )
-    order, call = made["houdiniId"], made["metadata"]
+    order, call = made["houdiniId"], made["tx"]
+    assert call == {name: made["metadata"][name] for name in ("to", "data", "value", "gasLimit")}
+    assert "offChain" not in made
     sent = send(call)
     until(
         lambda: ask(api.post("/dex/confirmTx", json={"id": order, "txHash": sent})) is True,
@@ -207,6 +209,7 @@ def test_group_paid_by_a_bundle(api: httpx2.Client, running: Running) -> None:
     row = {"from": ETH, "to": SOL, "amount": 0.5, "addressTo": derive_address("sol", b"8" * 32)}
     group = ask(api.post("/exchanges/multi", json={"orders": [row, row]}))
     orders = [one["order"]["houdiniId"] for one in group["orders"]]
+    assert all(one["order"]["depositAddress"] for one in group["orders"])
     place = f"/exchanges/multi/{group['multiId']}"
 
     def built() -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_rows_name_what_exists(chain: str) -> None:
 def test_known_ids() -> None:
     known = {
         "6689b73ec90e45f3b3e51566": ("ETH", "ethereum"),
-        "6689b73ec90e45f3b3e51558": ("USDC", "ethereum"),
+        "6689b73ec90e45f3b3e51554": ("USDC", "ethereum"),
         "6689b73ec90e45f3b3e51577": ("SOL", "solana"),
         "6689b73ec90e45f3b3e51590": ("ETH", "base"),
         "6689b757c90e45f3b3e51805": ("USDC", "base"),

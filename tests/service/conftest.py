@@ -30,6 +30,7 @@ from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.tokens import Token
 
 BASE = "http://service/v2"
@@ -80,6 +81,12 @@ def onchain() -> Onchain | None:
 
 
 @pytest.fixture
+def dialect() -> Dialect:
+    """Whose names it writes; a test may bring another's."""
+    return Dialect.CONTRACT
+
+
+@pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     opened = open_new(tmp_path / "service.db")
     yield opened
@@ -110,6 +117,7 @@ def service(
     token_list: Sequence[Token],
     partner_list: Sequence[Partner],
     onchain: Onchain | None,
+    dialect: Dialect,
 ) -> ServiceParts:
     return assemble(
         clock,
@@ -122,6 +130,7 @@ def service(
         INTERMEDIARIES,
         KEYWORDS,
         onchain=onchain,
+        dialect=dialect,
         webhook_secrets=WEBHOOK_SECRETS,
     )
 

@@ -120,6 +120,8 @@ def test_term_is_case_folded_in_every_script() -> None:
         ({"chain": "SOLANA"}, [SOL, USDC_SOL]),
         ({"chain": "darkside"}, [ON_DARK]),
         ({"chain": "sol"}, []),
+        ({"chain": "XRP"}, [XRP]),
+        ({"chain": "xrp ledger"}, []),
         ({"chain": "nowhere"}, []),
         ({"chain": "solana", "symbol": "USDC"}, [USDC_SOL]),
         ({"address": str(USDC.address).upper()}, [USDC]),
@@ -186,6 +188,7 @@ async def test_one_token(api: httpx2.AsyncClient) -> None:
     assert body["chain"] == body["chainData"]["shortName"] == "ethereum"
     assert body["address"] == USDC.address
     assert "securityScan" not in body
+    assert (await api.get(f"/tokens/{USDC.id.upper()}")).json() == body
     native = (await api.get(f"/tokens/{BTC.id}")).json()
     assert native["address"] is None
     assert native["priority"] == 1

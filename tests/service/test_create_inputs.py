@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from service.orders_fixtures import (
     ALICE,
     BITCOIN,
+    BOB,
     BTC,
     ETH,
     EVM,
@@ -23,11 +24,13 @@ from service.orders_fixtures import (
 )
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
+from swapdesk.service.access import Partner
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import LegOrder
 from swapdesk.wire.encoding.codec import decode_json, encode_json, validate
-from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.errors import ErrorCode, FieldProblem
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -91,6 +94,9 @@ async def test_an_order_is_that_of_its_quote(floor: Floor, purpose: str) -> None
         to = {ETH.id: EVM, BITCOIN.id: BTC, XRP_TOKEN.id: XRP}[quote.token_out_id]
         order = await create(floor, quote, quoteId=quote.quote_id, addressTo=to)
         assert (order.in_token_id, order.out_token_id) == (quote.token_in_id, quote.token_out_id)
+        symbols = {token.id: token.symbol for token in (ETH, BITCOIN, XRP_TOKEN)}
+        named = (symbols[quote.token_in_id], symbols[quote.token_out_id])
+        assert (order.in_symbol, order.out_symbol) == named
         assert (order.in_amount, order.out_amount) == (quote.amount_in, quote.amount_out)
         assert (await row(floor, order)).legs == quote.legs
         assert order.receiver_address == to
@@ -193,3 +199,66 @@ async def test_a_sender_changes_nothing(floor: Floor) -> None:
     assert await without_ids(floor, order) == await without_ids(floor, plain)
     for place in ("in", "out"):
         assert EVM not in repr(leg(floor, order, place))
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("token", "spelled"),
+    [
+        pytest.param(ETH, str.lower, id="no checksum"),
+        pytest.param(BITCOIN, str.upper, id="upper case"),
+        pytest.param(XRP_TOKEN, str, id="shared, with another memo"),
+    ],
+)
+async def test_the_deposit_address_of_an_order_is_no_place_to_pay_to(
+    floor: Floor, purpose: str, token: Token, spelled: Callable[[str], str]
+) -> None:
+    """Whoever's order it is, for 48 hours from its creation."""
+
+    async def refused(field: str, quote: StoredQuote, **body: Any) -> dict[str, FieldProblem]:
+        with pytest.raises(ServiceError) as caught:
+            await create(floor, quote, **{field: address}, **body)
+        assert caught.value.code is ErrorCode.VALIDATION_ERROR
+        assert caught.value.fields is not None
+        assert "deposit address" in caught.value.fields[field].message
+        return caught.value.fields
+
+    amounts = {ETH.id: "0.5", BITCOIN.id: "0.05", XRP_TOKEN.id: "500"}
+    other = BITCOIN if token is ETH else ETH
+
+    async def sold_and_bought(of: Partner = ALICE) -> tuple[StoredQuote, StoredQuote]:
+        """Quotes that sell the token, and that buy it."""
+        sells, buys = (token, other), (other, token)
+        if purpose == "private_send":
+            sells = buys = (token, token)
+        quotes = [
+            await floor.quote(
+                of=of,
+                route="private",
+                purpose=purpose,
+                amount=amounts[pair[0].id],
+                token_in=pair[0],
+                token_out=pair[1],
+            )
+            for pair in (sells, buys)
+        ]
+        return quotes[0], quotes[1]
+
+    of_bob, _ = await sold_and_bought(BOB)
+    to = {ETH.id: EVM, BITCOIN.id: BTC, XRP_TOKEN.id: XRP}[of_bob.token_out_id]
+    request: Any = ExchangeRequest(quote_id=of_bob.quote_id, address_to=to)
+    order = await floor.desk.create(caller(BOB), request, of_bob.purpose)
+    assert order.deposit_address is not None
+    address = spelled(order.deposit_address)
+    sells, buys = await sold_and_bought()
+    memo = "4711" if token is XRP_TOKEN else None
+    assert order.deposit_tag != "4711"
+    assert (await refused("addressTo", buys, destinationTag=memo)).keys() == {"addressTo"}
+    assert (await refused("refundAddress", sells)).keys() == {"refundAddress"}
+    # What is refused uses no quote up.
+    assert (await create(floor, sells)).receiver_address != address
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(48 * 3600 + 0.002)
+    sells, buys = await sold_and_bought()
+    assert (await create(floor, buys, addressTo=address)).receiver_address == address
+    assert (await create(floor, sells, refundAddress=address)).refund_address == address

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator, Awaitable
 from decimal import Decimal
 from pathlib import Path
@@ -64,8 +65,10 @@ async def test_a_standard_order(floor: Floor) -> None:
     assert order.deposit_address == (await floor.venue("aa").find(f"{order.service_id}:in")).address  # type: ignore[union-attr]
     assert (order.in_amount, order.out_amount) == (Decimal("0.5"), Decimal("0.01660000"))
     assert order.expires is not None
-    assert order.created is not None
+    assert order.created == floor.clock.now()
     assert (order.expires - order.created).total_seconds() == 1800
+    assert re.fullmatch("[0-9a-f]{24}", order.id or "")
+    assert order.id != (await floor.create()).id
     leg = floor.venue("aa").opened[0]
     assert (leg.payout_address, leg.refund_address) == (BTC, EVM)
     assert await floor.desk.get(caller(), order.service_id) == order
@@ -75,7 +78,7 @@ async def test_a_private_order_hides_its_venues_and_hops(floor: Floor) -> None:
     kept = derive_address("xmr", bytes(32))
     order = await floor.create(route="private", intermediate_refund_address=kept)
     sent = encode_json(order).decode()
-    assert order.anonymous
+    assert (order.anonymous, order.is_dex) == (True, False)
     assert order.intermediate_refund_address == kept
     for secret in ("Alpha", "Beta", "Gamma", '"in":', "swapName", "xmr", "monero"):
         assert secret not in sent
@@ -142,11 +145,10 @@ async def test_memos_are_checked_but_never_forced(floor: Floor) -> None:
 
 async def test_quotes_that_cannot_be_used_are_refused_alike(floor: Floor) -> None:
     mine, theirs = await floor.quote(), await floor.quote(of=BOB)
-    sent = await floor.quote(route="private", token_out=ETH, purpose="private_send")
     unknown = replace(mine, quote_id="f" * 24)
     floor_errors = [
         await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
-        for quote in (unknown, theirs, sent)
+        for quote in (unknown, theirs)
     ]
     floor_errors.append(
         await refused(floor.desk.create(caller(), private_send(mine), "private_send"))
@@ -157,6 +159,26 @@ async def test_quotes_that_cannot_be_used_are_refused_alike(floor: Floor) -> Non
     assert len({encode_json(error.body("same")) for error in floor_errors}) == 1
     assert floor_errors[0].code is ErrorCode.INVALID_SWAP
     assert floor.openings == []
+
+
+@pytest.mark.parametrize("first", ["exchange", "private_send"])
+async def test_a_private_send_is_created_by_both_operations_and_once(
+    floor: Floor, first: str
+) -> None:
+    quote = await floor.quote(route="private", token_out=ETH, purpose="private_send")
+
+    async def create(purpose: str, **body: str) -> Any:
+        make = exchange if purpose == "exchange" else private_send
+        return await floor.desk.create(caller(), make(quote, EVM, **body), purpose)  # type: ignore[arg-type]
+
+    order = await create(first)
+    assert (order.anonymous, order.in_token_id, order.out_token_id) == (True, ETH.id, ETH.id)
+    opened = list(floor.openings)
+    for again in ("exchange", "private_send"):
+        assert await create(again) == order, "the same body is the same create"
+        other = await refused(create(again, wallet_info="other"))
+        assert other.code is ErrorCode.INVALID_SWAP
+    assert floor.openings == opened
 
 
 async def test_64_twins_get_one_order(floor: Floor) -> None:

@@ -46,6 +46,7 @@ async def shown(floor: Floor) -> list[int]:
 
 async def test_a_standard_order_to_its_end(floor: Floor) -> None:
     order = await floor.create()
+    begun = order.created
     ((venue, key),) = await legs(floor, order)
     seen = []
     for status in (
@@ -61,7 +62,7 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
         seen.append((order.status, order.display_status, order.in_status))
         assert order.status_label == OrderStatusCode(order.status or 0).name
         assert order.in_status_label == status.name
-        assert order.in_created == order.created
+        assert order.created == order.in_created == begun
         if status is not LegStatus.FINISHED:
             assert order.order_finished_received is None
     assert seen == [

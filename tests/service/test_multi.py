@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+import manual_time
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import EVM, XRP, venues_at
 from service.valid import require_valid
@@ -36,6 +39,7 @@ from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import VenueTraits
 from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.multi import MultiExchange, MultiExchangeStatus
 
 UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
@@ -70,6 +74,47 @@ async def opened(service: ServiceParts, clock: ManualClock) -> None:
     """The worker sets up what is due."""
     assert isinstance(service.worker, Worker)
     await service.worker.step(clock.now())
+
+
+@pytest.fixture
+async def working(service: ServiceParts) -> AsyncIterator[Worker]:
+    """The worker, at work as in a service that runs."""
+    assert isinstance(service.worker, Worker)
+    running = asyncio.create_task(service.worker.run())
+    await asyncio.sleep(0)
+    assert service.worker.runs
+    yield service.worker
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_the_answer_has_the_addresses_of_what_was_set_up_in_time(
+    api: httpx2.AsyncClient, working: Worker
+) -> None:
+    refused = row(0.5, addressTo="nowhere")
+    told = (await group(api, row(0.5), refused, row(0.75, anonymous=True)))["orders"]
+    assert [each["order"]["depositAddress"] != "" for each in (told[0], told[2])] == [True, True]
+    assert [each["order"]["status"] for each in (told[0], told[2])] == [0, 0]
+    assert told[1]["error"]["code"] == "VALIDATION_ERROR"
+
+
+async def test_an_exchange_that_does_not_answer_is_waited_for_five_seconds(
+    api: httpx2.AsyncClient,
+    working: Worker,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+) -> None:
+    for venue in venue_list:
+        venue.trouble.hang = True
+    asking = asyncio.ensure_future(group(api, row(0.5)))
+    await manual_time.until(clock, asking.done)
+    (told,) = (await asking)["orders"]
+    assert told["order"]["status"] < 0
+    assert "depositAddress" not in told["order"]
+    waited = clock.now() - parse_rfc3339(told["order"]["created"])
+    assert timedelta(seconds=5) <= waited < timedelta(seconds=6)
+    for venue in venue_list:
+        venue.trouble.released.set()
 
 
 def ids(told: dict[str, Any]) -> list[str]:
@@ -188,6 +233,18 @@ async def test_what_is_wrong_with_one_order_leaves_the_others_alone(
     await opened(service, clock)
     told = await status(api, answer.json()["multiId"])
     assert [each["status"] for each in told["orders"]] == [0, 0]
+
+
+async def test_a_deposit_address_is_no_place_to_pay_to_of_one_order_of_a_group(
+    api: httpx2.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    first = await group(api, row(0.5))
+    await opened(service, clock)
+    [order] = (await status(api, first["multiId"]))["orders"]
+    told = await group(api, row(0.5, refundAddress=order["depositAddress"].lower()), row(0.5))
+    wrong, good = told["orders"]
+    assert (wrong["error"]["code"], good.keys()) == ("VALIDATION_ERROR", {"order"})
+    assert wrong["error"]["fields"].keys() == {"refundAddress"}
 
 
 @pytest.mark.parametrize(

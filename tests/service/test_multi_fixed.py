@@ -11,8 +11,9 @@ import pytest
 
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import EVM
+from service.orders_fixtures import XRP as XRP_ADDRESS
 from service.price_venue import PriceVenue
-from service.world import BTC, ETH, FIRST
+from service.world import BTC, ETH, FIRST, XRP
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.orders.lifecycle import Worker
@@ -48,3 +49,9 @@ async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
     await service.worker.step(clock.now())
     now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
     assert now["orders"][0]["status"] == 6, "a fixed order goes to nobody else"
+    back = {"refundAddress": XRP_ADDRESS, "refundExtraId": "7"}
+    tagged = row(amount=1000, fixed=True, **back) | {"from": XRP.id}
+    answer = await api.post("/exchanges/multi", json={"orders": [tagged]})
+    (stored,) = await service.store.orders_of_group(FIRST.partner_id, answer.json()["multiId"])
+    assert (stored.refund_address, stored.refund_tag) == (XRP_ADDRESS, "7")
+    assert stored.receiver_tag is None

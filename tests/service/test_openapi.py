@@ -13,6 +13,7 @@ from swapdesk.service.openapi import _link as linked
 from swapdesk.service.openapi import converted, document
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import decode_json
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF
 from swapdesk.wire.operation import Access, Operation
@@ -99,6 +100,17 @@ async def test_every_row_is_described(served: dict[str, Any], operation: Operati
     parameters = found.get("parameters", [])
     assert {(one["in"], one["name"]) for one in parameters} == wanted_parameters
     assert ("requestBody" in found) == (operation.body is not None)
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+async def test_the_vendors_document_is_free_and_says_so(
+    anyone: httpx2.AsyncClient, api: httpx2.AsyncClient, dialect: Dialect
+) -> None:
+    free = dialect is Dialect.VENDOR
+    assert (await anyone.get("/openapi.json")).status_code == (200 if free else 401)
+    described = (await api.get("/openapi.json")).json()["paths"]["/openapi.json"]["get"]
+    assert (described["security"] == []) is free
+    assert ({"401", "402", "429"} <= described["responses"].keys()) is not free
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

@@ -17,6 +17,7 @@ from service.world import AS_READER, BTC, BY_PARTNER_ID, ETH, SOL
 from swapdesk.clock import ManualClock
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.wire.encoding.codec import decode, rfc3339
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.orders import LegStatus, Order
 
 
@@ -80,9 +81,6 @@ async def test_a_private_send_over_http(api: httpx2.AsyncClient) -> None:
     quotes = await api.get("/quotes/private-send", params={"amount": "0.5", "from": ETH.id})
     quote_id = quotes.json()["quotes"][0]["quoteId"]
     body = {"quoteId": quote_id, "addressTo": EVM}
-    refused = await api.post("/exchanges", json=body)
-    assert (refused.status_code, refused.json()["code"]) == (422, "INVALID_SWAP")
-    assert refused.json()["fields"] == {}
     answer = await api.post("/exchanges/private-send", json=body)
     assert answer.status_code == 200, answer.text
     order = answer.json()
@@ -207,3 +205,24 @@ async def test_who_may_read_and_write(api: httpx2.AsyncClient, anyone: httpx2.As
     assert (refused.status_code, refused.json()["code"]) == (403, "ACCESS_DENIED")
     refused = await anyone.post("/exchanges", json=body, headers=BY_PARTNER_ID)
     assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+async def test_each_dialect_says_that_a_recipient_is_a_deposit_address(
+    api: httpx2.AsyncClient, dialect: Dialect
+) -> None:
+    quote_id = await quote_of(api)
+    sent = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
+    deposit = (await api.post("/exchanges", json=sent)).json()["depositAddress"]
+    params = {"amount": "0.05", "from": BTC.id, "to": ETH.id, "types": "standard"}
+    quote = (await api.get("/quotes", params=params)).json()["quotes"][0]["quoteId"]
+    answer = await api.post("/exchanges", json={"quoteId": quote, "addressTo": deposit.lower()})
+    body = answer.json()
+    assert answer.status_code == 422
+    if dialect is Dialect.VENDOR:
+        assert (body["code"], body["fields"]) == ("ADDRESS_TO_IN_DEPOSIT_LOG", {})
+    else:
+        assert (body["code"], body["fields"].keys()) == ("VALIDATION_ERROR", {"addressTo"})
+    sent = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS, "refundAddress": deposit}
+    refused = (await api.post("/exchanges", json=sent)).json()
+    assert (refused["code"], refused["fields"].keys()) == ("VALIDATION_ERROR", {"refundAddress"})

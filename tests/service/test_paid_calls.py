@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
+import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -20,6 +22,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+import manual_time
+from service.blade import Cut
 from service.new_store import open_new
 from service.orders_fixtures import venues_at
 from service.test_orders_api import BTC_ADDRESS, created
@@ -33,17 +37,24 @@ from service.world import (
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain, build_service
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.orders.route_opening import CARRY_SECONDS
 from swapdesk.service.payments import (
+    FOLLOW_SECONDS,
     PAYMENTS_KEPT,
     SETTLING_SECONDS,
     CallPayment,
+    CallPayments,
     CallTerms,
+    Note,
     Reason,
     Settled,
 )
+from swapdesk.service.store.books import Recount, recount
+from swapdesk.service.store.database import connect
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Access
 from swapdesk.wire.operations import OPERATIONS
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.price_tiers import PriceTier
 
 BASE = "http://service/v2"
@@ -58,20 +69,38 @@ ANN, BEN = "0x" + "2b" * 20, "0x" + "3c" * 20
 QUOTE = {"amount": "0.5", "from": ETH.id, "to": BTC.id}
 
 
+SENT = "0x" + "cc" * 32
+FAILED = Settled(reason=Reason.FAILED)
+OPEN = Settled(reason=Reason.CHAIN, open=True)
+
+
 class ScriptedFacilitator:
-    """Takes what it is told to take; ``settled`` are nonces in their sequence."""
+    """Takes what it is told to take; ``settled`` are nonces in their sequence, ``first`` is what
+    comes of the first ones, and ``later`` what a look finds."""
 
     def __init__(self) -> None:
         self.reason: Reason | None = None
-        self.outcome = Settled("0x" + "aa" * 32)
+        self.result = Settled("0x" + "aa" * 32)
+        self.first: list[Settled] = []
+        self.later = OPEN
+        self.killed: Literal["before", "after"] | None = None
         self.settled: list[str] = []
 
     async def objection(self, payment: CallPayment) -> Reason | None:
         return self.reason
 
-    async def settle(self, payment: CallPayment) -> Settled:
+    async def settle(self, payment: CallPayment, note: Note) -> Settled:
         self.settled.append(payment.nonce)
-        return self.outcome
+        if self.killed == "before":
+            raise Cut
+        await note(SENT)
+        if self.killed == "after":
+            raise Cut
+        return self.first.pop(0) if self.first else self.result
+
+    async def outcome(self, transaction: str) -> Settled:
+        assert transaction == SENT
+        return self.later
 
 
 @pytest.fixture
@@ -253,32 +282,258 @@ async def test_without_a_settlement_the_answer_is_withheld(
     ann: Caller, facilitator: ScriptedFacilitator, store: SqliteStore, open_: bool
 ) -> None:
     reason = Reason.CHAIN if open_ else Reason.FAILED
-    facilitator.outcome = Settled(reason=reason, open=open_)
+    facilitator.result = Settled(reason=reason, open=open_)
     quote = await ann.http.get("/quotes", params=QUOTE)
     assert (quote.status_code, quote.content) == (402, b"{}")
     assert told(quote)["success"] is False
     assert (told(quote)["errorReason"], required(quote)["error"]) == (reason, reason)
     # What may still be executed never serves again; what failed may.
-    facilitator.outcome = Settled("0x" + "bb" * 32)
+    facilitator.result = Settled("0x" + "bb" * 32)
     again = await ann.http.get(
         "/quotes", params=QUOTE, headers={"payment-signature": ann.pays.last}, auth=None
     )
     assert again.status_code == (402 if open_ else 200)
 
 
-async def test_an_order_whose_payment_failed_is_told_to_nobody(
-    ann: Caller, facilitator: ScriptedFacilitator
+class Told:
+    """A connection of a payer that watches every order."""
+
+    key = ""
+
+    def __init__(self, payer: str) -> None:
+        self.partner_id = f"x402:{payer}"
+        self.heard: list[str] = []
+
+    def offer(self, service_id: str) -> None:
+        self.heard.append(service_id)
+
+    def end(self, code: object = None) -> None:
+        """The service ends."""
+
+
+class Watched:
+    """What one payer is told of orders, by every way that there is."""
+
+    def __init__(self, service: ServiceParts, caller: Caller) -> None:
+        self._service = service
+        self._http = caller.http
+        self.stream = Told(ANN)
+        service.hub.join(self.stream)
+
+    async def told(self, names: Sequence[str]) -> set[str]:
+        """Which of the orders, or of the groups: each is told in full or not at all."""
+        page = (await self._http.get("/orders")).json()
+        listed = {each["serviceId"] for each in page["orders"]}
+        assert page["total"] == len(listed)
+        for name in names:
+            statuses = {
+                (await self._http.get(f"/orders/{name}")).status_code,
+                (await self._http.post("/dex/confirmTx", json={"id": name})).status_code,
+            }
+            assert statuses == ({200, 422} if name in listed else {404})
+            seen = await self._service.hub.find(self.stream.partner_id, name)
+            assert (seen is not None) is (name in listed)
+        self.stream.heard.clear()
+        await self._service.hub.deliver(0)
+        assert set(self.stream.heard) == listed
+        return listed
+
+    async def finished(self) -> int:
+        """Of how many orders the books tell."""
+        count: int = (await self._http.get("/stats/volume")).json()["count"]
+        return count
+
+
+@pytest.fixture
+def watched(service: ServiceParts, ann: Caller) -> Watched:
+    return Watched(service, ann)
+
+
+async def begun(ann: Caller, quote_id: str | None = None) -> tuple[dict[str, Any], httpx2.Response]:
+    """A create, and its answer."""
+    if quote_id is None:
+        quote_id = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"][0]["quoteId"]
+    body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
+    return body, await ann.http.post("/exchanges", json=body)
+
+
+def rows(store: SqliteStore) -> list[str]:
+    """Every order that there is, in the sequence of their creation."""
+    with contextlib.closing(sqlite3.connect(store.path)) as db:
+        return [name for (name,) in db.execute("SELECT service_id FROM orders ORDER BY rowid")]
+
+
+async def test_of_eight_creates_at_once_with_money_for_one_one_is_told(
+    ann: Caller, facilitator: ScriptedFacilitator, store: SqliteStore, watched: Watched
+) -> None:
+    quotes = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"]
+    facilitator.first = [facilitator.result, *[FAILED] * 7]
+    creates = [begun(ann, each["quoteId"]) for each in quotes[:8]]
+    answers = [answer for _, answer in await asyncio.gather(*creates)]
+    assert sorted(one.status_code for one in answers) == [200] + [402] * 7
+    assert {one.content for one in answers if one.status_code == 402} == {b"{}"}
+    [paid] = [one.json()["serviceId"] for one in answers if one.status_code == 200]
+    assert len(rows(store)) == 8
+    assert await watched.told(rows(store)) == {paid}
+
+
+async def test_an_order_whose_payment_failed_is_carried_out_unheard_until_it_is_paid(
+    ann: Caller,
+    facilitator: ScriptedFacilitator,
+    service: ServiceParts,
+    store: SqliteStore,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+    watched: Watched,
+) -> None:
+    facilitator.first = [facilitator.result, FAILED]
+    body, answer = await begun(ann)
+    assert (answer.status_code, answer.content) == (402, b"{}")
+    [name] = rows(store)
+    assert await watched.told([name]) == set()
+    # Money that comes to an address that nobody was told goes where the order says.
+    order = await store.current_order(name)
+    assert order is not None
+    venue = next(each for each in venue_list if each.provider.short_name == order.legs[0])
+    venue.move(f"{name}:in", LegStatus.FINISHED)
+    clock.advance(60)
+    await service.worker.step(clock.now())
+    order = await store.current_order(name)
+    assert order is not None
+    assert order.status == OrderStatusCode.FINISHED
+    assert await watched.told([name]) == set()
+    assert (await watched.finished(), counted_anew(store).agrees) == (0, True)
+    # Whoever asks again, and pays, gets the order that there is, as with every repeated create.
+    paid = await ann.http.post("/exchanges", json=body)
+    assert (paid.status_code, paid.json()["serviceId"]) == (200, name)
+    assert paid.json()["x402PayerAddress"].lower() == ANN
+    assert await watched.told([name]) == {name}
+    assert (await watched.finished(), counted_anew(store).agrees) == (1, True)
+
+
+def counted_anew(store: SqliteStore) -> Recount:
+    with contextlib.closing(connect(store.path, writes=False)) as db:
+        return recount(db)
+
+
+@pytest.mark.parametrize("settles", [True, False])
+async def test_a_payment_that_settles_after_its_answer_was_withheld_tells_its_order(
+    ann: Caller,
+    facilitator: ScriptedFacilitator,
+    service: ServiceParts,
+    store: SqliteStore,
+    clock: ManualClock,
+    watched: Watched,
+    settles: bool,
+) -> None:
+    facilitator.first = [facilitator.result, OPEN]
+    _, answer = await begun(ann)
+    withheld = {"payment-signature": ann.pays.last}
+    assert answer.status_code == 402
+    [name] = rows(store)
+    app = build_service(service)
+    async with app.router.lifespan_context(app):
+        await manual_time.pass_seconds(clock, FOLLOW_SECONDS + 1)
+        assert await watched.told([name]) == set()
+        facilitator.later = Settled(SENT) if settles else FAILED
+        await manual_time.pass_seconds(clock, FOLLOW_SECONDS + 1)
+    service.hub.join(watched.stream)
+    assert await watched.told([name]) == ({name} if settles else set())
+    # A payment that the chain refused was none, and may serve another call of its price.
+    again = await ann.http.post("/dex/confirmTx", json={"id": name}, headers=withheld, auth=None)
+    assert again.status_code == (402 if settles else 404)
+
+
+@pytest.mark.parametrize("killed", ["before", "after"])
+async def test_an_order_of_a_service_that_is_killed_before_its_settlement_is_told_by_that_alone(
+    ann: Caller,
+    facilitator: ScriptedFacilitator,
+    service: ServiceParts,
+    store: SqliteStore,
+    killed: Literal["before", "after"],
 ) -> None:
     quote = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"][0]["quoteId"]
-    facilitator.outcome = Settled(reason=Reason.FAILED)
-    body = {"quoteId": quote, "addressTo": BTC_ADDRESS}
-    answer = await ann.http.post("/exchanges", json=body)
-    assert (answer.status_code, answer.content) == (402, b"{}")
-    # Whoever asks again, and pays, gets the order that there is, as with every repeated create.
-    facilitator.outcome = Settled("0x" + "bb" * 32)
-    order = await ann.http.post("/exchanges", json=body)
-    assert order.status_code == 200
-    assert order.json()["x402PayerAddress"].lower() == ANN
+    facilitator.killed = killed
+    with pytest.raises(Cut):
+        await begun(ann, quote)
+    [name] = rows(store)
+    another = SqliteStore.open(store.path)
+    try:
+        assert await another.get_order(f"x402:{ANN}", name) is None
+        assert await another.last_outbox() == 0
+        facilitator.later = Settled(SENT)
+        await CallPayments(TERMS, facilitator, another, service.clock).follow()
+        told = await another.get_order(f"x402:{ANN}", name)
+        assert (told is not None) is (killed == "after")
+        assert await another.last_outbox() == (1 if told else 0)
+    finally:
+        await another.close()
+
+
+async def test_a_create_that_failed_is_paid_by_the_same_payment_when_it_is_repeated(
+    ann: Caller,
+    facilitator: ScriptedFacilitator,
+    service: ServiceParts,
+    store: SqliteStore,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+    watched: Watched,
+) -> None:
+    """The venue opened, and its answer was lost: nobody knows, so nobody pays, yet."""
+    quote = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"][0]["quoteId"]
+    for venue in venue_list:
+        venue.trouble.answers_lost = 1
+    body, answer = await begun(ann, quote)
+    unpaid = {"payment-signature": ann.pays.last}
+    assert (answer.status_code, len(facilitator.settled)) == (503, 1)
+    [name] = rows(store)
+    clock.advance(20)
+    await service.worker.step(clock.now())
+    assert await watched.told([name]) == set()
+    paid = await ann.http.post("/exchanges", json=body, headers=unpaid, auth=None)
+    assert (paid.status_code, paid.json()["serviceId"]) == (200, name)
+    assert await watched.told([name]) == {name}
+
+
+@pytest.mark.parametrize("settles", [True, False])
+async def test_a_group_is_told_with_its_orders_once_it_is_paid(
+    ann: Caller,
+    facilitator: ScriptedFacilitator,
+    store: SqliteStore,
+    watched: Watched,
+    settles: bool,
+) -> None:
+    order = {"from": ETH.id, "to": BTC.id, "amount": 0.5, "addressTo": BTC_ADDRESS}
+    facilitator.first = [facilitator.result if settles else FAILED]
+    answer = await ann.http.post("/exchanges/multi", json={"orders": [order, order]})
+    assert answer.status_code == (200 if settles else 402)
+    names = rows(store)
+    assert len(names) == 2
+    assert await watched.told(names) == (set(names) if settles else set())
+    row = await store.current_order(names[0])
+    assert row is not None
+    group = f"/exchanges/multi/{row.multi_id}"
+    status = await ann.http.get(group)
+    assert status.status_code == (200 if settles else 404)
+    if not settles:
+        sender = {"sender": ANN}
+        assert (await ann.http.get(f"{group}/tx", params=sender)).status_code == 404
+        assert (await ann.http.post(f"{group}/tx/build", json=sender)).status_code == 404
+
+
+async def test_a_create_is_refused_whose_payment_could_end_while_a_venue_opens(
+    ann: Caller, clock: ManualClock, store: SqliteStore
+) -> None:
+    quote = (await ann.http.get("/quotes", params=QUOTE)).json()["quotes"][0]["quoteId"]
+    now = int(clock.now().timestamp())
+    needed = int(CARRY_SECONDS) + SETTLING_SECONDS
+    ann.pays.change = _authorized({"validBefore": str(now + needed - 1)})
+    _, answer = await begun(ann, quote)
+    assert (answer.status_code, required(answer)["error"]) == (402, Reason.LATE)
+    assert rows(store) == []
+    ann.pays.change = _authorized({"validBefore": str(now + needed + 1)})
+    _, answer = await begun(ann, quote)
+    assert answer.status_code == 200
 
 
 SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], Reason]] = {

@@ -252,6 +252,11 @@ async def test_a_chart_by_day_and_by_month(api: httpx2.AsyncClient) -> None:
     ]
     assert [month for month, _, _ in await chart(granularity="month")] == ["2026-11", "2026-12"]
     assert len(await chart(to="2026-10-05")) == 30
+    for name, value in (("metric", "count"), ("metric", ""), ("granularity", "week")):
+        answer = await api.get("/stats/chart", params={"metric": "volume"} | {name: value})
+        assert (answer.status_code, set(answer.json()["fields"])) == (422, {name})
+    unnamed = await api.get("/stats/chart")
+    assert (unnamed.status_code, set(unnamed.json()["fields"])) == (422, {"metric"})
 
 
 async def test_from_after_to_is_refused_and_a_long_time_is_cut(api: httpx2.AsyncClient) -> None:

@@ -416,7 +416,7 @@ async def test_a_share_is_given_back_each_second(tmp_path: Path) -> None:
     clock = ManualClock()
     stores = [open_new(tmp_path / "service.db"), SqliteStore.open(tmp_path / "service.db")]
     limits = RateWindows(per_minute=64, per_hour=640, per_day=640)
-    caller = Caller(Partner("p", "P", Tier.PRO, (), limits, limits, limits), None, pays=True)
+    caller = Caller(Partner("p", "P", Tier.PRO, (), limits, limits, limits), None, payment="one")
     one, other = [RateLimiter(store, clock, RequestCounter(store, clock)) for store in stores]
     for left in (63, 62):
         decision = await one.admit(caller, RateClass.READ)

@@ -12,10 +12,11 @@ import pytest
 
 from sentences import Sentence, sentences
 from service.orders_fixtures import BTC as BTC_ADDRESS
-from service.world import BTC, ETH, UNPRICED
+from service.world import BITCOIN, BTC, ETH, UNPRICED
 from swapdesk.clock import ManualClock
 from swapdesk.service.dex.quoting import net_of
 from swapdesk.service.openapi import document
+from swapdesk.service.orders.presentation import transaction_link
 from swapdesk.wire.encoding.codec import decode, decode_json, encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorBody
 from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
@@ -191,6 +192,16 @@ def test_a_status_beside_the_error_is_read_and_means_nothing() -> None:
     body = b'{"message": "No.", "code": "NOT_FOUND", "status": 404, "requestId": "r"}'
     read = decode(ErrorBody, body, side="client")
     assert (read.code, read.message, read.request_id) == ("NOT_FOUND", "No.", "r")
+
+
+def test_the_link_of_a_transaction() -> None:
+    """By ``hashUrl`` of its chain where that differs from ``explorerUrl``, which is told then."""
+    other = "https://example.test/hash/{txHash}"
+    named = BITCOIN.model_copy(update={"hash_url": other})
+    assert transaction_link(named, "ab") == "https://example.test/hash/ab"
+    assert transaction_link(BITCOIN, "ab") == "https://example.test/tx/ab"
+    told = [decode_json(encode_json(chain), max_bytes=1 << 14) for chain in (named, BITCOIN)]
+    assert [chain.get("hashUrl", "") for chain in told] == [other, ""]
 
 
 async def test_what_a_private_send_states(api: httpx2.AsyncClient) -> None:

@@ -381,10 +381,19 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
         made = ("usage", "scans", "groups", "bundles", *once, *books, *accounts)
         tables = ("quotes", "orders", *made)
         wanted = {table: _columns(db, table) for table in tables}
-        for index in ("one_order_per_transaction", "orders_of_group", "orders_finished"):
+        then = {"orders_by_creation": "created", "orders_by_status": "status, created"}
+        for index in (
+            "one_order_per_transaction",
+            "orders_of_group",
+            "orders_finished",
+            "orders_by_deposit",
+            *then,
+        ):
             db.execute(f"DROP INDEX {index}")
+        for index, columns in then.items():
+            db.execute(f"CREATE INDEX {index} ON orders (partner_id, {columns})")
         for table, columns in (
-            ("orders", (*new, "multi_id", "fee_usd", "commission")),
+            ("orders", (*new, "multi_id", "fee_usd", "commission", "told", "deposit_account")),
             ("quotes", (*new, *ONLY_QUOTES)),
         ):
             for column in columns:

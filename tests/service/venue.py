@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.service.venues.adapter import (
     FLOATING,
     Ambiguous,
@@ -274,8 +274,8 @@ def _open_file(path: Path) -> sqlite3.Connection:
 def _address(token: Token, digits: str) -> str:
     if token.chain_data.kind == "evm":
         return "0x" + digits[:40]
-    if token.chain_data.kind == "sol":
-        return derive_address("sol", bytes.fromhex(digits))
+    if token.chain_data.kind in KINDS:
+        return derive_address(token.chain_data.kind, bytes.fromhex(digits))
     return f"{token.chain_data.kind}{digits[:32]}"
 
 

@@ -104,8 +104,8 @@ def token(
 _CONTRACT = "0x" + "ab" * 19
 BTC = token(1, "BTC", "Bitcoin", BITCOIN, 8, "60000", priority=1, rank=1, cex_token_id="BTC")
 ETH = token(2, "ETH", "Ether", ETHEREUM, 18, "3000", priority=2, rank=2, cex_token_id="ETH")
-SOL = token(3, "SOL", "Solana", SOLANA, 9, "150", priority=3, rank=5, cex_token_id="SOL")
-XRP = token(4, "XRP", "XRP", RIPPLE, 6, "0.5", priority=4, rank=6, cex_token_id="XRP")
+SOL = token(3, "SOL", "Solana", SOLANA, 9, "150", priority=3, rank=6, cex_token_id="SOL")
+XRP = token(4, "XRP", "XRP", RIPPLE, 6, "0.5", priority=4, rank=5, cex_token_id="XRP")
 USDC = token(
     5, "USDC", "USD Coin", ETHEREUM, 6, "1", address=_CONTRACT + "05", rank=7, cex_token_id="USDC"
 )

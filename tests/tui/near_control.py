@@ -46,7 +46,7 @@ def near_control(parts: ServiceParts) -> SandboxControl:
         token=TOKEN,
         hosts=frozenset({"127.0.0.1"}),
         ledger=ledger,
-        faucet=OrderFaucet(ledger, parts.store, parts.directory),
+        faucet=OrderFaucet(ledger, parts.store),
         clock=clock,
         pace=WorldPace(clock, {"offset": 0, "speed": 1}),
         market=Prices(7),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import sheet_of
 from swapdesk.flows.journal.batch_records import RowState
@@ -66,6 +67,27 @@ async def test_problems_are_walked_put_right_and_created(market: Market) -> None
         (batch,) = run.app.session.desk.journal.batches.newest()
         assert [group.state for group in batch.groups] == [StepState.ACKED]
         assert [row.state for row in batch.rows] == [RowState.CREATED] * 6
+        assert market.network.posts() == 1
+
+
+async def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(market: Market) -> None:
+    spoilt = HEAD + f"{derive_address('xlm', bytes(32))};250;XLM;stellar;1.07712E+09;;USDC.ethereum"
+    async with market.desk() as run:
+        await loaded(run, spoilt + "\n")
+        assert "1 to look at" in run.text
+        assert "This looks like a number that was rounded" in run.text
+        await run.still()
+        await run.press("c")
+        await run.see("Before these orders are created")
+        assert "Row 1: This looks like a number" in run.text
+        await run.press("escape")
+        assert market.network.posts() == 0
+        await run.still()
+        await run.press("c")
+        await run.see("Before these orders are created")
+        await run.type("yes")
+        await run.press("enter")
+        await run.see("created, not funded")
         assert market.network.posts() == 1
 
 

@@ -53,8 +53,9 @@ LEFT: dict[str, tuple[Move, Until]] = {
 }
 OVER: dict[str, Move] = {
     state.value: _ended(state)
-    for state in (BundleState.CONFIRMED, BundleState.FAILED, BundleState.WITHDRAWN)
+    for state in (BundleState.FAILED, BundleState.WITHDRAWN, BundleState.CONFIRMED)
 }
+"""What is confirmed paid its orders, so that no other bundle of them is sent behind it."""
 
 
 def _bundles(run: DeskRun) -> RunningBundles:

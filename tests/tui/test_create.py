@@ -12,6 +12,7 @@ from textual.events import Paste
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.tui.commands.everywhere import Quit
 from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_form import CreateForm
@@ -20,6 +21,7 @@ from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.screens.wallets import WalletsScreen
 from swapdesk.tui.spans import line_of
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.overlay import TypedConfirm
@@ -296,6 +298,21 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
         assert await tag_when_created(run) == ["12"]
 
 
+async def test_a_memo_that_a_program_spoilt_is_pointed_out_and_agreed_to(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form("0.1 btc xlm")
+        await run.type(derive_address("xlm", bytes(32)))
+        await run.press("enter")
+        await run.type("1")
+        assert "Memo id." in run.text
+        await run.type(".07712E+09")
+        assert "This looks like a number that was rounded" in run.text
+        assert "Memo id." not in run.text
+        await run.press("enter")
+        await run.still()
+        assert "c asks you to agree first" in run.text
+
+
 async def test_another_tag_than_that_of_the_name_is_agreed_to(
     market: Market, subtests: pytest.Subtests
 ) -> None:
@@ -344,6 +361,16 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         assert "enter" not in run.text.split("\n")[-1]
         await run.press("c")
         assert posts(market) == 0
+        # What is typed beside the fields ends in none of them, and the keys of everywhere work.
+        assert "e edit" not in run.text
+        await run.type("ecd")
+        assert screen._form.values == ("@bob",)
+        await run.press("w")
+        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallet")
+        await run.press("escape")
+        assert run.app.screen is screen
+        assert not screen.verb_standing(Quit).hidden
+        assert not screen.verb_standing(Quit).locked
         market.venues[0]._spread *= 4
         await run.press("enter", "r")
         await run.see("was 14.5")

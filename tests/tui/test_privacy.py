@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,16 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from flows.orders import NOW, order
+from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, Notify, terminal_notice
 from swapdesk.tui.painting import DOTS, masked, masked_text
+from swapdesk.tui.screens.account_view import chart_lines
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import Span, plain_text
+from swapdesk.tui.widgets.gauge import GaugeState, gauge_line
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
+from swapdesk.wire.account import ChartPoint, CommissionSummary
 from swapdesk.wire.orders import DisplayStatus, Order
 from tui.desk_run import Market
 from tui.known_orders import every_state, exchanging, prepare, waiting
@@ -29,7 +34,9 @@ SYMBOLS = ("BTC", "ETH", "XRP", "USDC", "USDT", "SOL", "XMR", "WETH", "XLM", "LT
 AMOUNTS = (
     re.compile(r"(?<![\w.:])\d[\d,]*\.\d+(?![\d.]*%|[\w.:])"),
     re.compile(r"\$ ?\d"),
-    re.compile(r"(?<![\w.:])\d{1,3}(,\d{3})+(?!\w)"),
+    re.compile(
+        r"(?<![\w.:,])(?<!block )\d{1,3}(,\d{3})+(?![\w,])(?! (?:gas|rows?|orders?|left)\b)"
+    ),
     re.compile(rf"(?<![\w.:#/])\d+ +({'|'.join(SYMBOLS)})\b"),
 )
 
@@ -74,6 +81,12 @@ def test_there_are_amounts_to_hide() -> None:
         ("takes 20 to 5000 XRP, 20–5000 XRP", "takes ••• to ••• XRP, •••–••• XRP"),
         ("Order 3 of 20 to ETH", "Order 3 of 20 to ETH"),
         ("quotes 50 of 500 left · 37m", "quotes 50 of 500 left · 37m"),
+        (
+            "reads 1,950 of 2,000 left; 5,000 rows below",
+            "reads 1,950 of 2,000 left; 5,000 rows below",
+        ),
+        ("at most 1,240,000 gas on block 21,904,120", "at most 1,240,000 gas on block 21,904,120"),
+        ("2,000 open orders, $2,000 left", "2,000 open orders, ••• left   "),
         ("19m of ~27m, 2 conf, Mon 17 Nov", "19m of ~27m, 2 conf, Mon 17 Nov"),
         ("2 ETH arrived", "••• ETH arrived"),
         ("40 sol usdc", "••• sol usdc"),
@@ -127,6 +140,21 @@ def test_a_column_of_amounts_is_hidden_without_a_symbol() -> None:
     layout.measure(row)
     line = layout.line(row, 20)
     assert plain_text(masked(line)).split() == ["1", DOTS]
+
+
+def test_counts_of_a_gauge_stay_and_the_axis_of_a_chart_is_hidden() -> None:
+    gauge = gauge_line(GaugeState(1500, 2000), 60)
+    assert plain_text(masked(gauge)) == plain_text(gauge)
+    days = tuple(
+        ChartPoint(date=f"2026-11-{at:02}", volume_usd=Decimal(at * 30_000), count=at)
+        for at in (1, 2)
+    )
+    nothing = CommissionSummary.model_construct()
+    reading = AccountReading("2026-11", NOW, nothing, (), days)
+    lines = chart_lines(reading, "2026-11", NOW, 40)
+    assert any("60k" in plain_text(line) for line in lines)
+    hidden = [plain_text(masked(line)) for line in lines]
+    assert not any(re.search(r"\d+k", line) for line in hidden), hidden
 
 
 def test_where_a_number_stood_in_its_column_does_not_tell_its_size() -> None:

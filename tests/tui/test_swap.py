@@ -241,6 +241,7 @@ async def test_a_private_send_names_its_recipient_here_or_in_the_form(market: Ma
             await run.type(f"0.5 eth{to}")
             await run.see("Send privately  0.5 ETH  on Ethereum")
             assert ("to  @bob" in run.text) == (to == " @bob")
+            assert ("to  0x5aAe" in run.text.replace("0x ", "0x")) == to.endswith(address)
             await run.press("enter")
             await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
             assert run.screen(QuotesScreen).board is not None

@@ -25,6 +25,7 @@ from wallet.chains import Chains
 
 CHAIN, CHAIN_ID = "base", 1_337_008_453
 USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
+WETH = Asset("WETH", 18, "0x4200000000000000000000000000000000000006")
 ETH = Asset("ETH", 18, None)
 ROUTER = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 DEPOSIT = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"

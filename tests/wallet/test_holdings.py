@@ -69,6 +69,17 @@ async def test_balances_are_told_while_the_wallet_is_locked(someone: Trader) -> 
     ]
 
 
+async def test_amounts_are_told_by_the_decimals_of_the_chain(someone: Trader) -> None:
+    """A list that says 8 would show 10 of 1,000 dollars."""
+    wrong = [replace(one, decimals=one.decimals + 2) for one in (ETH, USDC)]
+    async with someone.agent() as client:
+        told = await client.balances(someone.address, CHAIN, wrong)
+        assert [one.asset.decimals for one in told.balances] == [18, 6]
+        smart = await client.smart_account(someone.address, CHAIN, wrong)
+        # Nothing is nothing by any decimals, and no question is asked for it.
+        assert [(one.units, one.asset.decimals) for one in smart.balances] == [(0, 20), (0, 8)]
+
+
 async def test_an_allowance_is_seen_and_revoked(someone: Trader) -> None:
     assert USDC.contract is not None
     stranger = "0x00000000000000000000000000000000DeaDBeef"

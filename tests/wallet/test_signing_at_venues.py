@@ -7,22 +7,25 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import Call, EvmClient
+from swapdesk.wallet.accounts import ChainLink, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import ChainStep, Payload, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 from wallet.chains import Chains, served
-from wallet.signing import CHAIN, CHAIN_ID, ETH, USDC, Trader, trader
+from wallet.signing import CHAIN, CHAIN_ID, ETH, USDC, WETH, Trader, trader
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-WETH = Asset("WETH", 18, "0x4200000000000000000000000000000000000006")
+THERE = Asset("WETH", 18, "0x82aF49447D8a07e3bd95BD0d56f35241523fBab1")
+"""On the other chain."""
 ROUTER, PERMIT_ROUTER, SETTLEMENT, PORTAL = (one.address for one in SANDBOX_VENUES)
 UNITS = 100 * 10**6
 OTHER_CHAIN_ID = 1_337_042_161
@@ -42,7 +45,10 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chain
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
-    return await trader(world, tmp_path_factory.mktemp("wallet") / "keys", confirmations=1)
+    made = await trader(world, tmp_path_factory.mktemp("wallet") / "keys", confirmations=1)
+    other = ChainLink("arbitrum", Kind.EVM, OTHER_CHAIN_ID, world.url("arbitrum"), 1)
+    made.place = replace(made.place, chains=(*made.place.chains, other))
+    return made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -193,22 +199,32 @@ async def test_permit2_and_the_portal(someone: Trader, agent: WalletClient) -> N
     inside = permit2.APPROVE.call(USDC.contract, SETTLEMENT, UNITS, soon())
     await looked_at(agent, call(Purpose.APPROVE, PERMIT2, inside), promise)
     bridge = someone.promise(
-        "portal", venue="me", buy=WETH, chain_out="arbitrum", chain_out_id=OTHER_CHAIN_ID
+        "portal", venue="me", buy=THERE, chain_out="arbitrum", chain_out_id=OTHER_CHAIN_ID
     )
     allow = call(Purpose.APPROVE, USDC.contract or "", erc20.APPROVE.call(PORTAL, UNITS))
     await executed(someone, agent, allow, bridge)
     data = venues.SEND.call(
-        USDC.contract, UNITS, OTHER_CHAIN_ID, WETH.contract, 1, someone.address, soon()
+        USDC.contract, UNITS, OTHER_CHAIN_ID, THERE.contract, 1, someone.address, soon()
     )
     refused = await agent.review(call(Purpose.SWAP, PORTAL, data, 10**14), bridge)
     assert {one.code for one in refused.findings} >= {"VALUE_ABOVE"}
     promised = someone.promise(
         "portal",
         venue="me",
-        buy=WETH,
+        buy=THERE,
         chain_out="arbitrum",
         chain_out_id=OTHER_CHAIN_ID,
         fee_units=10**14,
     )
     review = await looked_at(agent, call(Purpose.SWAP, PORTAL, data, 10**14), promised)
     assert moved(review, someone.address) == {USDC.contract: -UNITS, None: -(10**14)}
+    # What is bought is counted on its own chain, and that has to be the one of its name.
+    for changed in (
+        {"buy": replace(THERE, decimals=16)},
+        {"buy": replace(THERE, contract=WETH.contract)},
+        {"chain_out": "optimism"},
+    ):
+        review = await agent.review(
+            call(Purpose.SWAP, PORTAL, data, 10**14), replace(promised, **changed)
+        )
+        assert "TOKEN_DECIMALS" in {one.code for one in review.findings}, changed

@@ -14,7 +14,10 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from swapdesk.secret import Secret
+from swapdesk.agent.spending.policy_file import PolicyKeeper
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.records import Records
+from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import to_json
@@ -33,7 +36,7 @@ from swapdesk.wallet.spending import (
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import Chains, served
 from wallet.dying_agent import dying_at
-from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ROUTER, USDC, Trader, trader
+from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, ROUTER, USDC, WETH, Trader, trader
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -248,6 +251,59 @@ async def test_what_is_allowed_and_until_when(someone: Trader) -> None:
             review = await agent.review(payload, someone.promise("permit"))
             found = {one.code for one in review.findings if one.code.startswith("POLICY")}
             assert found == codes, policy
+
+
+async def test_a_policy_counts_as_the_contract_does(someone: Trader) -> None:
+    """By 24 decimals a limit of one dollar is a limit of a billion of them."""
+    none = replace(DOLLAR, contract="0x00000000000000000000000000000000000000aa", symbol="NONE")
+    weth = replace(DOLLAR, contract=WETH.contract, decimals=18, symbol="WETH")
+    elsewhere = replace(weth, chain_id=CHAIN_ID + 1)
+    cases = (
+        (replace(DOLLAR, decimals=24), Code.TOKEN_DECIMALS, "by 24 decimals; it has 6"),
+        (replace(weth, decimals=8), Code.TOKEN_DECIMALS, "by 8 decimals; it has 18"),
+        (replace(COIN, decimals=6), Code.TOKEN_DECIMALS, "by 6 decimals; it has 18"),
+        (replace(COIN, chain_id=None), Code.TOKEN_DECIMALS, "by 18 decimals; it has 9"),
+        (none, Code.TOKEN_DECIMALS, "does not say how many"),
+        (elsewhere, Code.OTHER_CHAIN, "no node"),
+    )
+    async with someone.agent() as agent:
+        for token, code, words in cases:
+            limit, price = Limit(SpendWindow.DAY, Decimal(1), token), Price(token, Decimal(1))
+            for policy in (SpendingPolicy((limit,)), SpendingPolicy(prices=(price,))):
+                with pytest.raises(Refused, match=words) as refused:
+                    await agent.set_policy(policy, PASSPHRASE)
+                assert refused.value.code is code
+        assert (await agent.policy()).policy is None
+        await agent.set_policy(TEN, PASSPHRASE)
+        for token, code, words in cases[1:]:
+            lower = replace(TEN, limits=(*TEN.limits, Limit(SpendWindow.HOUR, Decimal(1), token)))
+            with pytest.raises(Refused, match=words) as refused:
+                await agent.set_policy(lower)
+            assert refused.value.code is code
+        await agent.set_policy(
+            replace(TEN, limits=(*TEN.limits, Limit(SpendWindow.HOUR, Decimal(1), weth)))
+        )
+
+
+async def test_a_policy_of_an_earlier_release_lets_nothing_be_miscounted(
+    someone: Trader,
+) -> None:
+    """It was sealed by decimals of a list."""
+    async with someone.agent() as agent:
+        await agent.set_policy(TEN, PASSPHRASE)
+    path = Path(someone.place.directory) / "spending_policy.json"
+    keeper = PolicyKeeper(
+        path.parent, "sandbox", lambda: Records(RecordsFile(path.parent, writable=True)).spent,
+        cost=2**12,
+    )  # fmt: skip
+    scrypt = keeper.scrypt()
+    lied = (Limit(SpendWindow.DAY, Decimal(1), replace(DOLLAR, decimals=24)),)
+    key = scrypt.derive(SecretBytes(PASSPHRASE.reveal().encode()))
+    keeper.write_sealed(SpendingPolicy(lied), key, scrypt)
+    async with someone.agent() as agent:
+        [finding] = (await refusal(agent, someone, 0)).findings
+        assert finding.code == "POLICY_DECIMALS"
+        assert "by 24 decimals; it has 6" in finding.words
 
 
 HOSTILE: list[Any] = [

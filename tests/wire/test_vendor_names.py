@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from swapdesk.wire.encoding.codec import decode, encode_json
-from swapdesk.wire.encoding.dialect import VENDOR_NAMES
+from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
 from swapdesk.wire.orders import Order
 
 VALUES: dict[str, Any] = {
@@ -50,6 +50,13 @@ def test_their_name_is_read_and_ours_is_written(ours: str, theirs: str) -> None:
 def test_a_null_of_ours_hides_nothing_of_theirs(ours: str, theirs: str) -> None:
     assert read({ours: None, theirs: VALUES[ours]})[ours] == VALUES[ours]
     assert read({theirs: VALUES[ours], ours: None})[ours] == VALUES[ours]
+
+
+def test_a_swap_that_its_venue_settles_says_so_in_the_answer_to_its_create() -> None:
+    told = {"isDex": True, "metadata": {"offChain": True, "router": "0x0"}}
+    assert Dialect.VENDOR.names(told) == {**told, "offChain": True}
+    read_back = {"isDex": True, "metadata": '{"offChain": true}'}
+    assert Dialect.VENDOR.names(read_back) == read_back
 
 
 def test_what_both_names_say_is_ours() -> None:

@@ -57,6 +57,41 @@ SANDBOX_VENUES: tuple[VenueContract, ...] = (
 """Basalt, Fathom, Isthmus and Meridian on the embedded chains."""
 
 
+COIN_SYMBOLS: dict[int, frozenset[str]] = {
+    chain_id: frozenset(symbols.split())
+    for chain_id, symbols in {
+        1: "ETH",
+        10: "ETH",
+        56: "BNB",
+        100: "XDAI",
+        130: "ETH",
+        137: "POL MATIC",
+        146: "S",
+        324: "ETH",
+        480: "ETH",
+        5000: "MNT",
+        8453: "ETH",
+        34443: "ETH",
+        42161: "ETH",
+        42220: "CELO",
+        43114: "AVAX",
+        59144: "ETH",
+        80094: "BERA",
+        81457: "ETH",
+        534352: "ETH",
+    }.items()
+}
+"""What the coin of a chain is called, in capitals, by the chain's real id: no contract says it."""
+
+
+def coin_symbols(chain_id: int | None) -> frozenset[str]:
+    """What the coin of a chain may be called: SOL for None; empty where nobody knows it here."""
+    if chain_id is None:
+        return frozenset({"SOL"})
+    real = chain_id - SANDBOX_CHAIN_IDS if chain_id >= SANDBOX_CHAIN_IDS else chain_id
+    return COIN_SYMBOLS.get(real, frozenset())
+
+
 class CallAsset(Struct, frozen=True):
     """A token that calls are paid in (contract 14.1), which has to be known before the service is
     asked for its tokens, since that costs, too."""
@@ -73,3 +108,13 @@ CALL_ASSETS = tuple(
     CallAsset("base", chain_id, _USDC_OF_BASE, "USDC", 6)
     for chain_id in (8453, SANDBOX_CHAIN_IDS + 8453)
 )
+
+
+def call_asset(chain_id: int | None, contract: str | None) -> CallAsset | None:
+    """What calls may be paid in, in whichever case the address came; None for any other token."""
+    if contract is None:
+        return None
+    for one in CALL_ASSETS:
+        if one.chain_id == chain_id and one.contract.lower() == contract.lower():
+            return one
+    return None

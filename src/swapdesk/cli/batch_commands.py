@@ -34,6 +34,15 @@ def decimal_comma_option(command: F) -> F:
     )(command)
 
 
+def accept_option(command: F) -> F:
+    return click.option(
+        "--accept-warnings",
+        is_flag=True,
+        help="Also rows of which the plan doubts something, as a memo that a program may have"
+        " changed.",
+    )(command)
+
+
 def batch_argument(command: F) -> F:
     return click.argument("name", required=False, metavar="[BATCH]")(command)
 
@@ -99,6 +108,7 @@ def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
 @sell_option
 @decimal_comma_option
 @click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe.")
+@accept_option
 @click.option("--again", is_flag=True, help="Also when the same rows were created before.")
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
 @desk_command
@@ -108,6 +118,7 @@ def create(
     sell: str,
     decimal_comma: bool,
     yes: bool,
+    accept_warnings: bool,
     again: bool,
     failed: bool,
 ) -> int:
@@ -124,7 +135,7 @@ def create(
         raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
     file = None if failed or what is None else Path(what)
     batch_name = (what or "") if failed else None
-    request = BatchRequest(file, batch_name, sell, yes, again, decimal_comma)
+    request = BatchRequest(file, batch_name, sell, yes, again, decimal_comma, accept_warnings)
     return run_session(call, lambda session: create_batch(session, request))
 
 
@@ -201,6 +212,7 @@ def submit(call: CliContext, name: str | None, group: int | None) -> int:
 @decimal_comma_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
+@accept_option
 @click.option("--again", is_flag=True, help="Also when the same rows were created before.")
 @desk_command
 def run(
@@ -210,6 +222,7 @@ def run(
     decimal_comma: bool,
     account: str,
     yes: bool,
+    accept_warnings: bool,
     again: bool,
 ) -> int:
     """Plan, create, and pay the groups of a file, one after another.
@@ -221,7 +234,7 @@ def run(
     from swapdesk.cli.batch_paying import PayRequest, run_batch
     from swapdesk.cli.session import run_session
 
-    create = BatchRequest(file, None, sell, yes, again, decimal_comma)
+    create = BatchRequest(file, None, sell, yes, again, decimal_comma, accept_warnings)
     request = PayRequest(account, None, yes)
     return run_session(call, lambda session: run_batch(session, create, request))
 

@@ -30,7 +30,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
-from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
@@ -42,7 +42,7 @@ HOME = "in your wallet; no deposit was paid"
 class BatchRequest(Struct, frozen=True):
     """``file`` None: the failed rows of the batch ``failed``, of the newest where that is
     empty. ``sell`` is the token of rows that name none; ``decimal_comma``: amounts of the file
-    have one."""
+    have one. ``accept_warnings`` agrees in advance to what the plan doubts."""
 
     file: Path | None
     failed: str | None = None
@@ -50,6 +50,7 @@ class BatchRequest(Struct, frozen=True):
     yes: bool = False
     again: bool = False
     decimal_comma: bool = False
+    accept_warnings: bool = False
 
 
 class BatchCreationRun(Struct, frozen=True):
@@ -71,20 +72,25 @@ async def create_batch(session: CommandSession, request: BatchRequest) -> int:
 
 
 async def creatable_plan(
-    session: CommandSession, request: BatchRequest, question: str
+    session: CommandSession, request: BatchRequest, question: str, *, payer: str = ""
 ) -> BatchPlan:
-    """The plan, after the trader said yes to it. Raises CommandError: exit 2 for problems."""
+    """The plan, which ``payer`` can pay as far as that is known, after the trader said yes to it.
+    Raises CommandError: exit 2 for problems, 9 for what is doubted and nobody agreed to."""
     output = session.call.output
     if request.file is not None:
         name = request.file.name
         plan = await planned(
-            session, request.file, request.sell, decimal_comma=request.decimal_comma
+            session,
+            request.file,
+            request.sell,
+            decimal_comma=request.decimal_comma,
+            payer=payer,
         )
     else:
         batch = find_batch(session, request.failed or None)
         name = f"batch {batch.id[:8]}"
         try:
-            plan = await planned_sheet(session, failed_sheet(batch), request.sell)
+            plan = await planned_sheet(session, failed_sheet(batch), request.sell, payer=payer)
         except NoFailedRows:
             raise own_refusal(
                 "NO_FAILED_ROWS",
@@ -115,7 +121,21 @@ async def creatable_plan(
         tell_plan(output, plan, left)
         if not says_yes(output, question):
             raise not_confirmed("Nothing was created.")
+    elif plan.doubts and not request.accept_warnings:
+        tell_plan(output, plan, left)
+        raise own_refusal(
+            "MEMO_WARNING",
+            f"{plan.doubts[0]}{_and_more(len(plan.doubts) - 1)}",
+            next="you: correct these rows, or add --accept-warnings if you mean them",
+        )
     return plan
+
+
+def _and_more(count: int) -> str:
+    """``And 2 more rows are doubted.`` behind the first of them."""
+    if not count:
+        return ""
+    return f" And {count} more {'row is' if count == 1 else 'rows are'} doubted."
 
 
 async def created(
@@ -126,7 +146,8 @@ async def created(
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
     output = session.call.output
     try:
-        batch_id = creation.write(plan, again=again, payer=payer)
+        # Whoever has the plan from ``creatable_plan`` was asked, or agreed in advance.
+        batch_id = creation.write(plan, agreed=True, again=again, payer=payer)
         output.talk(
             *(group_words(group) for group in plan.groups),
             f"Sells {sells_words(plan)}; arrives {arrives_words(plan)}.",
@@ -186,7 +207,7 @@ def creation_error(made: BatchCreationRun) -> CommandError | None:
     stopped: ClientError | None = next((one.error for one in made.outcomes if one.error), None)
     if stopped is not None:
         failed = of_client_error(stopped)
-        failed.money = HOME
+        failed.money = money_with_payment(HOME, stopped)
         if any(group.state is StepState.PREPARED for group in batch.groups):
             failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
         return failed

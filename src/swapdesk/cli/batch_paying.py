@@ -82,7 +82,7 @@ async def run_batch(session: CommandSession, create: BatchRequest, request: PayR
     """Plan, create, and pay each group after the one before. Raises CommandError."""
     if not create.yes and not session.call.interactive:
         raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
-    plan = await creatable_plan(session, create, PAY)
+    plan = await creatable_plan(session, create, PAY, payer=request.account)
     await _ready(session)
     await _require_payers(session, plan, request.account)
     made = await created(session, plan, again=create.again, payer=request.account)

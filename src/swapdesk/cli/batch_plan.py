@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import bad_input, of_client_error
@@ -17,7 +18,14 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.budget import Allowance
-from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, plan_document
+from swapdesk.flows.batch.means import means_of_command
+from swapdesk.flows.batch.plan import (
+    BatchPlan,
+    PlannedGroup,
+    Total,
+    against_means,
+    plan_document,
+)
 from swapdesk.flows.batch.planned import UNLESS_MEANT, PlannedRow, Sheet, SheetColumn
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
@@ -67,6 +75,7 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
                 f"{plan.count('problem')} with problems",
             ),
             ("Sells", sells_words(plan)),
+            *(("Wallet", wallet_words(plan, total)) for total in plan.totals),
             ("Arrives", arrives_words(plan)),
             ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
             *((f"Group {group.number}", group_words(group)) for group in plan.groups),
@@ -82,6 +91,20 @@ def sells_words(plan: BatchPlan) -> str:
         f"{exact_amount(total.amount)} {total.token.symbol} on {total.token.chain_data.name}"
         for total in plan.totals
     )
+
+
+def wallet_words(plan: BatchPlan, total: Total) -> str:
+    """``10,000 of 50,000 USDC on Ethereum in trading; 40,000 are missing``, or why it is not
+    known."""
+    what = f"{total.token.symbol} on {total.token.chain_data.name}"
+    payer = plan.payer(total)
+    has = payer.has(total.token) if payer is not None else None
+    if payer is None or has is None:
+        why = f": {payer.problem}" if payer is not None and payer.problem else "."
+        return f"what it has of {what} is not known{why}"
+    lack = payer.missing(total)
+    missing = "" if lack is None else f"; {exact_amount(lack)} are missing"
+    return f"{exact_amount(has)} of {exact_amount(total.amount)} {what} in {payer.wallet}{missing}"
 
 
 def arrives_words(plan: BatchPlan) -> str:
@@ -163,10 +186,15 @@ def new_file(out: Path, content: bytes) -> Path:
 
 
 async def planned(
-    session: CommandSession, file: Path, sell: str, *, decimal_comma: bool = False
+    session: CommandSession,
+    file: Path,
+    sell: str,
+    *,
+    decimal_comma: bool = False,
+    payer: str = "",
 ) -> BatchPlan:
-    """The plan of a file with its limits; what its heads do not say is told. Exit 2 for a file
-    that is none."""
+    """The plan of a file with its limits and what ``payer`` has for it; what its heads do not say
+    is told. Exit 2 for a file that is none."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await _planner(session, sell).read(file.name, content)
@@ -175,17 +203,21 @@ async def planned(
     except UnreadableFile as error:
         facts: dict[str, Any] = {} if error.line is None else {"line": error.line}
         raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
-    plan = await planned_sheet(session, sheet, sell)
+    plan = await planned_sheet(session, sheet, sell, payer=payer)
     if plan.heads_note:
         session.call.output.talk(plan.heads_note)
     return plan
 
 
-async def planned_sheet(session: CommandSession, sheet: Sheet, sell: str) -> BatchPlan:
-    """The plan of rows that were read."""
+async def planned_sheet(
+    session: CommandSession, sheet: Sheet, sell: str, *, payer: str = ""
+) -> BatchPlan:
+    """The plan of rows that were read. Without a ``payer`` any account of the wallet may pay."""
     await session.load_catalog()
-    planner = _planner(session, sell)
-    return await planner.with_limits(await planner.judged(sheet), session.link.api)
+    planner, desk = _planner(session, sell), session.desk
+    plan = await planner.with_limits(await planner.judged(sheet), session.link.api)
+    means = await means_of_command(desk, plan, payer)
+    return replace(against_means(plan, means), means=means)
 
 
 def _planner(session: CommandSession, sell: str) -> BatchPlanner:

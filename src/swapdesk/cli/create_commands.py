@@ -58,8 +58,8 @@ def create_options(command: F) -> F:
         click.option(
             "--accept-warnings",
             is_flag=True,
-            help="Use a token that a scan warns of or that is not verified, and another memo than"
-            " the address book keeps with a name.",
+            help="Use a token that a scan warns of or that is not verified, and a memo that a"
+            " program may have changed or that is not the one the address book keeps with a name.",
         ),
         click.option(
             "--max-loss",

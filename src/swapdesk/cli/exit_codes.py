@@ -85,9 +85,9 @@ def exit_of(error: ClientError) -> Exit:
 
 def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
     """The end of a create after which nothing exists, by the desk's code, else by the error."""
-    from swapdesk.client.errors import OutcomeUnknown
+    from swapdesk.client.errors import ApiError, OutcomeUnknown
 
-    if code in NOT_CREATED:
+    if code in NOT_CREATED and not isinstance(error, ApiError):
         return NOT_CREATED[code]
     if error is None or isinstance(error, OutcomeUnknown):
         # Looked for afterwards and not there: it failed at the service.

@@ -53,8 +53,9 @@ LOST_SECONDS = 4.0
 def listen(call: CliContext, url: str, ids: tuple[str, ...], wanted: str | None) -> int:
     """Post every state of your orders to URL, signed in the form of Standard Webhooks.
 
-    A delivery is tried until it is answered with 200 to 299, under the same id. States of one
-    order arrive in their order. After an end of any kind the next call goes on where the receiver
+    A delivery is tried until it is answered with 200 to 299, under the same id; never before the
+    time that Retry-After names. An answer of 410 ends the command. States of one order arrive in
+    their order. After an end of any kind the next call goes on where the receiver
     stood. The file webhook.secret of the profile holds what the signatures are checked with.
     """
     from swapdesk.cli.session import run_session
@@ -71,22 +72,30 @@ async def _listen(
     session: CommandSession, url: str, ids: tuple[str, ...], wanted: str | None
 ) -> int:
     from swapdesk.cli.order_reports import find_order
+    from swapdesk.clock import SystemClock
     from swapdesk.flows.webhooks import (
+        GONE,
         OrderWebhooks,
         TakenLog,
         WebhookRefused,
+        shown,
         signing_secret,
     )
+    from swapdesk.paths import UnsafePlace
 
     only = {(await find_order(session, name)).service_id for name in ids}
     root: Path = session.settings.places.root
     try:
         secret, taken = signing_secret(root / "webhook.secret"), TakenLog(root / "webhooks.db", url)
+    except WebhookRefused as error:
+        raise bad_input("NO_SECRET", f"{error}.") from None
+    except UnsafePlace as error:
+        raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
     except OSError as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
     webhooks = OrderWebhooks(
         session.desk.journal,
-        session.desk.clock,
+        SystemClock(),
         url=url,
         secret=secret,
         taken=taken,
@@ -99,6 +108,8 @@ async def _listen(
                 made = await webhooks.replay(wanted)
             except WebhookRefused as error:
                 raise bad_input("NO_DELIVERY", f"{error}.", field="replay") from None
+            if made.status == GONE:
+                raise _gone(url)
             if not made.taken:
                 raise CommandError(
                     Exit.UNREACHABLE,
@@ -107,13 +118,22 @@ async def _listen(
                 )
             return Exit.DONE
         session.call.output.talk(
-            f"Posting to {url}. Signatures are checked with {root / 'webhook.secret'}."
+            f"Posting to {shown(url)}. Signatures are checked with {root / 'webhook.secret'}."
         )
         session.link.follow()
-        await _until_interrupted(session, webhooks)
+        try:
+            await _until_interrupted(session, webhooks)
+        except WebhookRefused:
+            raise _gone(url) from None
     finally:
         await webhooks.close()
     return Exit.DONE
+
+
+def _gone(url: str) -> CommandError:
+    from swapdesk.flows.webhooks import gone
+
+    return CommandError(Exit.NOT_FOUND, "RECEIVER_GONE", f"{gone(url)}.")
 
 
 async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -> None:

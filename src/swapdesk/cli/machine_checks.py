@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 
 from swapdesk.cli.sandbox_lifetime import SANDBOX_PARTS
-from swapdesk.flows.doctor.finding import Finding, install, ok, unchecked, wrong
+from swapdesk.flows.doctor.finding import Finding, ok, unchecked, wrong
+from swapdesk.flows.doctor.installation import install
 from swapdesk.tui.glyphs import DONE, GlyphSet, automatic_set, wanted_set
 from swapdesk.wallet.accounts import SIGNING_PACKAGES
 

@@ -98,7 +98,8 @@ async def chosen_orders(session: CommandSession, choice: Choice) -> list[Tracked
     known = sort_orders(session.link.tracker.orders(), choice.sorting)
     if choice.kept.empty:
         return known
-    kept = choice.kept.looked_up(session.desk.journal.orders.index.named)
+    desk = session.desk
+    kept = choice.kept.looked_up(desk.journal.orders.index.named, desk.book.labels())
     found = [one for one in known if kept.keeps(one, order_status(one, now), now)]
     if known and not found:
         session.call.output.talk(kept.nothing(len(known)))

@@ -33,10 +33,12 @@ def require_sandbox() -> None:
     """Exit 2 with the line to install, when a package the sandbox is served with is missing."""
     missing = [name for name in SANDBOX_PARTS if find_spec(name) is None]
     if missing:
+        from swapdesk.flows.doctor.installation import install
+
         raise CommandError(
             Exit.BAD_INPUT,
             "MISSING_EXTRA",
-            f"The sandbox needs {', '.join(missing)}. Install it: pip install 'swapdesk[sandbox]'",
+            f"The sandbox needs {', '.join(missing)}. Install it: {install('sandbox')}",
             next="you: install the extra, or choose a live profile",
         )
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.chain.deployments import call_asset
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
@@ -48,11 +49,12 @@ Amounts = tuple[str, ...]
 
 
 class PolicyTokenFacts(Struct, frozen=True):
-    """``contract`` None: the coin of the chain."""
+    """``contract`` None: the coin of the chain. ``decimals`` are what amounts are counted by."""
 
     symbol: str
     chain: str
     contract: str | None
+    decimals: int
 
 
 class PolicyLimit(Struct, frozen=True):
@@ -72,14 +74,16 @@ class PolicyPrice(Struct, frozen=True):
     usd: Decimal
 
 
-class PolicyFacts(Struct, frozen=True):
-    """A list that is None allows all; ``until`` None has no end."""
+class PolicyFacts(Struct, frozen=True, rename="camel"):
+    """A list that is None allows all; ``until`` None has no end. ``call_payees`` None: of who is
+    paid for calls only a change is asked about."""
 
     limits: tuple[PolicyLimit, ...]
     prices: tuple[PolicyPrice, ...]
     chains: tuple[str, ...] | None
     tokens: tuple[PolicyTokenFacts, ...] | None
     payees: tuple[str, ...] | None
+    call_payees: tuple[str, ...] | None
     until: IsoTime | None
 
 
@@ -99,6 +103,7 @@ class PolicyChange(Struct, frozen=True):
     chains: tuple[str, ...] = ()
     tokens: tuple[str, ...] = ()
     payees: tuple[str, ...] = ()
+    call_payees: tuple[str, ...] = ()
     until: str | None = None
     anew: bool = False
 
@@ -170,6 +175,9 @@ async def _changed(
     if change.payees:
         payees = tuple(dict.fromkeys(change.payees))
         policy = replace(policy, payees=None if ANY in payees else payees)
+    if change.call_payees:
+        called = tuple(dict.fromkeys(change.call_payees))
+        policy = replace(policy, call_payees=None if ANY in called else called)
     if change.until is not None:
         policy = replace(policy, until=_moment(change.until))
     return policy
@@ -213,6 +221,8 @@ async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     known = [one for one, _ in await wallet.tokens.priced(link.name)]
     fits = [one for one in known if (one.contract or "").lower() == name.lower()]
     fits = fits or [one for one in known if one.symbol.lower() == name.lower()]
+    # What calls are paid in is known here; another token of that name is named by its contract.
+    fits = [one for one in fits if call_asset(link.chain_id, one.contract)] or fits
     if not fits:
         raise CommandError(
             Exit.NOT_FOUND,
@@ -267,12 +277,18 @@ def _facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
     facts = [
         (f"price of {_named(one.token)}", f"{plain_amount(one.usd)} USD") for one in policy.prices
     ]
+    # The symbol is a word of the service; this is what counts.
+    for token in dict.fromkeys(policy.known_tokens):
+        contract = token.contract or "the coin of the chain"
+        facts.append((_named(token), f"{contract}, {token.decimals} decimals"))
     if policy.chains is not None:
         facts.append(("chains", ", ".join(one.name for one in policy.chains) or NONE))
     if policy.tokens is not None:
         facts.append(("tokens", ", ".join(map(_named, policy.tokens)) or NONE))
     if policy.payees is not None:
         facts.append(("payees", ", ".join(policy.payees) or NONE))
+    if policy.call_payees is not None:
+        facts.append(("payees of calls", ", ".join(policy.call_payees) or NONE))
     if policy.until is not None:
         facts.append(("until", iso(policy.until)))
     return facts
@@ -294,9 +310,10 @@ def _shown(policy: SpendingPolicy, uses: Sequence[LimitUse]) -> PolicyFacts:
         chains=None if policy.chains is None else tuple(one.name for one in policy.chains),
         tokens=None if policy.tokens is None else tuple(map(_named_token, policy.tokens)),
         payees=policy.payees,
+        call_payees=policy.call_payees,
         until=None if policy.until is None else iso(policy.until),
     )
 
 
 def _named_token(token: PolicyToken) -> PolicyTokenFacts:
-    return PolicyTokenFacts(token.symbol, token.chain, token.contract)
+    return PolicyTokenFacts(token.symbol, token.chain, token.contract, token.decimals)

@@ -1,13 +1,12 @@
 """What a transaction on a chain paid, read from the chain's node by its hash.
 
-JSON-RPC over httpx2, so that no chain library comes into the desk. Each read goes out once, within
-a deadline. Units are those of the token's contract, the coin's where ``contract`` is None. What a
-contract passes on inside is seen only where it leaves a transfer event.
+JSON-RPC, so that no chain library comes into the desk. Each read goes out once. Units are those of
+the token's contract, the coin's where ``contract`` is None. What a contract passes on inside is
+seen only where it leaves a transfer event.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -15,15 +14,17 @@ from typing import Any
 import httpx2
 from msgspec import Struct
 
-from swapdesk.certificates import certificates
-from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+from swapdesk.chain.node_http import NodeHttp
 from swapdesk.wire.encoding.text import identity_text
 
 DEADLINE = 5.0
-ANSWER_LIMIT = 2 << 20
 MOST_PAYMENTS = 200
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
+
+_AUTHORIZATION_STATE = "0xe94a0102"
+"""Selector of ``authorizationState(address,bytes32)`` (EIP-3009)."""
+_TRUTHS = {f"0x{value:064x}": bool(value) for value in (0, 1)}
 
 
 class LookupFailed(Exception):
@@ -55,6 +56,10 @@ class ChainTransaction(Struct, frozen=True):
     """It waits, and offers less than what a block costs now."""
 
 
+class _Node(NodeHttp):
+    unreachable = uncertain = LookupFailed
+
+
 class NodeReader:
     """Reads the node of ``chain`` at ``url``."""
 
@@ -77,34 +82,46 @@ class NodeReader:
         """Of an EVM chain. Raises LookupFailed."""
         return await self._number("eth_chainId", 16)
 
+    async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
+        """Whether a token of an EVM chain has executed an authorization (EIP-3009). Raises
+        LookupFailed, also for a node of another chain."""
+        if await self.chain_id() != chain_id:
+            raise LookupFailed("the node is of another chain")
+        data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
+        async with self._client() as node:
+            told = await node.ask("eth_call", {"to": asset, "data": data}, "latest")
+        if not isinstance(told, str) or told not in _TRUTHS:
+            raise LookupFailed("the node's answer has another shape")
+        return _TRUTHS[told]
+
     async def slot(self) -> int:
         """The height of a Solana chain. Raises LookupFailed."""
         return await self._number("getSlot", 10)
 
     async def _number(self, method: str, base: int) -> int:
-        async with self._client() as http:
-            told = await self._ask(http, method)
+        async with self._client() as node:
+            told = await node.ask(method)
         try:
             return int(str(told), base)
         except ValueError:
             raise LookupFailed("the node's answer has another shape") from None
 
     async def _evm(self, transaction_hash: str) -> ChainTransaction | None:
-        async with self._client() as http:
-            found = await self._ask(http, "eth_getTransactionByHash", transaction_hash)
+        async with self._client() as node:
+            found = await node.ask("eth_getTransactionByHash", transaction_hash)
             if found is None:
                 return None
-            receipt = await self._ask(http, "eth_getTransactionReceipt", transaction_hash)
+            receipt = await node.ask("eth_getTransactionReceipt", transaction_hash)
             payments = _coin(found)
             if receipt is None:
-                head = await self._ask(http, "eth_getBlockByNumber", "latest", False)
+                head = await node.ask("eth_getBlockByNumber", "latest", False)
                 offered = int(found.get("maxFeePerGas") or found["gasPrice"], 16)
                 below = offered < int(head.get("baseFeePerGas") or "0x0", 16)
                 return ChainTransaction(
                     self.chain, transaction_hash, payments, None, underpriced=below
                 )
-            height = await self._ask(http, "eth_blockNumber")
-            block = await self._ask(http, "eth_getBlockByNumber", receipt["blockNumber"], False)
+            height = await node.ask("eth_blockNumber")
+            block = await node.ask("eth_getBlockByNumber", receipt["blockNumber"], False)
         failed = int(receipt["status"], 16) == 0
         logs = receipt.get("logs") or []
         moved = (*payments, *(_token(log) for log in logs if _moves(log)))
@@ -123,11 +140,11 @@ class NodeReader:
             "commitment": "confirmed",
             "maxSupportedTransactionVersion": 0,
         }
-        async with self._client() as http:
-            found = await self._ask(http, "getTransaction", signature, options)
+        async with self._client() as node:
+            found = await node.ask("getTransaction", signature, options)
             if found is None:
                 return None
-            slot = await self._ask(http, "getSlot")
+            slot = await node.ask("getSlot")
         meta, message = found["meta"], found["transaction"]["message"]
         failed = meta["err"] is not None
         loaded = meta.get("loadedAddresses") or {}
@@ -139,35 +156,13 @@ class NodeReader:
             self.chain,
             signature,
             () if failed else (*_lamports(keys, meta), *_tokens(meta))[:MOST_PAYMENTS],
-            int(slot) - int(found["slot"]) + 1,
-            None if seconds is None else _time(int(seconds)),
+            _whole(slot) - _whole(found["slot"]) + 1,
+            None if seconds is None else _time(_whole(seconds)),
             failed,
         )
 
-    def _client(self) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(
-            timeout=DEADLINE,
-            verify=certificates(httpx2.URL(self._url)),
-            trust_env=False,
-            follow_redirects=False,
-            transport=self._transport,
-        )
-
-    async def _ask(self, http: httpx2.AsyncClient, method: str, *params: Any) -> Any:
-        body = encode_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)})
-        try:
-            async with asyncio.timeout(DEADLINE):
-                answer = await http.post(
-                    self._url, content=body, headers={"content-type": "application/json"}
-                )
-            document = decode_json(answer.content, max_bytes=ANSWER_LIMIT)
-        except (httpx2.HTTPError, TimeoutError, OSError) as error:
-            raise LookupFailed(f"the node did not answer ({type(error).__name__})") from None
-        except CodecError:
-            raise LookupFailed("the node answered no JSON") from None
-        if not isinstance(document, dict) or "result" not in document:
-            raise LookupFailed("the node refused the question")
-        return document["result"]
+    def _client(self) -> _Node:
+        return _Node(self._url, deadline=DEADLINE, transport=self._transport)
 
 
 def _coin(transaction: Mapping[str, Any]) -> tuple[Payment, ...]:
@@ -186,23 +181,28 @@ def _token(log: Mapping[str, Any]) -> Payment:
 
 
 def _lamports(keys: list[Any], meta: Mapping[str, Any]) -> list[Payment]:
-    """Accounts that hold more than before. Numbers are as the node wrote them (``codec``)."""
+    """Accounts that hold more than before."""
     gains = [
-        int(after) - int(before)
+        _whole(after) - _whole(before)
         for before, after in zip(meta["preBalances"], meta["postBalances"], strict=True)
     ]
     return [Payment(_name(key), gain) for key, gain in zip(keys, gains, strict=False) if gain > 0]
 
 
+def _whole(number: object) -> int:
+    """A number as the node wrote it: half a unit is none. Raises ValueError."""
+    return int(str(number))
+
+
 def _tokens(meta: Mapping[str, Any]) -> list[Payment]:
     """Token accounts that hold more than before, by their owners."""
     before = {
-        one["accountIndex"]: int(one["uiTokenAmount"]["amount"])
+        one["accountIndex"]: _whole(one["uiTokenAmount"]["amount"])
         for one in meta.get("preTokenBalances") or []
     }
     found = []
     for one in meta.get("postTokenBalances") or []:
-        gained = int(one["uiTokenAmount"]["amount"]) - before.get(one["accountIndex"], 0)
+        gained = _whole(one["uiTokenAmount"]["amount"]) - before.get(one["accountIndex"], 0)
         if gained > 0:
             found.append(Payment(_name(one["owner"]), gained, _name(one["mint"])))
     return found

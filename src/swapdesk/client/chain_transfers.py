@@ -6,7 +6,6 @@ is read by the wallet agent, with a client of its own.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,13 +14,11 @@ from typing import Any
 import httpx2
 from msgspec import Struct
 
-from swapdesk.certificates import certificates
-from swapdesk.keepalive import CLIENT_SECONDS
+from swapdesk.chain.node_http import NodeHttp
 
 DEADLINE = 25.0
 """Longer than a chain takes that is opened first."""
 BLOCKS_AT_ONCE = 50
-ANSWER_LIMIT = 8 << 20
 
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)``."""
@@ -57,37 +54,29 @@ class Mined(Struct, frozen=True):
     fee: int
 
 
-class EvmBlocks:
+class EvmBlocks(NodeHttp):
     """Reads a chain block by block: every block once."""
+
+    unreachable = uncertain = ChainUnreadable
 
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
+        super().__init__(url, deadline=DEADLINE, transport=transport)
         self.chain = chain
         self.first = 0
         self.height = 0
         """Everything from ``first`` to ``height`` has been read."""
-        self._url = url
-        self._http = httpx2.AsyncClient(
-            timeout=DEADLINE,
-            verify=certificates(httpx2.URL(url)),
-            trust_env=False,
-            limits=httpx2.Limits(keepalive_expiry=CLIENT_SECONDS),
-            transport=transport,
-        )
-
-    async def close(self) -> None:
-        await self._http.aclose()
 
     async def begin(self) -> None:
         """Read from the next block on. Raises ChainUnreadable."""
-        (head,) = await self._ask([("eth_blockNumber", [])])
+        (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
         """What moved in the blocks since the last call, oldest first. Raises ChainUnreadable."""
-        (head,) = await self._ask([("eth_blockNumber", [])])
+        (head,) = await self._ask_all([("eth_blockNumber", [])])
         found: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):
             last = min(_number(head), first + BLOCKS_AT_ONCE - 1)
@@ -97,7 +86,7 @@ class EvmBlocks:
 
     async def mined(self, transaction_hash: str) -> Mined | None:
         """None while a transaction is in no block. Raises ChainUnreadable."""
-        (receipt,) = await self._ask([("eth_getTransactionReceipt", [transaction_hash])])
+        (receipt,) = await self._ask_all([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None
         used, price = (_number(receipt.get(name)) for name in ("gasUsed", "effectiveGasPrice"))
@@ -108,7 +97,7 @@ class EvmBlocks:
         """What an account has of the token with this contract, in base units. Raises
         ChainUnreadable."""
         call = {"to": token, "data": f"{_BALANCE_OF}{address[2:].lower():0>64}"}
-        (held,) = await self._ask([("eth_call", [call, "latest"])])
+        (held,) = await self._ask_all([("eth_call", [call, "latest"])])
         return _number(held)
 
     async def _transfers(self, first: int, last: int) -> list[ChainTransfer]:
@@ -118,7 +107,7 @@ class EvmBlocks:
             "topics": [_TRANSFER],
         }
         wanted = range(first, last + 1)
-        *blocks, found = await self._ask(
+        *blocks, found = await self._ask_all(
             [("eth_getBlockByNumber", [hex(at), True]) for at in wanted] + [("eth_getLogs", [logs])]
         )
         times: dict[int, datetime] = {}
@@ -165,24 +154,6 @@ class EvmBlocks:
                     _word(log["address"], 40),
                     _number(log["data"]),
                 )
-
-    async def _ask(self, calls: list[tuple[str, list[Any]]]) -> list[Any]:
-        """Results in the order of the calls."""
-        body = [
-            {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            for number, (method, params) in enumerate(calls)
-        ]
-        try:
-            answer = await self._http.post(self._url, json=body)
-            if answer.status_code != 200 or len(answer.content) > ANSWER_LIMIT:
-                raise ChainUnreadable(f"the node of {self.chain} gave no answer of use")
-            found = {each["id"]: each["result"] for each in json.loads(answer.content)}
-            return [found[number] for number in range(len(calls))]
-        except (httpx2.HTTPError, OSError) as error:
-            kind = type(error).__name__
-            raise ChainUnreadable(f"the node of {self.chain} cannot be read: {kind}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise ChainUnreadable(f"the node of {self.chain} answered no JSON-RPC") from error
 
 
 def _number(text: Any) -> int:

@@ -28,11 +28,17 @@ lost or unreadable answer is not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.wire.errors import ErrorCode, FieldProblem
+
+if TYPE_CHECKING:
+    from swapdesk.client.payments import CallPayment
 
 
 class ClientError(Exception):
@@ -40,6 +46,8 @@ class ClientError(Exception):
 
     sent: bool = False
     definite: bool = True
+    payment: CallPayment | None = None
+    """What was signed for the call and left with it (contract 14)."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:
         super().__init__(message)
@@ -173,7 +181,8 @@ class AmountOutOfRange(ValidationFailed):
 
 
 class QuoteUnusable(ValidationFailed):
-    """``INVALID_SWAP``: unknown, expired, used, or of the other kind of create."""
+    """``INVALID_SWAP``: unknown, expired, used, or of the other kind of create; and
+    ``QUOTE_EXPIRED``, as the end of a quote is called here where a service has no code for it."""
 
 
 class RateLimited(ApiError):
@@ -216,6 +225,8 @@ class OutcomeUnknown(ClientError):
         return None if isinstance(self.reason, NoAnswer) else self.reason.request_id
 
 
+QUOTE_EXPIRED = "QUOTE_EXPIRED"
+
 _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.INVALID_API_CREDENTIALS: AccessError,
     ErrorCode.PARTNER_ID_NOT_SUPPORTED: AccessError,
@@ -227,8 +238,10 @@ _BY_CODE: Mapping[str, type[ApiError]] = {
     ErrorCode.AMOUNT_TOO_LOW: AmountOutOfRange,
     ErrorCode.QUOTE_OVER_LIMIT: AmountOutOfRange,
     ErrorCode.INVALID_SWAP: QuoteUnusable,
+    QUOTE_EXPIRED: QuoteUnusable,
     ErrorCode.RATE_LIMIT_EXCEEDED: RateLimited,
 }
+_ENDED = re.compile(r"expir|max(imum)? age|too old", re.IGNORECASE)
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     401: AccessError,
     402: PaymentRequired,
@@ -248,5 +261,19 @@ def api_error(refusal: Refusal) -> ApiError:
     """
     if refusal.status >= 500:
         return ServiceFailed(refusal)
+    if _quote_ended(refusal):
+        refusal = replace(refusal, code=QUOTE_EXPIRED)
     by_status = _BY_STATUS.get(refusal.status, BadRequest)
     return _BY_CODE.get(refusal.code or "", by_status)(refusal)
+
+
+def _quote_ended(refusal: Refusal) -> bool:
+    """The public service calls the end of a floating quote an input that is wrong, and the message
+    alone tells it from a quote id that is none."""
+    told = refusal.fields.get("quoteId")
+    return (
+        refusal.status == 422
+        and refusal.code == ErrorCode.VALIDATION_ERROR
+        and told is not None
+        and _ENDED.search(told.message) is not None
+    )

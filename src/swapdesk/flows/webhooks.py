@@ -5,7 +5,11 @@ journal alone, so that it is the same after a kill. What was taken is kept in ``
 the journal: for each order the last state that the receiver took. States of an order go out in
 their order, the next one only once the one before was taken; orders do not wait for each other.
 A delivery counts as taken with a status of 200 to 299, and is tried again until then, so that a
-receiver may see one twice and knows it by its id.
+receiver may see one twice and knows it by its id. ``Retry-After`` holds back everything that goes
+to the receiver, and 410 ends it: nothing more is sent until somebody starts anew.
+
+The address of a receiver is a secret as far as it has a query, so that nothing tells more of it
+than :func:`shown`.
 
 A receiver that is new here begins with what comes from then on.
 """
@@ -13,12 +17,15 @@ A receiver that is new here begins with what comes from then on.
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Collection
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,28 +34,36 @@ from msgspec import Struct
 
 from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
+from swapdesk.client.transport import retry_after
 from swapdesk.clock import Clock
+from swapdesk.database_writing import durable
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_log import OrderEvent
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_fields import shown_order
-from swapdesk.paths import write_private
+from swapdesk.paths import read_private, write_private
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.webhook_signature import secret_of, signature
+from swapdesk.wire.webhook_signature import SECRET_PREFIX, secret_of, signature
 
 SCHEMA_VERSION = 1
 DEADLINE = 15.0
-"""Seconds that a receiver has for one delivery."""
+"""Seconds that a receiver has for one delivery, from the connection to the end of its headers: a
+byte now and then wins no time."""
+GONE = 410
+LONGEST_HOLD = 86_400.0
+"""Seconds that ``Retry-After`` may hold deliveries back: a day, after which they are tried."""
 WAITS = (1.0, 5.0, 30.0, 60.0, 300.0)
 """Seconds between two tries; the last stays."""
 LOOK_SECONDS = 0.5
 """Between two looks at the journal, to which other desks write as well."""
 _AT_ONCE = 200
 _SECRET_BYTES = 32
+_LEAST_BYTES, _MOST_BYTES = 24, 64
+"""Of a secret, by Standard Webhooks."""
 
 
 class WebhookRefused(Exception):
-    """The receiver or the id cannot be used; the text says why."""
+    """The receiver, the secret or the id cannot be used; the text says why."""
 
 
 def receiver(url: str) -> str:
@@ -57,9 +72,9 @@ def receiver(url: str) -> str:
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
-        raise WebhookRefused(f"{url} is no address: {error}") from None
+        raise WebhookRefused(f"{shown(url)} is no address: {error}") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise WebhookRefused(f"{url} is no http or https address")
+        raise WebhookRefused(f"{shown(url)} is no http or https address")
     if parsed.userinfo:
         raise WebhookRefused("an address holds no password; the signature proves who sends")
     if parsed.scheme == "http" and not is_loopback(parsed.host):
@@ -67,14 +82,34 @@ def receiver(url: str) -> str:
     return str(parsed)
 
 
+def shown(url: str) -> str:
+    """An address as it may be told: a query often holds a token, and so may a fragment."""
+    address = re.split(r"[?#]", url, maxsplit=1)[0]
+    return address if address == url else f"{address}?..."
+
+
 def signing_secret(file: Path) -> str:
-    """``whsec_`` and 32 random bytes in base64; made when first asked for (mode 0600)."""
+    """``whsec_`` and 32 random bytes in base64; made when first asked for (mode 0600).
+
+    Raises WebhookRefused for a file without a secret, as an interrupted write or another program
+    leaves it: anybody could sign with nothing. Raises UnsafePlace for one that others may read.
+    """
     try:
         made = secret_of(os.urandom(_SECRET_BYTES))
         write_private(file, made.encode() + b"\n")
+        return made
     except FileExistsError:
-        made = file.read_text(encoding="ascii").strip()
-    return made
+        kept = read_private(file).decode("utf-8", "replace").strip()
+    try:
+        key = base64.b64decode(kept.removeprefix(SECRET_PREFIX), validate=True)
+    except ValueError:
+        key = b""
+    if not _LEAST_BYTES <= len(key) <= _MOST_BYTES:
+        raise WebhookRefused(
+            f"{file} holds no secret: {SECRET_PREFIX} and {_LEAST_BYTES} to {_MOST_BYTES} bytes in"
+            " base64. Without the file a new one is made"
+        )
+    return kept
 
 
 def webhook_id(event: OrderEvent) -> str:
@@ -105,6 +140,10 @@ def document(event: OrderEvent, *, withheld: str | None) -> bytes:
     )
 
 
+def gone(url: str) -> str:
+    return f"{shown(url)} answers 410: this receiver wants no deliveries any more"
+
+
 class DeliveryAttempt(Struct, frozen=True):
     """One try. ``status`` is what the receiver answered, ``problem`` why it did not."""
 
@@ -116,6 +155,8 @@ class DeliveryAttempt(Struct, frozen=True):
     ms: int
     status: int | None = None
     problem: str = ""
+    retry_after: float = 0.0
+    """Seconds for which the receiver wants to hear nothing."""
 
     @property
     def taken(self) -> bool:
@@ -140,6 +181,7 @@ class TakenLog:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         self._db = sqlite3.connect(file, isolation_level=None, timeout=DEADLINE)
         self._url = url
+        durable(self._db)
         with closing(self._db.executescript(_SCHEMA)):
             pass
 
@@ -166,8 +208,9 @@ class TakenLog:
 
 
 class OrderWebhooks:
-    """Sends what the journal saw to one receiver. ``only`` are ids of orders; None takes all.
-    ``told`` hears of every try."""
+    """Sends what the journal saw to one receiver. ``clock`` is this machine's: receivers check
+    the time of a signature by theirs, which no sandbox moves. ``only`` are ids of orders; None
+    takes all. ``told`` hears of every try."""
 
     def __init__(
         self,
@@ -193,15 +236,17 @@ class OrderWebhooks:
         self._read = 0
         self._waiting: dict[str, list[OrderEvent]] = {}
         self._sending: dict[str, asyncio.Task[None]] = {}
+        self._held_until = 0.0
         self._http = httpx2.AsyncClient(
-            timeout=DEADLINE,
+            timeout=None,
             verify=certificates(httpx2.URL(url)),
             trust_env=False,
             transport=transport,
         )
 
     async def run(self) -> None:
-        """Until cancelled. Raises JournalUnavailable and sqlite3.Error."""
+        """Until cancelled. Raises WebhookRefused once the receiver says that it is gone,
+        JournalUnavailable and sqlite3.Error."""
         self._begins = self._log.begins(self._journal.orders.history.newest())
         self._read = self._begins
         try:
@@ -251,13 +296,21 @@ class OrderWebhooks:
         while waiting := self._waiting.get(name):
             event = waiting[0]
             number = 1
-            while not (await self._send(event, number)).taken:
+            while not (made := await self._allowed(event, number)).taken:
+                if made.status == GONE:
+                    raise WebhookRefused(gone(self._url))
                 await self._clock.sleep(WAITS[min(number, len(WAITS)) - 1])
                 number += 1
             self._taken[name] = event.number
             self._log.took(name, event.number)
             waiting.pop(0)
         del self._waiting[name], self._sending[name]
+
+    async def _allowed(self, event: OrderEvent, number: int) -> DeliveryAttempt:
+        """Send it once the receiver wants to hear something again."""
+        while (left := self._held_until - self._clock.monotonic()) > 0:
+            await self._clock.sleep(left)
+        return await self._send(event, number)
 
     async def _send(self, event: OrderEvent, number: int) -> DeliveryAttempt:
         verdict = self._journal.orders.verdict(event.order.service_id)
@@ -270,15 +323,21 @@ class OrderWebhooks:
             "webhook-signature": signature(self._secret, name, now, body),
         }
         begin = self._clock.monotonic()
-        status, problem = None, ""
+        status, problem, held = None, "", 0.0
         try:
-            # Of the answer its status counts alone; the body of a stranger is not read.
-            async with self._http.stream(
-                "POST", self._url, content=body, headers=headers
-            ) as answer:
+            # Of the answer its head counts alone; the body of a stranger is not read.
+            async with (
+                asyncio.timeout(DEADLINE),
+                self._http.stream("POST", self._url, content=body, headers=headers) as answer,
+            ):
                 status = answer.status_code
+                held = min(self._told_wait(answer.headers), LONGEST_HOLD)
         except httpx2.HTTPError as error:
             problem = str(error) or type(error).__name__
+        except TimeoutError:
+            problem = f"no answer within {DEADLINE:g} s" if status is None else ""
+        if held and not 200 <= (status or 0) < 300:
+            self._held_until = max(self._held_until, self._clock.monotonic() + held)
         made = DeliveryAttempt(
             name,
             event.order.service_id,
@@ -287,6 +346,14 @@ class OrderWebhooks:
             round((self._clock.monotonic() - begin) * 1000),
             status,
             problem,
+            held,
         )
         self._told(made)
         return made
+
+    def _told_wait(self, headers: httpx2.Headers) -> float:
+        """A date is by the clock of the receiver, which ``Date`` tells."""
+        now = self._clock.now()
+        with suppress(ValueError, TypeError, OverflowError):
+            now = min(now, parsedate_to_datetime(headers.get("date", "")))
+        return retry_after(headers.get("retry-after"), now) or 0.0

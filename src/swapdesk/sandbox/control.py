@@ -38,7 +38,6 @@ from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.venue_faults import BundleFault, BundleFaults, VenueFault, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
-from swapdesk.service.access import Directory
 from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import delete_order
 from swapdesk.service.store.records import Store, StoredOrder
@@ -60,34 +59,22 @@ class FaucetRefusal(Exception):
 class OrderFaucet:
     """Finds orders of any partner and pays them."""
 
-    def __init__(self, ledger: LedgerClient, store: Store, directory: Directory) -> None:
+    def __init__(self, ledger: LedgerClient, store: Store) -> None:
         self._ledger = ledger
         self._store = store
-        self._directory = directory
 
     async def find(self, service_id: str) -> StoredOrder | None:
-        """The order, whosever it is."""
-        for partner_id in self._directory.partners:
-            order = await self._store.get_order(partner_id, service_id)
-            if order is not None:
-                return order
-        return None
+        """The order, whosever it is, those who pay for each call among them."""
+        return await self._store.current_order(service_id)
 
     async def knows_quote(self, quote_id: str) -> bool:
-        """Whether anybody was given this quote; forgotten 15 minutes after it ended."""
-        for partner_id in self._directory.partners:
-            if await self._store.get_quote(partner_id, quote_id) is not None:
-                return True
-            if await self._store.order_of_quote(partner_id, quote_id) is not None:
-                return True
-        return False
+        """Whether anybody was given this quote; forgotten 15 minutes after it ended, unless it
+        became an order."""
+        return await self._store.owner_of_quote(quote_id) is not None
 
     async def knows_group(self, multi_id: str) -> bool:
         """Whether anybody has this group."""
-        for partner_id in self._directory.partners:
-            if await self._store.get_group(partner_id, multi_id) is not None:
-                return True
-        return False
+        return await self._store.owner_of_group(multi_id) is not None
 
     async def pay(
         self,

@@ -16,11 +16,11 @@ import hmac
 import logging
 import socket
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from email.utils import format_datetime
 from enum import Enum
 from http import HTTPStatus
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -111,6 +111,9 @@ LEAVE_SECONDS = 5.0
 MOST_CONNECTIONS = 400
 """Of a port, streams included: two ports of a process stay below the usual 1,024 descriptors."""
 MOST_STREAMS = 256
+MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
+"""Three quarters: many programs share one machine or stand behind one proxy, and whoever takes all
+that they can get leaves something to everybody else."""
 
 logger = logging.getLogger(__name__)
 
@@ -195,7 +198,7 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, CUT: transport.abort}
-        if len(self.connections) > MOST_CONNECTIONS:
+        if self._is_crowd(self.connections, MOST_CONNECTIONS, MOST_CONNECTIONS_OF_A_PEER):
             self._refuse_crowd("connections")
 
     # What comes
@@ -286,13 +289,18 @@ class BoundedHttp(HttpToolsProtocol):
         return readable and versions == [b"13"] and len(keys) == 1 and _nonce(keys[0])
 
     def handle_websocket_upgrade(self) -> None:
-        streams = sum(isinstance(each, BoundedStream) for each in self.connections)
-        if streams >= MOST_STREAMS:
+        streams = [each for each in self.connections if isinstance(each, BoundedStream)]
+        if self._is_crowd([*streams, self], MOST_STREAMS, MOST_STREAMS_OF_A_PEER):
             self._refuse_crowd("streams")
         else:
             super().handle_websocket_upgrade()
 
     # What is refused here
+
+    def _is_crowd(self, those: Collection[Any], most: int, of_a_peer: int) -> bool:
+        """Whether this one, which is among those, is one too many."""
+        peer = _peer(self.client)
+        return len(those) > most or sum(_peer(each.client) == peer for each in those) > of_a_peer
 
     def send_400_response(self, msg: str) -> None:
         """What the parser could not read."""
@@ -361,6 +369,16 @@ class BoundedHttp(HttpToolsProtocol):
         if self._stuck is None or waiting != self._stuck[0]:
             self._stuck = waiting, now
         return waiting > 0 and now - self._stuck[1] >= STUCK_SECONDS
+
+
+def _peer(client: tuple[str, int] | None) -> str:
+    """Who is at the other end: an address, of IPv6 the network of 64 bits that is one customer's,
+    who has all of its addresses."""
+    address = client[0] if client is not None else ""
+    if ":" not in address:
+        return address
+    found = IPv6Address(address.partition("%")[0])
+    return str(found.ipv4_mapped or int(found) >> 64)
 
 
 class BoundedStream(WebSocketsSansIOProtocol):

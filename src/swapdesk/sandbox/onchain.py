@@ -11,7 +11,6 @@ import httpx2
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Connect
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, EVM_CHAINS
@@ -70,14 +69,13 @@ def build_onchain(
     tokens: Iterable[Token],
     clock: Clock,
     market: Market,
-    connect: Connect | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Onchain:
-    """The venues over the chains of a node; ``key`` is ``sandbox.key``. ``connect`` and
-    ``transport`` are for a node in the same process."""
+    """The venues over the chains of a node; ``key`` is ``sandbox.key``. ``transport`` is for
+    a node in the same process."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
     found = (_place(node_url, name, ids.get(name)) for name in EVM_CHAINS)
-    readers = open_readers((place for place in found if place is not None), clock, connect)
+    readers = open_readers((place for place in found if place is not None), clock, transport)
     basalt = Pools(readers, {name: _places(name, BASALT) for name in readers})
     fathom = Pools(readers, {name: _places(name, FATHOM) for name in readers})
     permits = {name: Permits(reader) for name, reader in readers.items()}

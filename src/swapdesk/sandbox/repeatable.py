@@ -27,7 +27,6 @@ while something outside is connected, the loop waits for real, and its runs may 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import selectors
@@ -158,31 +157,6 @@ class _ByPath(httpx2.AsyncBaseTransport):
         raise httpx2.ConnectError("nobody is there", request=request)
 
 
-class _LocalProvider:
-    """What web3 calls a provider, over the transport."""
-
-    def __init__(self, url: str, deadline: float, transport: httpx2.AsyncBaseTransport) -> None:
-        self._url = url
-        self._http = httpx2.AsyncClient(timeout=deadline, transport=transport)
-
-    async def make_request(self, method: str, params: Any) -> Any:
-        return await self._post(_call(1, method, params))
-
-    async def make_batch_request(self, requests: list[tuple[str, Any]]) -> Any:
-        return await self._post([_call(at, *each) for at, each in enumerate(requests, 1)])
-
-    async def disconnect(self) -> None:
-        await self._http.aclose()
-
-    async def _post(self, body: Any) -> Any:
-        answer = await self._http.post(self._url, json=body)
-        return json.loads(answer.content)
-
-
-def _call(number: int, method: str, params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-
-
 async def _at_once(work: Callable[[], None]) -> None:
     work()
 
@@ -215,7 +189,6 @@ async def open_world(
                     node_url=f"{_ORIGIN}/",
                     control_token=token,
                     host=_HOST,
-                    connect=_provider(transport),
                     transport=transport,
                 ),
                 ledger,
@@ -241,13 +214,6 @@ def _write_key(data: Path, seed: int) -> None:
     handle = os.open(data / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(seed_bytes("sandbox key", seed))
-
-
-def _provider(transport: httpx2.AsyncBaseTransport) -> Any:
-    def connect(url: str, deadline: float) -> _LocalProvider:
-        return _LocalProvider(url, deadline, transport)
-
-    return connect
 
 
 def _ready(data: Path, token: str, opened: SandboxNode) -> dict[str, Any]:

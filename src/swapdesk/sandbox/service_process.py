@@ -35,7 +35,6 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swapdesk import __version__
-from swapdesk.chain.rpc.evm import Connect
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
@@ -59,6 +58,7 @@ from swapdesk.sandbox.world import (
     build_chains,
     build_tokens,
     find_token,
+    keywords,
     rows_by_id,
 )
 from swapdesk.service.access import Overrides, StoredKey, StoredPartner, Tier, digest
@@ -138,7 +138,7 @@ NODE_SECONDS = 15.0
 class ServiceOptions(Struct, frozen=True):
     """How the service of a sandbox is made. ``host`` is a name it is served under besides the
     loopback ones; ``tokens`` is how many the catalogue shall have, if not the sandbox's own;
-    ``connect`` and ``transport`` lead to a node in the same process."""
+    ``transport`` leads to a node in the same process."""
 
     data: Path
     node_url: str
@@ -147,7 +147,6 @@ class ServiceOptions(Struct, frozen=True):
     tokens: int | None = None
     chain_ids: ChainIds = "sandbox"
     dialect: Dialect = Dialect.CONTRACT
-    connect: Connect | None = None
     transport: httpx2.AsyncBaseTransport | None = None
 
 
@@ -178,9 +177,7 @@ async def build_sandbox_service(
     key = load_key(options.data)
     await store.add_partners(build_partners(partner_keys(key), clock.now()))
     chains, tokens = _catalog(market.seed, options.tokens, clock, options.chain_ids)
-    onchain = build_onchain(
-        options.node_url, key, chains, tokens, clock, market, options.connect, options.transport
-    )
+    onchain = build_onchain(options.node_url, key, chains, tokens, clock, market, options.transport)
     parts = assemble(
         clock=clock,
         rng=rng,
@@ -196,6 +193,7 @@ async def build_sandbox_service(
         ],
         partners=(),
         intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
+        keywords=keywords(),
         scanner=Scanner(market.seed, clock, rows_by_id()),
         onchain=onchain,
         intervene=bundle_faults.intervene,
@@ -213,7 +211,7 @@ async def build_sandbox_service(
         token=options.control_token,
         hosts=hosts,
         ledger=ledger,
-        faucet=OrderFaucet(ledger, store, parts.directory),
+        faucet=OrderFaucet(ledger, store),
         clock=clock,
         pace=pace,
         market=market,

@@ -106,6 +106,8 @@ class AssetRow(Struct, frozen=True):
     liquidity: Decimal = FULL
     everywhere: bool = True
     only: str | None = None
+    keywords: str = ""
+    """What its tokens are found by beside their names (contract 5.6)."""
 
 
 def _number(text: str) -> Decimal | None:
@@ -128,6 +130,7 @@ def _asset(line: dict[str, str]) -> AssetRow:
         liquidity=THIN if "thin" in flags else FULL,
         everywhere="few" not in flags,
         only=next((flag[5:] for flag in flags if flag.startswith("only:")), None),
+        keywords=line["keywords"],
     )
 
 

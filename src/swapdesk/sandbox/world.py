@@ -90,6 +90,15 @@ def world_tokens() -> dict[str, WorldToken]:
     return tokens
 
 
+def keywords() -> dict[str, str]:
+    """What tokens are found by beside their names, by token id."""
+    return {
+        token.token_id: token.asset.keywords
+        for token in world_tokens().values()
+        if token.asset is not None and token.asset.keywords
+    }
+
+
 def rows_by_id() -> dict[str, TokenSpec]:
     """What is known of every token beyond the catalogue, by token id."""
     return {token.token_id: token.row for token in world_tokens().values()}

@@ -173,8 +173,12 @@ class Caller(Struct, frozen=True):
 
     partner: Partner
     key: ApiKey | None
-    pays: bool = False
-    """Whether this one call is paid for, which needs no key (contract 2.4)."""
+    payment: str | None = None
+    """What this one call is paid with, which needs no key (contract 2.4)."""
+
+    @property
+    def pays(self) -> bool:
+        return self.payment is not None
 
     def dialect(self, usual: Dialect) -> Dialect:
         return (self.key.dialect if self.key is not None else None) or usual

@@ -129,6 +129,8 @@ def build_service(parts: ServiceParts) -> Starlette:
             "rate windows": parts.rates,
             "partners": parts.partners,
         }
+        if parts.payments is not None:
+            background["payments"] = parts.payments
         await parts.partners.refresh()
         await parts.scans.restore()
         tasks = [
@@ -180,16 +182,16 @@ def assemble(
     engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries, scans)
     dex = DexDesk(store, catalog, registry, chains_of.sightings, clock)
     desk = OrderDesk(store, catalog, registry, engine, clock, rng, dex)
-    groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng)
+    directory = Directory(partners)
+    worker = Worker(store, catalog, registry, clock, desk, directory)
+    groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng, worker)
     payable = PayableOrders(store, catalog, clock)
     bundles = Bundles(store, payable, chains_of.bundler, clock)
     watch = BundleWatch(store, chains_of.bundler, clock, intervene)
-    directory = Directory(partners)
     hub = Hub(store, desk, clock)
     paid = chains_of.payments
     payments = None if paid is None else CallPayments(*paid, store, clock)
     requests = RequestCounter(store, clock)
-    worker = Worker(store, catalog, registry, clock, desk, directory)
     return ServiceParts(
         clock=clock,
         rng=rng,

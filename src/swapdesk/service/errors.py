@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
+
+VendorsRefusal = tuple[str, dict[str, FieldProblem]]
+"""Code and fields."""
 
 
 class ServiceError(Exception):
-    """An answer other than success. ``fields`` belongs to 422 bodies; ``headers`` go with it."""
+    """An answer other than success. ``fields`` belongs to 422 bodies; ``headers`` go with it.
+    ``vendors`` are code and fields of the public service for the same 422, told in its dialect."""
 
     def __init__(
         self,
@@ -15,33 +20,43 @@ class ServiceError(Exception):
         *,
         fields: dict[str, FieldProblem] | None = None,
         headers: dict[str, str] | None = None,
+        vendors: VendorsRefusal | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.fields = fields
         self.headers = headers or {}
+        self.vendors = vendors
 
     @property
     def status(self) -> int:
         return STATUS_OF[self.code]
 
-    def body(self, request_id: str) -> ErrorBody:
+    def body(self, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> ErrorBody:
         """The body on the wire; every 422 carries ``fields``, if only an empty object."""
         if self.status == 422:
+            code, fields = str(self.code), self.fields or {}
+            if dialect is Dialect.VENDOR and self.vendors is not None:
+                code, fields = self.vendors
+            named = {dialect.path(at): one for at, one in fields.items()}
             return ValidationBody(
-                message=self.message,
-                code=self.code,
-                request_id=request_id,
-                fields=self.fields or {},
+                message=self.message, code=code, request_id=request_id, fields=named
             )
         return ErrorBody(message=self.message, code=self.code, request_id=request_id)
 
 
-def invalid(field: str, message: str, value: object = None) -> ServiceError:
+def invalid(
+    field: str,
+    message: str,
+    value: object = None,
+    *,
+    vendors: VendorsRefusal | None = None,
+) -> ServiceError:
     """A 422 VALIDATION_ERROR about one input."""
     return ServiceError(
         ErrorCode.VALIDATION_ERROR,
         "Validation Failed",
         fields={field: FieldProblem(message=message, value=value)},
+        vendors=vendors,
     )

@@ -133,7 +133,7 @@ class Handlers:
         return Health(status="ok", version=self._parts.version, time=self._parts.clock.now())
 
     async def openapi(self, call: RequestContext) -> Encoded:
-        return Encoded(encoded_document(self._parts.version))
+        return Encoded(encoded_document(self._parts.version, self._parts.dialect))
 
     async def list_chains(self, call: RequestContext) -> ChainList:
         chains, total = self._parts.catalog.list_chains(call.query)

@@ -17,13 +17,14 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import models_json_schema
 
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, MAGNITUDE_LIMIT
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, ValidationBody
 from swapdesk.wire.model import WireModel
 from swapdesk.wire.operation import Access, Operation
-from swapdesk.wire.operations import BY_NAME, OPERATIONS, STREAM_PATH
+from swapdesk.wire.operations import BY_NAME, OPERATIONS, STREAM_PATH, operations_in
 from swapdesk.wire.price_tiers import PriceTier
 
 REF = "#/components/schemas/{model}"
@@ -317,10 +318,10 @@ def _other_answers() -> dict[str, Any]:
     }
 
 
-def document(version: str) -> dict[str, Any]:
+def document(version: str, dialect: Dialect = Dialect.CONTRACT) -> dict[str, Any]:
     """The whole document; ``version`` is that of the service."""
     paths: dict[str, Any] = {}
-    for operation in OPERATIONS:
+    for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
     return {
         "openapi": "3.0.3",
@@ -353,9 +354,9 @@ def document(version: str) -> dict[str, Any]:
 
 
 @cache
-def encoded_document(version: str) -> bytes:
-    """The document as JSON; written once, because it depends on the version alone."""
-    return encode_json(document(version))
+def encoded_document(version: str, dialect: Dialect = Dialect.CONTRACT) -> bytes:
+    """The document as JSON; written once, because it depends on these two alone."""
+    return encode_json(document(version, dialect))
 
 
 def _models() -> list[type[BaseModel]]:

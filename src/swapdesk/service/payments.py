@@ -3,11 +3,13 @@
 Protocol: x402 version 2, scheme ``exact``, EIP-3009 (contract 2.4, 3.6, 14.1 to 14.4). A payment is
 read strictly and verified before the call is carried out, and settled after it succeeded: what was
 refused costs nothing. Where a settlement fails the answer is withheld. An order that was created
-meanwhile stays: whoever pays for the same create again gets it, and until then nobody knows its
-deposit address, so that it expires.
+meanwhile stays, and the store tells nobody of it: whoever pays for the same create again gets it,
+and until then it is carried out unheard, so that it expires.
 
 A payment serves one call. It is written down before the call, and taken back only when the call
 was refused before anything left: after a crash a payment that may have been settled serves nobody.
+Its transaction is written down before a chain hears of it, so that one which is executed after its
+call was answered, or after a crash, still tells what was paid for.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ from __future__ import annotations
 import base64
 import binascii
 import html
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -27,22 +31,23 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner, Tier
-from swapdesk.service.store.records import Store
+from swapdesk.service.orders.route_opening import CARRY_SECONDS
+from swapdesk.service.store.records import Store, StoreUnavailable
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
-from swapdesk.wire.price_tiers import PriceTier
+from swapdesk.wire.price_tiers import PRICES, PriceTier
+
+logger = logging.getLogger(__name__)
 
 VERSION = 2
-PRICES: Mapping[PriceTier, int] = {
-    PriceTier.READ: 100,
-    PriceTier.QUOTE: 1_000,
-    PriceTier.EXCHANGE: 10_000,
-    PriceTier.STATUS: 100,
-}
-"""In the smallest unit of a dollar token with six decimals (contract 14.4)."""
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
-"""A payment has to be good for at least so long, or it ends before it can be settled."""
+"""A payment has to be good for at least so long when it is settled, or it ends before."""
+CARRYING_SECONDS: Mapping[PriceTier, float] = {PriceTier.EXCHANGE: CARRY_SECONDS}
+"""What the call itself may take until then, where it asks a venue or a chain."""
+FOLLOWED = timedelta(minutes=10)
+"""How long a transaction is looked for that a chain can no longer take."""
+FOLLOW_SECONDS = 5.0
 PAYMENTS_KEPT = timedelta(days=1)
 """How long a payment is remembered after its end, from which on no chain takes it."""
 PAYER_PREFIX = "x402:"
@@ -128,6 +133,9 @@ class Settled(Struct, frozen=True):
     open: bool = False
 
 
+Note = Callable[[str], Awaitable[None]]
+
+
 class Facilitator(Protocol):
     """Whoever looks at the chain and brings payments there."""
 
@@ -135,8 +143,13 @@ class Facilitator(Protocol):
         """Why the chain would not take it now; None where it would."""
         ...
 
-    async def settle(self, payment: CallPayment) -> Settled:
-        """Have it executed, and wait until it is. Bounded in time."""
+    async def settle(self, payment: CallPayment, note: Note) -> Settled:
+        """Have it executed, and wait until it is; ``note`` takes the hash before the chain does.
+        Bounded in time."""
+        ...
+
+    async def outcome(self, transaction: str) -> Settled:
+        """What has become of a transaction that was noted."""
         ...
 
 
@@ -222,7 +235,7 @@ class CallPayments:
             raise self.needed(tier, url)
         try:
             payment = read_payment(header, self._terms, tier)
-            self._in_time(payment)
+            self._in_time(payment, tier)
         except PaymentRefused as refused:
             raise self.needed(tier, url, refused.reason) from None
         reason = await self._facilitator.objection(payment)
@@ -232,11 +245,11 @@ class CallPayments:
             raise self.needed(tier, url, Reason.USED)
         return payment
 
-    def _in_time(self, payment: CallPayment) -> None:
+    def _in_time(self, payment: CallPayment, tier: PriceTier) -> None:
         now = self._clock.now().timestamp()
         if payment.valid_after > now:
             raise PaymentRefused(Reason.EARLY)
-        if payment.valid_before < now + SETTLING_SECONDS:
+        if payment.valid_before < now + CARRYING_SECONDS.get(tier, 0) + SETTLING_SECONDS:
             raise PaymentRefused(Reason.LATE)
 
     async def free(self, payment: CallPayment) -> None:
@@ -245,7 +258,8 @@ class CallPayments:
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
         """The value of ``payment-response``. Raises PaymentNeeded: the answer is withheld."""
-        settled = await self._facilitator.settle(payment)
+        note = partial(self._store.note_payment_sent, payment.key)
+        settled = await self._facilitator.settle(payment, note)
         told = _encoded(
             {
                 "success": settled.transaction is not None,
@@ -261,6 +275,24 @@ class CallPayments:
             raise self.needed(tier, url, settled.reason or Reason.FAILED, told)
         await self._store.settle_payment(payment.key, settled.transaction)
         return told
+
+    async def run(self) -> None:
+        """Follow until cancelled what was sent and not seen executed."""
+        while True:
+            await self._clock.sleep(FOLLOW_SECONDS)
+            try:
+                await self.follow()
+            except StoreUnavailable:
+                logger.warning("payments not followed; trying again")
+
+    async def follow(self) -> None:
+        """Look once at every payment that was sent and has no end yet."""
+        for sent in await self._store.payments_under_way(self._clock.now() - FOLLOWED):
+            settled = await self._facilitator.outcome(sent.transaction)
+            if settled.transaction is not None:
+                await self._store.settle_payment(sent.payment, settled.transaction)
+            elif not settled.open:
+                await self._store.free_payment(sent.payment)
 
 
 def payer_of(partner_id: str) -> str | None:
@@ -281,7 +313,7 @@ def caller_of(payment: CallPayment) -> Caller:
         exchange_limits=LIMITS,
         read_limits=LIMITS,
     )
-    return Caller(partner, None, pays=True)
+    return Caller(partner, None, payment.key)
 
 
 class PaymentRefused(Exception):

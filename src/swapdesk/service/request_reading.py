@@ -124,11 +124,9 @@ def body(model: type[M], sent: dict[str, Any]) -> M:
 def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
     """A refusal that says of each field what was sent, as it was sent, and nothing of a field that
     was not (contract 3.2)."""
-    if error.fields is not None:
-        error.fields = {
-            path: problem.model_copy(update={"value": _sent(sent, path)})
-            for path, problem in error.fields.items()
-        }
+    for fields in (error.fields or {}, error.vendors[1] if error.vendors is not None else {}):
+        for path, problem in fields.items():
+            fields[path] = problem.model_copy(update={"value": _sent(sent, path)})
     return error
 
 

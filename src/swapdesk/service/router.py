@@ -56,11 +56,16 @@ from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import known_pairs
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.operation import Access, Operation, RateClass
-from swapdesk.wire.operations import DESCRIPTION_PATH, OPERATIONS, STREAM_PATH
+from swapdesk.wire.operations import DESCRIPTION_PATH, STREAM_PATH, operations_in
 from swapdesk.wire.price_tiers import PriceTier
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
 """The public service ignores unknown parameters of these (contract 1.22)."""
+
+
+_ENDS = b'"validUntil":{"format":"date-time","type":"string"}'
+_VENDOR_ENDS = b'"validUntil":{"type":"string"}'
+"""Of a fixed rate in Unix seconds."""
 
 
 def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
@@ -69,8 +74,8 @@ def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
     if dialect is Dialect.CONTRACT:
         return data
     if route == DESCRIPTION_PATH:
-        return data.replace(b"serviceId", b"houdiniId")
-    return encode_json(dialect.names(decode_json(data)))
+        return data.replace(b"serviceId", b"houdiniId").replace(_ENDS, _VENDOR_ENDS)
+    return encode_json(dialect.names(decode_json(data, max_bytes=len(data))))
 
 
 _log = logging.getLogger("swapdesk.service.requests")
@@ -247,7 +252,7 @@ class Surface:
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
-        self._router = Router(OPERATIONS, PREFIX)
+        self._router = Router(operations_in(parts.dialect), PREFIX)
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -337,9 +342,7 @@ class Surface:
             return _Answer(in_dialect(seen.dialect, seen.route, data))
         except ServiceError as error:
             seen.refused(error)
-            if error.fields is not None:
-                error.fields = {seen.dialect.path(at): one for at, one in error.fields.items()}
-            return _refusal(error, seen.request_id)
+            return _refusal(error, seen.request_id, seen.dialect)
         except PaymentNeeded as needed:
             return _unpaid(needed, Headers(scope=scope))
         except StoreUnavailable:
@@ -447,7 +450,7 @@ class Surface:
         if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
             pairs = known_pairs(operation.query or NoParameters, pairs)
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
-        query = parameters(operation.query or NoParameters, pairs)
+        query = parameters(operation.query or NoParameters, seen.dialect.asked(pairs))
         handler = self._handlers[operation.name]
         sent, asked = as_sent([*pairs, *found.parameters]), None
         if operation.body is not None:
@@ -576,8 +579,8 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
     return _Answer(needed.page().encode(), 402, [*page, *headers])
 
 
-def _refusal(error: ServiceError, request_id: str) -> _Answer:
+def _refusal(error: ServiceError, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> _Answer:
     headers = [
         (name.encode("latin-1"), text.encode("latin-1")) for name, text in error.headers.items()
     ]
-    return _Answer(encode_json(error.body(request_id)), error.status, [_JSON, *headers])
+    return _Answer(encode_json(error.body(request_id, dialect)), error.status, [_JSON, *headers])

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.batch.group_signing import GroupSigning
     from swapdesk.flows.batch.group_status import Until
-    from swapdesk.flows.batch.means import Means
-    from swapdesk.flows.batch.plan import BatchPlan
+    from swapdesk.flows.batch.plan import BatchPlan, Means
     from swapdesk.flows.batch.planner import BatchPlanner
     from swapdesk.flows.dex.dex_plan import SwapPlan
     from swapdesk.flows.intents.intent import Intent
@@ -110,8 +109,9 @@ class Batches(Protocol):
     @property
     def work(self) -> BatchWork: ...
 
-    def create(self, plan: BatchPlan) -> None:
-        """Write the rows of a plan down and create them. Raises NotCreatable,
+    def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
+        """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
+        Raises NotCreatable,
         BatchCreatedBefore and JournalUnavailable, and nothing was sent then."""
 
     def go_on(self) -> None:

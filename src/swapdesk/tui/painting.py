@@ -96,7 +96,7 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
     """The line with its amounts and addresses hidden, as wide as before where it has a gap; where
     it has none it takes of the ``room`` cells behind it, and without that its end is cut."""
     text = plain_text(line)
-    hidden = _hidden(text, known)
+    hidden = _with_counts(line, _hidden(text, known))
     whole = [span for span in line if span.amount]
     if hidden == text and not whole:
         return line
@@ -149,6 +149,17 @@ def _address(match: re.Match[str]) -> str:
         return match[0]
     middle = [DOT * len(group) for group in groups[prefix + 1 : -1]]
     return " ".join([*groups[: prefix + 1], *middle, groups[-1]])
+
+
+def _with_counts(line: Line, hidden: str) -> str:
+    """The cells of columns of counts as they were."""
+    at = 0
+    for span in line:
+        end = at + len(span.text)
+        if span.count:
+            hidden = hidden[:at] + span.text + hidden[end:]
+        at = end
+    return hidden
 
 
 def _with_cells(line: Line, hidden: str) -> str:

@@ -21,12 +21,14 @@ GAP = 2
 
 class Span(Struct):
     """Text in one role. ``role`` is a name of ``themes/README.md``; ``amount`` marks the cell
-    of a column of amounts, which is hidden as a whole."""
+    of a column of amounts, which is hidden as a whole, ``count`` one of a column of counts, which
+    stays whatever its form."""
 
     text: str
     role: str = "foreground"
     bold: bool = False
     amount: bool = False
+    count: bool = False
     link: str = ""
     """Where the terminal may lead from here, checked by ``display.known_page``; it is drawn
     where terminal and privacy allow it."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 SANDBOX_PROFILE = "sandbox"
 MAX_NAME = 32
-SIGNING_PACKAGES = ("eth_account", "web3", "solders", "coincurve")
+SIGNING_PACKAGES = ("eth_account", "solders", "coincurve")
 """What the extra ``wallet`` brings."""
 EVM_PATH = "m/44'/60'/0'/0/0"
 SOLANA_PATH = "m/44'/501'/0'/0'"
@@ -18,6 +18,10 @@ SOLANA_PATH = "m/44'/501'/0'/0'"
 class Kind(StrEnum):
     EVM = "evm"
     SOLANA = "solana"
+
+
+COIN_DECIMALS = {Kind.EVM: 18, Kind.SOLANA: 9}
+"""Of a chain's own coin, which follow from the kind of chain and from nobody's list."""
 
 
 class KeyOrigin(StrEnum):

@@ -17,6 +17,8 @@ MAX_ASSETS = 500
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):
+    """``asset`` has the decimals that the chain says, whatever it was asked with."""
+
     asset: Asset
     units: int | None
 

@@ -87,6 +87,7 @@ class RefusalCode(StrEnum):
     OTHER_PROFILE = "other_profile"
     OTHER_CHAIN = "other_chain"
     NO_SMART_ACCOUNTS = "no_smart_accounts"
+    TOKEN_DECIMALS = "token_decimals"
     PASSPHRASE_NEEDED = "passphrase_needed"
     GATE = "gate"
     STALE_REVIEW = "stale_review"
@@ -116,6 +117,9 @@ REFUSALS: dict[RefusalCode, str] = {
     RefusalCode.OTHER_CHAIN: "The node is on another chain than it should be.",
     RefusalCode.NO_SMART_ACCOUNTS: (
         "What makes the profile's smart accounts is not known, so none is its owner's for sure."
+    ),
+    RefusalCode.TOKEN_DECIMALS: (
+        "A token has other decimals than was said, or its contract does not say how many."
     ),
     RefusalCode.PASSPHRASE_NEEDED: (
         "The spending policy would allow more than now, which takes the pass phrase."

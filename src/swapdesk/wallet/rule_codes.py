@@ -3,6 +3,9 @@ why a payload is not read (``agent.shapes``). A swap or bundle that is refused e
 
 from __future__ import annotations
 
+CALL_PAYEE_CHANGED = "CALL_PAYEE_CHANGED"
+"""The one warning that is agreed to by a phrase of its own: the end of the new payee."""
+
 RULES: dict[str, str] = {
     "ACCOUNT_DIFFERS": "key is the confirmed account",
     "ALLOWANCE_ABOVE": "allowance is no more than sold",
@@ -27,6 +30,7 @@ RULES: dict[str, str] = {
     "BUNDLE_TAG_NEEDED": "no order needs a memo",
     "BUNDLE_TOKEN_DIFFERS": "each payment is of the promised token",
     "CALL_LATE": "payment of a call ends within ten minutes",
+    CALL_PAYEE_CHANGED: "payee of calls that changed is told",
     "CALL_UNSIGNED": "call is paid by a signed document",
     "CANCELS_NOTHING": "there is a transaction to cancel",
     "CANCEL_MAY_FAIL": "first one may still be executed",
@@ -102,7 +106,9 @@ RULES: dict[str, str] = {
     "STEP_TOO_MANY": "swap needs few signatures",
     "STEP_TOTAL_CHANGED": "total is constant",
     "TOKEN_BOUGHT_DIFFERS": "token bought is the confirmed one",
+    "TOKEN_DECIMALS": "amounts are counted as the contract does",
     "TOKEN_SOLD_DIFFERS": "token sold is the confirmed one",
+    "TOKEN_SYMBOL": "token is called so by its contract",
     "VALUE_ABOVE": "coin sent along is the confirmed fee",
     "WITHDRAWAL_AMOUNT_DIFFERS": "each payment is of its amount",
     "WITHDRAWAL_KEEPER_DIFFERS": "the entry point alone gives back",
@@ -170,9 +176,12 @@ PAYLOADS: dict[str, str] = {
 """Why a payload is not judged at all."""
 
 SPENDING: dict[str, str] = {
+    "POLICY_CALL": "a call costs more than its bound, or is paid in another token",
+    "POLICY_CALL_PAYEE": "calls are not paid to this payee",
     "POLICY_CHAIN": "the chain is not allowed",
     "POLICY_CHANGED": "the file of the policy is not what was set",
     "POLICY_DAY": "more would leave within a day than is allowed",
+    "POLICY_DECIMALS": "the policy counts a token by other decimals than the token has",
     "POLICY_HOUR": "more would leave within an hour than is allowed",
     "POLICY_NEEDED": "calls are paid under a limit of the token alone, and there is none",
     "POLICY_PAYEE": "a payee is not allowed",

@@ -8,6 +8,10 @@ from swapdesk.wire.model import WireModel
 
 
 class Health(WireModel):
-    status: Annotated[str, Identity(32)]
-    version: Annotated[str, Identity(32)]
-    time: Timestamp
+    """What a service says of itself. A client needs none of it."""
+
+    REQUIRED = frozenset({"status", "version", "time"})
+
+    status: Annotated[str, Identity(32)] | None = None
+    version: Annotated[str, Identity(32)] | None = None
+    time: Timestamp | None = None

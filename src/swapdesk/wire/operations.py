@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from swapdesk.wire.account import (
     ChartPoint,
     ChartQuery,
@@ -26,6 +28,7 @@ from swapdesk.wire.dex import (
     ConfirmTransactionRequest,
     SignatureRequirement,
 )
+from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import ErrorCode as E
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
@@ -113,11 +116,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         DESCRIPTION_PATH,
         "The OpenAPI 3.0 description of this service",
-        Access.READ,
-        RateClass.READ,
-        PriceTier.FREE,
+        *_REFERENCE,
         dict[str, Any],
-        errors=(*_CREDENTIALS, E.VALIDATION_ERROR, *_ALWAYS),
+        errors=_READ,
         result_limit=4 * _MIB,
     ),
     Operation(
@@ -432,6 +433,23 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+
+def operations_in(dialect: Dialect) -> tuple[Operation, ...]:
+    """The table as a service of this dialect has it: the public one describes itself to everybody
+    (contract 13.2)."""
+    if dialect is Dialect.CONTRACT:
+        return OPERATIONS
+    health, described = BY_NAME["health"], BY_NAME["openapi"]
+    to_everybody = replace(
+        described,
+        access=health.access,
+        rate_class=health.rate_class,
+        price_tier=health.price_tier,
+        errors=health.errors,
+    )
+    return tuple(to_everybody if each is described else each for each in OPERATIONS)
+
 
 STREAM_PATH = "/ws"
 """Path of the WebSocket with order updates; API key only (contract 11.1)."""

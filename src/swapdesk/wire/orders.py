@@ -175,16 +175,18 @@ class Order(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _null_hides_nothing(cls, told: Any) -> Any:
-        """A null under our name does not hide what another name of the same field says: a
-        deposit paid without its tag may never be credited."""
+        """A null or an empty text under our name does not hide what another name of the same field
+        says: a deposit paid without its tag may never be credited."""
         if not isinstance(told, dict):
             return told
         hiding = [
             name
             for name, others in _OTHER_NAMES
-            if name in told and told[name] is None and any(told.get(one) for one in others)
+            if name in told and told[name] in (None, "") and any(told.get(one) for one in others)
         ]
-        return {name: told[name] for name in told if name not in hiding} if hiding else told
+        if hiding:
+            told = {name: told[name] for name in told if name not in hiding}
+        return _with_metadata(told) if told.get("isDex") is True else told
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
@@ -207,6 +209,18 @@ class Order(WireModel):
 
 
 _OTHER_NAMES = tuple(VENDOR_NAMES.items())
+
+
+def _with_metadata(told: dict[str, Any]) -> dict[str, Any]:
+    """What to send stands in ``metadata``, or elsewhere in ``tx`` and ``offChain`` without it."""
+    sends, off_chain = told.get("tx"), told.get("offChain")
+    if told.get("metadata") or not (isinstance(sends, dict) or off_chain is True):
+        return told
+    metadata = {**sends} if isinstance(sends, dict) else {}
+    if off_chain is True:
+        metadata["offChain"] = True
+    return {**told, "metadata": metadata}
+
 
 _STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}
 """What an order states even when nobody said it: field and name on the wire."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from swapdesk.wire.encoding.numbers import Amount
+from swapdesk.wire.encoding.numbers import Amount, Ceiling
 from swapdesk.wire.encoding.query import FreeText
 from swapdesk.wire.model import RequestModel, WireModel
 
@@ -10,15 +10,15 @@ from swapdesk.wire.model import RequestModel, WireModel
 class Limits(WireModel):
     """Bounds of one route type: ``min``/``max`` on the amount sent, ``minOut``/``maxOut`` received.
 
-    A foreign service may write ``max`` 0 for "no bound" (contract 6.2).
+    ``max`` and ``max_out`` are None where another service states no bound (contract 6.2).
     """
 
     REQUIRED = frozenset({"min", "max", "minOut", "maxOut"})
 
     min: Amount
-    max: Amount
+    max: Ceiling = None
     min_out: Amount | None = None
-    max_out: Amount | None = None
+    max_out: Ceiling = None
 
 
 class PairLimits(WireModel):

@@ -4,14 +4,14 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from swapdesk.wire.chains import Link
-from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.ids import ObjectId, QuoteId
-from swapdesk.wire.encoding.numbers import Amount, WireInteger
+from swapdesk.wire.encoding.numbers import Amount, Ceiling, WireInteger
 from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryNumber
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
+from swapdesk.wire.encoding.timestamps import OptionalTime
 from swapdesk.wire.model import RequestModel, WireModel
 from swapdesk.wire.providers import ProviderCode
 
@@ -35,12 +35,20 @@ class MarkupType(StrEnum):
     BASIS_POINTS = "bp"
 
 
+class AmountType(StrEnum):
+    """Which side ``amount`` states; ``receive`` needs ``fixed``."""
+
+    SEND = "send"
+    RECEIVE = "receive"
+
+
 class Quote(WireModel):
     """One route. With ``error`` the amounts are not usable; ``filtered`` must not be executed.
 
     ``net_amount_out`` is what routes are compared on, in the output token; private rows may
     lack it, then ``amount_out`` stands in (contract 6.8). Amounts are in token units,
     ``*_usd`` in US dollars, ``duration`` and ``provider_eta`` in minutes, ``gas`` in gas units.
+    ``max`` None is no bound.
     """
 
     quote_id: QuoteId | None = None
@@ -73,13 +81,19 @@ class Quote(WireModel):
     deposit_address_supported: bool | None = None
     rewards_available: bool | None = None
     fixed: bool = False
-    valid_until: Timestamp | None = None
-    rate_id: Annotated[str, Identity(128)] | None = None
+    valid_until: OptionalTime = None
+    rate_id: Annotated[str, Identity(512)] | None = None
     refund_address: Annotated[str, Identity(200)] | None = None
     restricted_countries: list[Annotated[str, Display(64)]] | None = None
     is_priority: bool | None = None
+    amount_type: Annotated[str, OpenEnum(AmountType)] | None = None
     min: Amount | None = None
-    max: Amount | None = None
+    max: Ceiling = None
+
+    @field_validator("rate_id")
+    @classmethod
+    def _no_name_is_none(cls, named: str | None) -> str | None:
+        return named or None
 
 
 class QuoteList(WireModel):
@@ -96,11 +110,11 @@ class PrivateSendQuote(WireModel):
     amount_out: Amount
     amount_out_usd: Amount | None = None
     min: Amount | None = None
-    max: Amount | None = None
+    max: Ceiling = None
     duration: Amount | None = None
     rewards_available: bool = False
     fixed: bool = False
-    valid_until: Timestamp | None = None
+    valid_until: OptionalTime = None
 
 
 class PrivateSendQuoteList(WireModel):
@@ -118,13 +132,6 @@ class QuoteSort(StrEnum):
 class SortOrder(StrEnum):
     ASC = "asc"
     DESC = "desc"
-
-
-class AmountType(StrEnum):
-    """Which side ``amount`` states; ``receive`` needs ``fixed``."""
-
-    SEND = "send"
-    RECEIVE = "receive"
 
 
 ProviderCodes = Annotated[list[ProviderCode], Field(min_length=1, max_length=100)]

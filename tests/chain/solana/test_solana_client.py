@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from http_clients import node_transport
 from swapdesk.chain.rpc.solana import (
     SolanaClient,
     SolanaRefused,
@@ -30,17 +31,13 @@ class Node:
         self._answer = answer
 
     def client(self, deadline: float = 5.0) -> SolanaClient:
-        transport = httpx2.MockTransport(self._respond)
+        transport = node_transport(self._respond)
         return SolanaClient("http://node.example", deadline=deadline, transport=transport)
 
     def _respond(self, request: httpx2.Request) -> httpx2.Response:
         asked = json.loads(request.content)
         self.asked.append(asked)
-        answer = self._answer(asked)
-        # As bytes come from a socket: read once, by the client alone.
-        return httpx2.Response(
-            answer.status_code, headers=answer.headers, stream=httpx2.ByteStream(answer.content)
-        )
+        return self._answer(asked)
 
 
 def result(value: Any) -> Node:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
 from flows.marketplace import api as plain_api
 from flows.marketplace import book, catalog, clock, service, venues
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.batch_result import next_words
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
@@ -44,6 +45,7 @@ __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 
 api = plain_api
 HEAD = "to,sell_amount,buy,chain,memo,route,sell\n"
+SPOILT = ("1.07712E+09", "#N/A", "nan", "1077120.0")
 CLEAN = ("@bob,100,ETH,base,,,USDC.ethereum", "@rita,200,XRP,xrp,,,USDC.ethereum")
 
 
@@ -128,6 +130,22 @@ async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:
     with pytest.raises(NotCreatable):
         desk.creation.write(unlimited)
     assert desk.journal.batches.newest() == []
+
+
+async def test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written(
+    desk: Desk,
+) -> None:
+    """Its receiver would be credited with nothing."""
+    to = derive_address("xlm", bytes(32))
+    plan = await desk.plan(*(f"{to},250,XLM,stellar,{memo},,USDC.ethereum" for memo in SPOILT))
+    assert [row.state for row in plan.rows] == ["look"] * len(SPOILT)
+    assert {one.code for row in plan.rows for one in row.findings} == {"MEMO_WARNING"}
+    assert plan.creatable
+    assert len(plan.doubts) == len(SPOILT)
+    with pytest.raises(NotCreatable):
+        desk.creation.write(plan)
+    assert desk.journal.batches.newest() == []
+    assert desk.creation.write(plan, agreed=True)
 
 
 async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: Desk) -> None:

@@ -16,7 +16,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
-from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.plan import BatchPlan, Means, against_means
 from swapdesk.flows.batch.planned import PlannedRow, SheetColumn, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
@@ -25,6 +25,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.multi import MultiExchangeRequest
 from swapdesk.wire.pair_limits import Limits, PairLimits
+from swapdesk.wire.quotes import QuoteQuery
 
 __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 
@@ -267,6 +268,44 @@ async def test_what_a_live_wallet_cannot_pay_together_is_a_problem_of_the_plan(
     journal.close()
 
 
+async def test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    plan = await planned(
+        planner,
+        api,
+        "@bob,4000,ETH,base,,,USDC.ethereum,",
+        "@rita,50000,XRP,xrp,,,USDC.ethereum,",
+        "@bob,6000,ETH,base,,,USDC.ethereum,",
+        "@bob,1,ETH,base,,,ETH.ethereum,",
+        "@bob,1,ETH,base,,private,SOL.solana,",
+        "@rita,3000,XRP,xrp,,,USDC.ethereum,",
+    )
+    assert plan.creatable
+    usdc = plan.totals[0].token
+    means = Means("ethereum", "trading", held={usdc.id: Decimal(10_000)})
+    short = against_means(plan, [means])
+    assert [row.number for row in short.problems] == [2, 6]
+    (said,) = short.rows[1].findings
+    assert (said.code, said.column) == ("NOT_IN_WALLET", SheetColumn.SELL_AMOUNT)
+    assert said.reason == (
+        "Wallet trading has 10,000 USDC on Ethereum, and the rows before take 4,000 USDC of it:"
+        " 44,000 USDC are missing."
+    )
+    assert not short.creatable
+    # The total is of all that would be sold, or it would say that nothing is missing.
+    assert short.totals == plan.totals
+    assert means.missing(short.totals[0]) == 53_000
+    assert against_means(short, [means]) is short
+    # What a failed bundle left in the smart account is paid from there; the faucet may be late;
+    # and what is not known is no problem.
+    beside = replace(means, in_smart_account={usdc.id: Decimal(53_000)})
+    unread = replace(means, held={usdc.id: None})
+    for known in (beside, replace(means, filling=True), unread):
+        assert against_means(short, [known]).rows == plan.rows
+    assert against_means(short, []).creatable
+
+
 async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:
     plan = await planned(planner, api, "@bob,0.0001,ETH,base,,,USDC.ethereum,")
     assert plan.problems
@@ -364,6 +403,22 @@ async def test_a_plan_says_about_what_arrives_without_a_quote(
     assert plan.arrivals[0].about == (orders[0].about or 0) + (orders[1].about or 0)
 
 
+@pytest.mark.parametrize("amount", ["10", "25", "1000"])
+async def test_what_arrives_leaves_out_what_a_route_costs_whatever_the_amount(
+    planner: BatchPlanner, api: PartnerApi, amount: str
+) -> None:
+    """Of ten dollars fees of networks are an eighth here, and were told to arrive."""
+    route = "standard" if amount == "10" else "private"
+    row = f"@rita,{amount},XRP,xrp,,{route},USDC.ethereum,"
+    order = (await planned(planner, api, row)).rows[0].order
+    assert order is not None
+    assert order.about is not None
+    asked = {"from": order.token_in.id, "to": order.token_out.id, "types": [route]}
+    query = QuoteQuery.model_validate({**asked, "amount": order.amount})
+    best = max(one.amount_out or 0 for one in (await api.get_quotes(query)).quotes)
+    assert abs(order.about / best - 1) < Decimal("0.02")
+
+
 def limits(**bucket: str) -> PairLimits:
     return PairLimits(cex=Limits(**{name: Decimal(text) for name, text in bucket.items()}))
 
@@ -376,7 +431,9 @@ def limits(**bucket: str) -> PairLimits:
         # Prices may be old: what the pair itself states as received bounds them.
         (("2", "4"), limits(min="10", max="100", min_out="4", max_out="40"), "40"),
         (("2", "4"), limits(min="100", max="900", min_out="60", max_out="500"), "60"),
-        (("2", "4"), limits(min="10", max="0", min_out="4", max_out="0"), "50"),
+        # The smallest amount loses 1 of its worth of 5, and so does every other.
+        (("2", "4"), limits(min="10", max="0", min_out="4", max_out="0"), "49"),
+        (("2", "4"), limits(min="10", max="1000", min_out="4", max_out="480"), "49"),
         # An amount that the pair does not take buys neither.
         (("2", "4"), limits(min="200", max="900", min_out="60", max_out="500"), "50"),
         (("2", "4"), limits(min="10", max="90", min_out="4", max_out="40"), "50"),

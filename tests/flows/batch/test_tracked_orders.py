@@ -253,7 +253,9 @@ def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -
     bundle = followed.built()
     journal.bundles.signed(bundle, ["0x51"])
     assert journal.bundles.sent(bundle, NOW)
+    assert batch_progress(journal, BATCH).unpaid_rows == {1}
     journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
+    assert not batch_progress(journal, BATCH).unpaid_rows
 
     def told(state: DisplayStatus | None) -> BatchProgress:
         changed = {"display_status": state, "status": state}

@@ -186,6 +186,42 @@ async def test_an_order_that_repeats_another_transaction_is_not_paid(
         assert someone.journal.swaps.open_swaps() == []
 
 
+def _elsewhere(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """Orders as programs of the public service read them: ``tx`` and ``offChain``, no metadata."""
+    path = request.url.path
+    if not path.endswith("/exchanges") and "/orders/" not in path:
+        return response
+    order = json.loads(response.content)
+    sends = order.pop("metadata")
+    sends = json.loads(sends) if isinstance(sends, str) else sends
+    if sends.get("offChain"):
+        order["offChain"] = True
+    else:
+        order["tx"] = {name: sends[name] for name in ("to", "data", "value", "gasLimit")}
+        order["offChain"] = False
+    return httpx2.Response(200, json=order)
+
+
+@pytest.mark.parametrize(("venue", "sends"), [("ba", True), ("is", False)])
+async def test_what_to_send_is_read_beside_the_order_as_elsewhere(
+    place: Place, first: Swapper, tmp_path: Path, venue: str, sends: bool
+) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent(venue, usdc, weth, "100")
+        place.network.after = _elsewhere
+        try:
+            outcome = await someone.flow().swap(intent)
+            assert outcome.done, outcome
+        finally:
+            place.network.after = None
+        assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+        assert await someone.holds(weth) > 0
+        signed = await someone.agent.transactions(intent.id)
+        assert (Purpose.SWAP in [one.purpose for one in signed]) is sends
+
+
 def _eightfold(answer: Any) -> Any:
     """The permit that was asked for, and seven documents of Permit2 beside it."""
     (asked,) = answer["signatures"]

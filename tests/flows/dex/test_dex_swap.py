@@ -155,3 +155,28 @@ async def test_confirmed_before_is_confirmed(place: Place, tmp_path: Path) -> No
         assert again.hash == outcome.hash
         assert len(await someone.agent.transactions(intent.id)) == 2
         assert await someone.holds(usdc) == 40 * 10**6
+
+
+async def test_an_order_of_a_swap_that_is_over_is_not_paid(place: Place, tmp_path: Path) -> None:
+    """The create is answered after the swap was refused: its order is told and nothing signed."""
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent("ba", usdc, weth, "60")
+
+        def over(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+            if request.method == "POST" and request.url.path.endswith("/exchanges"):
+                assert someone.journal.intents.mark_refused(intent.id, code="NO")
+            return response
+
+        place.network.after = over
+        try:
+            outcome = await someone.flow().swap(intent)
+        finally:
+            place.network.after = None
+        assert outcome.refused, outcome
+        assert outcome.order_id is not None
+        assert someone.journal.orders.get(outcome.order_id) is not None
+        purposes = [one.purpose for one in await someone.agent.transactions(intent.id)]
+        assert purposes == [Purpose.APPROVE]
+        assert await someone.holds(usdc) == 100 * 10**6

@@ -184,12 +184,12 @@ RAW = b"\x02signed"
         b"<html>",
         b"[]",
         b"{}",
-        b'{"jsonrpc":"2.0","id":0}',
-        b'{"jsonrpc":"2.0","id":0,"result":null}',
-        b'{"jsonrpc":"2.0","id":0,"result":"0x12"}',
-        b'{"jsonrpc":"2.0","id":0,"result":"' + HASH.encode() + b'"}',
-        b'{"jsonrpc":"2.0","id":0,"error":"no"}',
-        b'{"jsonrpc":"2.0","id":0,"error":{"code":"x","message":"no"}}',
+        b'{"jsonrpc":"2.0","id":1}',
+        b'{"jsonrpc":"2.0","id":1,"result":null}',
+        b'{"jsonrpc":"2.0","id":1,"result":"0x12"}',
+        b'{"jsonrpc":"2.0","id":1,"result":"' + HASH.encode() + b'"}',
+        b'{"jsonrpc":"2.0","id":1,"error":"no"}',
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"no"}}',
     ],
 )
 async def test_no_usable_answer_leaves_a_transaction_uncertain(body: bytes | None) -> None:
@@ -204,7 +204,7 @@ async def test_no_usable_answer_leaves_a_transaction_uncertain(body: bytes | Non
 async def test_a_refusal_says_that_nothing_happened() -> None:
     async def answer(_: dict[str, Any]) -> bytes:
         words = "replacement \x1b[31munderpriced" + "x" * 500
-        return json.dumps({"id": 0, "error": {"code": -32000, "message": words}}).encode()
+        return json.dumps({"id": 1, "error": {"code": -32000, "message": words}}).encode()
 
     async with node(answer) as client:
         with pytest.raises(EvmRefused) as refused:

@@ -116,7 +116,7 @@ async def test_the_same_message_under_another_signature_is_a_repeat(world: World
         )
     connection.close()
     with pytest.raises(SolanaRefused, match="already been processed") as refused:
-        await world.client.call("sendTransaction", text(sent), {"encoding": "base64"})
+        await world.client.ask("sendTransaction", text(sent), {"encoding": "base64"})
     assert refused.value.reason == "AlreadyProcessed"
 
 
@@ -222,7 +222,7 @@ async def test_what_fails_in_a_program_pays_its_fee_and_is_recorded(world: World
     assert refused.value.reason == {"InstructionError": [0, {"Custom": 1}]}
     assert any("insufficient lamports" in line for line in refused.value.logs)
     assert await world.client.balance(str(sender.pubkey())) == 2 * SOL
-    await world.client.call(
+    await world.client.ask(
         "sendTransaction", text(sent), {"encoding": "base64", "skipPreflight": True}
     )
     assert await world.client.balance(str(sender.pubkey())) == 2 * SOL - 5_000

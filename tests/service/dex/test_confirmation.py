@@ -53,7 +53,8 @@ async def test_another_transaction_is_none_of_this_order(floor: Floor) -> None:
     foreign = await other.execute(theirs["metadata"])
     plain = await someone.send(other.address, "0x", 1)
     pricier = await someone.send(metadata["to"], metadata["data"], int(metadata["value"]) + 1)
-    for sent in (foreign, plain, pricier):
+    copied = await other.execute(metadata)
+    for sent in (foreign, plain, pricier, copied):
         refused = await someone.confirm(order["serviceId"], sent, 422)
         assert refused["fields"].keys() == {"txHash"}
     for malformed in ("1" * 64, "0x" + "ab" * 31, "5" * 88):

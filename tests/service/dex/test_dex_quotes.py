@@ -58,11 +58,16 @@ async def test_rows_of_the_venues_of_a_pair(floor: Floor) -> None:
         assert row["depositAddressSupported"] is False
         assert row["netAmountOut"] == row["amountOut"]
         assert row["amountOutUsd"] > 90
+        assert row["feeUsd"] == 0, "gas is no fee of the provider"
+        assert "bridgeFeeUsd" not in row, "nothing crosses chains"
         ends = parse_rfc3339(row["validUntil"]) - floor.clock.now()
         assert timedelta(seconds=500) < ends <= timedelta(seconds=600)
+    for code in ("ba", "fa"):
+        assert 30_000 < found[code]["gas"] < 3_000_000, "in units of gas"
+        assert Decimal("0.00001") < found[code]["gasUsd"] < 10
+    assert found["is"]["gas"] == 0, "its solver pays for gas"
     large = {row["swap"]: row for row in await rows(floor, usdc, weth, amount="50000")}
     assert large["ba"]["amountOut"] > large["fa"]["amountOut"], "thinner pools pay less"
-    assert found["ba"]["gas"] > 0
     coin = floor.token("base", "ETH")
     (row,) = await rows(floor, coin, usdc, amount="0.1")
     assert row["requiresApproval"] is False
@@ -115,6 +120,7 @@ async def test_slippage(floor: Floor) -> None:
     for slippage in (None, "0", "2.5"):
         more = {} if slippage is None else {"slippage": slippage}
         (row,) = await rows(floor, usdc, weth, swaps="ba", **more)
+        assert row["slippageSupported"] is True
         partner = "partner-first"
         stored = await floor.parts.store.get_quote(partner, row["quoteId"])
         assert stored is not None
@@ -206,5 +212,6 @@ async def test_providers_are_listed(floor: Floor) -> None:
     answer = await floor.api.get("/swaps", params={"isDex": "true"})
     listed = {row["shortName"]: row for row in answer.json()}
     assert listed.keys() == {"at", "ba", "fa", "is", "me"}
-    assert all(row["isDex"] and row["slippageSupported"] for row in listed.values())
+    for name in ("isDex", "slippageSupported", "autoSlippageSupported"):
+        assert all(row[name] is True for row in listed.values()), name
     assert not any(row["markupSupported"] for row in listed.values())

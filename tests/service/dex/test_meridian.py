@@ -6,9 +6,14 @@ import asyncio
 from decimal import Decimal
 
 import pytest
+from eth_account import Account
 
 from patience import PATIENCE
-from service.dex.trading import Floor, trader
+from sandbox.evm.evm_world import KEY
+from service.dex.trading import Floor, Trader, trader
+from swapdesk.chain.calldata import erc20
+from swapdesk.sandbox.evm_world.pools import RELAYER
+from swapdesk.sandbox.node.evm.genesis import sandbox_key
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -68,3 +73,27 @@ async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
     ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
     assert ended["displayStatus"] == "SWAP_COMPLETED"
     assert await someone.holds(there) == 199_920_000
+
+
+async def test_nothing_is_locked_that_the_relayer_cannot_pay_out_any_more(floor: Floor) -> None:
+    """It could when the quote was given, and somebody else was paid since."""
+    someone = await trader(floor, 1604)
+    here, there = floor.token("base", "DAI"), floor.token("ethereum", "DAI")
+    row = (await someone.quotes(here, there, "100"))["me"]
+    key = Account.from_key(sandbox_key(KEY, RELAYER).secret)
+    relayer, other = Trader(floor, key, "ethereum"), await trader(floor, 1605, "ethereum")
+    await other.fund("1")
+    held = await relayer.holds(there)
+
+    async def move(payer: Trader, payee: Trader) -> None:
+        data = "0x" + erc20.TRANSFER.call(payee.address, held).hex()
+        assert await payer.mined(await payer.send(there.address or "", data))
+
+    await move(relayer, other)
+    try:
+        refused = await someone.create(row["quoteId"], status=422)
+        assert (refused["code"], "relayer" in refused["message"]) == ("INVALID_SWAP", True)
+        assert "relayer" in (await someone.quotes(here, there, "100"))["me"]["error"]
+    finally:
+        await move(other, relayer)
+    assert "error" not in (await someone.quotes(here, there, "100"))["me"]

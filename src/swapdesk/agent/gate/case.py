@@ -11,6 +11,7 @@ one.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -19,12 +20,13 @@ from functools import lru_cache
 from msgspec import Struct, field
 
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, NonceKind, Target
+from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.deployments import PERMIT2, VenueContract
 from swapdesk.chain.smart_account import GET_NONCE, account_address
 from swapdesk.wallet.payload import ChainStep
-from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.review import Severity, Simulation
 from swapdesk.wallet.rule_codes import RULES
 from swapdesk.wallet.transactions import TransactionState
@@ -166,6 +168,10 @@ class AccountFactory(Struct, frozen=True):
     implementation: str
 
 
+PaidCall = tuple[int | None, str | None, str]
+"""Chain, token and payee of a call that was paid."""
+
+
 class Policy(Struct, frozen=True):
     """One key on one chain of one profile.
 
@@ -173,9 +179,10 @@ class Policy(Struct, frozen=True):
     that the profile means, which key, intent and node have to agree with (``chain_id`` is None
     on Solana). ``venues`` are contracts by provider, ``makers`` the Solana keys of providers
     that sign their half of a swap; ``spenders`` come from the profile's configuration.
-    ``known`` are addresses that were paid before. ``blind`` is the flag under which a document
-    of unknown shape may be signed once its digest is typed. ``accounts`` makes the smart accounts
-    whose operations may be signed; none are without it.
+    ``known`` are addresses that were paid before. ``calls`` are what calls of the API were paid
+    in before, chain and token, and to whom; a change of it is asked about. ``blind`` is the flag
+    under which a document of unknown shape may be signed once its digest is typed. ``accounts``
+    makes the smart accounts whose operations may be signed; none are without it.
     """
 
     account: str
@@ -187,6 +194,7 @@ class Policy(Struct, frozen=True):
     known: frozenset[str] = field(default_factory=frozenset)
     blind: bool = False
     accounts: AccountFactory | None = None
+    calls: frozenset[PaidCall] = frozenset()
 
     @property
     def smart_account(self) -> str | None:
@@ -201,6 +209,14 @@ class Policy(Struct, frozen=True):
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
         """The contracts of the provider of a quote; of none for none."""
         return tuple(one for one in self.venues if one.provider == provider)
+
+
+_WITHOUT_CHECKSUM = re.compile(r"0x([0-9a-f]{40}|[0-9A-F]{40})", re.ASCII)
+
+
+def spelled(address: str) -> str:
+    """With its checksum where it came without one; anything else as it is."""
+    return checksummed(address) if _WITHOUT_CHECKSUM.fullmatch(address) else address
 
 
 WORD = 32
@@ -245,6 +261,8 @@ class Facts(Struct, frozen=True):
     account's balance of the chain's coin.
     ``blocks_left`` are the blocks for which the blockhash of a Solana payload stays valid.
     ``simulation`` must hold the changes of every holder, the fee for gas left out.
+    ``bought_decimals`` and ``bought_symbol`` are those of what is bought on another chain, by that
+    chain's own node.
     """
 
     now: datetime
@@ -257,6 +275,8 @@ class Facts(Struct, frozen=True):
     simulation: Simulation | None = None
     blocks_left: int | None = None
     time: int | None = None
+    bought_decimals: int | None = None
+    bought_symbol: str | None = None
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
         """The answer as exactly ``count`` numbers, or None where it is not that."""
@@ -274,7 +294,7 @@ def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignature
         hashes = [text for _, text in claim.texts(Meaning.LIFETIME)]
         return Needs(native=True, simulation=True, blockhash=hashes[0] if hashes else None)
     if claim.act is Act.BUNDLE:
-        return _needed_of_bundle(claim)
+        return _needed_of_bundle(claim, promise)
     code = {text for _, text in claim.texts(Meaning.SPENDER)}
     code |= {text for _, text in claim.texts(Meaning.RECEIVER)}
     code |= {text for _, text in claim.texts(Meaning.PAYEE)}
@@ -289,16 +309,43 @@ def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignature
         for token in {one.token for one in claim.outflows + claim.allowed}
         if token is not None
     }
+    reads |= _asset_reads(claim, promise)
     return Needs(frozenset(code), frozenset(reads), native=True, simulation=not claim.typed)
 
 
-def _needed_of_bundle(claim: Claim) -> Needs:
+def _needed_of_bundle(claim: Claim, promise: Promise) -> Needs:
     code = {text for _, text in claim.texts(Meaning.SMART_ACCOUNT)}
     code |= {text for _, text in claim.texts(Meaning.PAYEE)}
     if claim.contract is not None:
         code.add(claim.contract)
     read = operation_nonce_read(claim)
-    return Needs(frozenset(code), frozenset() if read is None else frozenset({read}), native=True)
+    reads = _asset_reads(claim, promise) | (set() if read is None else {read})
+    return Needs(frozenset(code), frozenset(reads), native=True)
+
+
+def moves_nothing(claim: Claim) -> bool:
+    """Whether no amount of the promise is signed: an allowance can be ended of any token."""
+    return claim.revokes or claim.act in (Act.NOTHING, Act.DEPLOY)
+
+
+def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
+    """Tokens of the promise on the chain that is paid on, in whose units the claim is counted."""
+    if moves_nothing(claim):
+        return ()
+    taken = () if promise.withdrawal is None else promise.withdrawal.taken
+    here = [promise.sell, *(one.asset for one in taken)]
+    if claim.act in (Act.ORDER, Act.SWAP) and promise.chain_out == promise.chain:
+        here.append(promise.buy)
+    return tuple(dict.fromkeys(here))
+
+
+def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
+    return {
+        read(spelled(one.contract))
+        for one in assets_here(claim, promise)
+        if one.contract is not None
+        for read in (decimals_read, symbol_read)
+    }
 
 
 def operation_nonce_read(claim: Claim) -> Read | None:
@@ -318,6 +365,14 @@ def _read(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
 
 def domain_read(contract: str) -> Read:
     return _read(contract, erc20.DOMAIN_SEPARATOR)
+
+
+def decimals_read(token: str) -> Read:
+    return _read(token, erc20.DECIMALS)
+
+
+def symbol_read(token: str) -> Read:
+    return _read(token, erc20.SYMBOL)
 
 
 def balance_read(token: str, owner: str) -> Read:

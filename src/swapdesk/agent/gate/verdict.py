@@ -9,14 +9,13 @@ wrong checksum stays as it is, and equals nothing that is signed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.agent.gate.case import Case, Policy, Rule
+from swapdesk.agent.gate.case import Case, Policy, Rule, spelled
 from swapdesk.agent.gate.field_words import (
     BUNDLE_WORDS,
     FIELD_WORDS,
@@ -31,9 +30,9 @@ from swapdesk.agent.gate.rules.amounts import GAS
 from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
 from swapdesk.agent.gate.words import COIN, amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
-from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.review import Finding, Match, ReviewLine, Severity
+from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 
 RULES: tuple[Rule, ...] = (
     *envelope.CHAIN_RULES,
@@ -59,6 +58,8 @@ OPERATION_RULES: tuple[Rule, ...] = (
     parties.key_is_the_confirmed_account,
     parties.act_is_what_was_asked_for,
     parties.contract_has_code,
+    amounts.amounts_are_counted_as_the_contract_does,
+    amounts.token_is_called_so_by_its_contract,
     *bundle.GROUP_RULES,
     steps.all_of_it_together_is_within_what_was_confirmed,
 )
@@ -71,6 +72,8 @@ SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     parties.further_signers_are_the_venues_makers,
     parties.counterparty_is_the_venues_maker,
     parties.act_is_what_was_asked_for,
+    amounts.amounts_are_counted_as_the_contract_does,
+    amounts.token_is_called_so_by_its_contract,
     *bundle.PAYMENT_RULES,
     *bundle.SOLANA_RULES,
     steps.all_of_it_together_is_within_what_was_confirmed,
@@ -85,6 +88,8 @@ WITHDRAWAL_RULES: tuple[Rule, ...] = (
     parties.act_is_what_was_asked_for,
     bundle.sender_is_the_owners_account,
     parties.contract_has_code,
+    amounts.amounts_are_counted_as_the_contract_does,
+    amounts.token_is_called_so_by_its_contract,
     *deposit.WITHDRAWAL_RULES,
     amounts.coin_sent_along_is_the_confirmed_fee,
     steps.swap_is_paid_once,
@@ -126,6 +131,8 @@ _AMOUNTS = frozenset(
 )
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
 """Warnings of a field that says less than was promised, which harms nobody."""
+_OF_WEIGHT = frozenset({"TOKEN_SYMBOL"})
+"""Warnings after which the field is not what was promised, until a person says that it is."""
 _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
     Act.BUNDLE: BUNDLE_WORDS,
     Act.WITHDRAW: WITHDRAWAL_WORDS,
@@ -155,6 +162,10 @@ def _line(
         return ReviewLine(field.label, signed, promised, Match.DIFFERS, True, units)
     if warned.get(field.label) in _LESS:
         return ReviewLine(field.label, signed, promised, Match.UNMATCHED, units=units)
+    if warned.get(field.label) in _OF_WEIGHT:
+        return ReviewLine(
+            field.label, signed, f"{promised}, see below", Match.UNMATCHED, True, units
+        )
     # What a document of unknown shape says is bound by nobody, its chain excepted.
     known = act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
     bound = _BOUND_IN.get(act, BOUND)
@@ -188,14 +199,6 @@ def _free_memo(case: Case, field: ClaimField) -> bool:
     if case.purpose is not Purpose.DEPOSIT or deposit is None:
         return True
     return field.value not in (deposit.tag, deposit.order_id)
-
-
-_WITHOUT_CHECKSUM = re.compile(r"0x([0-9a-f]{40}|[0-9A-F]{40})", re.ASCII)
-
-
-def spelled(address: str) -> str:
-    """With its checksum where it came without one; anything else as it is."""
-    return checksummed(address) if _WITHOUT_CHECKSUM.fullmatch(address) else address
 
 
 def spelled_promise(promise: Promise) -> Promise:
@@ -281,6 +284,8 @@ def judge(case: Case) -> GateVerdict:
         phrase = "0x" + case.claim.content.hex()
     elif any(one.weight for one in lines):
         phrase = WEIGHT_PHRASE
+    elif any(one.code == CALL_PAYEE_CHANGED for one in findings):
+        phrase = "".join(payee[-4:] for _, payee in case.claim.texts(Meaning.PAYEE))
     title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
     return GateVerdict(title, findings, lines, _valid_until(case), case.claim.content, phrase)
 

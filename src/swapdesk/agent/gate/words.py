@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 
 from swapdesk.chain.addresses.display import grouped
+from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wire.encoding.text import safe_text
 
@@ -20,9 +21,9 @@ NO_FACTORY = (
 ONE_BY_ONE = "Let these orders expire unpaid, and swap each row by itself."
 """What can be done where no bundle can be signed: the desk shows no deposit address of a batch."""
 
-COIN = Asset("of the chain's coin", 18, None)
+COIN = Asset("of the chain's coin", COIN_DECIMALS[Kind.EVM], None)
 """The coin of any EVM chain: the gate knows chains by id and no name of their coins."""
-SOL = Asset("SOL", 9, None)
+SOL = Asset("SOL", COIN_DECIMALS[Kind.SOLANA], None)
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)

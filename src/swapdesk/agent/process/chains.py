@@ -6,13 +6,15 @@ checked as it is read.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from base64 import b64decode
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from swapdesk.agent.process.request import AgentRefusal
+from swapdesk.agent.process.request import MAX_DECIMALS, AgentRefusal
+from swapdesk.chain.calldata.erc20 import DECIMALS, SYMBOL, read_symbol
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
-from swapdesk.chain.rpc.evm import EvmClient, Request
+from swapdesk.chain.rpc.evm import Call, EvmClient, Request, calling
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, digest, fields, octets, quantity
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
@@ -92,7 +94,7 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
     options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     return [
         require_value(
-            await client.call("getTokenAccountsByOwner", owner, {"programId": program}, options)
+            await client.ask("getTokenAccountsByOwner", owner, {"programId": program}, options)
         )
         for program in TOKEN_PROGRAMS
     ]
@@ -100,7 +102,7 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
 
 async def program_of(client: SolanaClient, address: str) -> str | None:
     """The program that owns an account; None where there is none."""
-    found = require_value(await client.call("getAccountInfo", address, {"encoding": "base64"}))
+    found = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
     return str(found.get("owner")) if isinstance(found, dict) else None
 
 
@@ -114,6 +116,31 @@ async def token_program(client: SolanaClient, mint: str) -> str:
 
 MAINNET_SOLANA = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 """Genesis hash of Solana's main network."""
+
+
+_MINT_BYTES = 82
+_MINT_DECIMALS = 44
+"""Where an account of a token's mint has them, in both programs."""
+
+
+async def contract_decimals(
+    client: EvmClient, link: ChainLink, genesis: str | None, tokens: Sequence[str]
+) -> list[int | None]:
+    """As each contract says now; None where it says no such number. Raises AgentRefusal."""
+    asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
+    told = [words_in(one) for one in await answers_of(client, link, genesis, asked)]
+    return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in told]
+
+
+async def mint_decimals(client: SolanaClient, mint: str) -> int | None:
+    found = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
+    if not isinstance(found, dict) or found.get("owner") not in TOKEN_PROGRAMS:
+        return None
+    try:
+        data = b64decode(found["data"][0], validate=True)
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+    return data[_MINT_DECIMALS] if len(data) >= _MINT_BYTES else None
 
 
 class Chains:
@@ -132,6 +159,34 @@ class Chains:
                 Code.OTHER_CHAIN, f"this profile has no node of the chain {name[:32]!r}"
             )
         return link
+
+    def known(self, name: str, chain_id: int | None) -> ChainLink | None:
+        """The chain of this name, if it is also the one with this EVM id (None: of Solana)."""
+        link = self._links.get(name)
+        return link if link is not None and link.chain_id == chain_id else None
+
+    def with_id(self, chain_id: int | None) -> ChainLink | None:
+        """The chain with this EVM id, or Solana for None."""
+        return next((one for one in self._links.values() if one.chain_id == chain_id), None)
+
+    async def decimals(
+        self, link: ChainLink, genesis: str | None, tokens: Sequence[str]
+    ) -> list[int | None]:
+        """Of each contract or mint, as the chain says; None where it says none. Raises AgentRefusal
+        when the node does not answer or is of another chain."""
+        if link.kind is Kind.SOLANA:
+            async with asking(link, genesis) as client:
+                return [await mint_decimals(client, one) for one in tokens]
+        return await contract_decimals(self.evm(link), link, genesis, tokens)
+
+    async def symbol(self, link: ChainLink, genesis: str | None, token: str) -> str | None:
+        """Of a contract of an EVM chain; None where it says none. Raises AgentRefusal."""
+        asked = [calling(Call(token, SYMBOL.call()))]
+        (answer,) = await answers_of(self.evm(link), link, genesis, asked)
+        try:
+            return None if isinstance(answer, EvmRefused) else read_symbol(octets(answer))
+        except EvmError:
+            return None
 
     def evm(self, link: ChainLink) -> EvmClient:
         client = self._evm.get(link.name)

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
@@ -25,6 +26,7 @@ from swapdesk.agent.process.chains import (
     TOKEN_PROGRAMS,
     answers_of,
     asking,
+    contract_decimals,
     program_of,
     token_accounts,
     token_program,
@@ -63,7 +65,13 @@ from swapdesk.chain.smart_account import (
     account_address,
     encode_batch,
 )
-from swapdesk.wallet.accounts import ChainLink, WalletPlace, has_smart_accounts
+from swapdesk.wallet.accounts import (
+    COIN_DECIMALS,
+    ChainLink,
+    Kind,
+    WalletPlace,
+    has_smart_accounts,
+)
 from swapdesk.wallet.holdings import (
     Allowance,
     Allowances,
@@ -90,13 +98,37 @@ async def evm_balances(
     coin = balance_of(account)
     asked = [coin if one.contract is None else _holding(one, account) for one in assets]
     answers = await answers_of(client, link, genesis, asked)
+    held = [_held(one, answer) for one, answer in zip(assets, answers, strict=True)]
     return Balances(
         link.name,
         account,
-        tuple(
-            Balance(one, _held(one, answer)) for one, answer in zip(assets, answers, strict=True)
-        ),
+        await _counted(client, link, genesis, list(zip(assets, held, strict=True))),
     )
+
+
+async def _counted(
+    client: EvmClient,
+    link: ChainLink,
+    genesis: str | None,
+    held: Sequence[tuple[Asset, int | None]],
+) -> tuple[Balance, ...]:
+    """Balances in the units of each token's own contract. One that does not say how many decimals
+    it has was not read: its amount would be whatever a list makes of it."""
+    asked = [one.contract for one, units in held if one.contract is not None and units]
+    told = await contract_decimals(client, link, genesis, asked) if asked else []
+    decimals: dict[str | None, int | None] = dict(zip(asked, told, strict=True))
+    decimals[None] = COIN_DECIMALS[Kind.EVM]
+    return tuple(_balance(one, units, decimals.get(one.contract)) for one, units in held)
+
+
+def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
+    if not units:
+        return Balance(asset, units)
+    return Balance(asset, None) if decimals is None else Balance(_by(asset, decimals), units)
+
+
+def _by(asset: Asset, decimals: int) -> Asset:
+    return replace(asset, decimals=decimals)
 
 
 async def solana_balances(
@@ -104,16 +136,22 @@ async def solana_balances(
 ) -> Balances:
     """Of the coin and of all token accounts of the owner together. Raises AgentRefusal."""
     held: dict[str, int] = {}
+    decimals: dict[str | None, int | None] = {None: COIN_DECIMALS[Kind.SOLANA]}
     async with asking(link, genesis) as client:
         lamports = await client.balance(account)
         for told in await token_accounts(client, account):
             for one in read_holdings(told):
                 held[one.mint] = held.get(one.mint, 0) + one.units
+                decimals[one.mint] = one.decimals
     return Balances(
         link.name,
         account,
         tuple(
-            Balance(one, lamports if one.contract is None else held.get(one.contract, 0))
+            _balance(
+                one,
+                lamports if one.contract is None else held.get(one.contract, 0),
+                decimals.get(one.contract),
+            )
             for one in assets
         ),
     )
@@ -200,7 +238,20 @@ async def evm_allowances(
             complete = False
         elif words[0] and not (pair.granted and words[1] < now):
             found.append(_allowance(pair, words, by_contract[pair.token], names))
-    return Allowances(link.name, account, tuple(found), complete)
+    allowed = list(dict.fromkeys(one.token.contract or "" for one in found))
+    told_decimals = await contract_decimals(client, link, genesis, allowed) if allowed else []
+    decimals = dict(zip(allowed, told_decimals, strict=True))
+    counted = tuple(
+        replace(one, token=_told_by(one.token, decimals[one.token.contract or ""])) for one in found
+    )
+    return Allowances(link.name, account, counted, complete)
+
+
+def _told_by(token: Asset, decimals: int | None) -> Asset:
+    """An allowance is told whatever its token says of itself: then in base units."""
+    if decimals is None:
+        return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
+    return _by(token, decimals)
 
 
 def _allowance(
@@ -299,7 +350,7 @@ async def solana_allowances(
         found = [one for each in told for one in read_delegations(each)]
     allowances = tuple(
         Allowance(
-            by_mint[one.mint],
+            _by(by_mint[one.mint], one.decimals),
             one.delegate,
             one.units,
             one.units == _UNLIMITED,
@@ -376,12 +427,13 @@ async def smart_account(
             for one in assets
         ),
     ]
-    code, prepaid, *held = await answers_of(client, link, genesis, asked)
+    code, prepaid, *told = await answers_of(client, link, genesis, asked)
+    held = [_units(one, answer) for one, answer in zip(assets, told, strict=True)]
     return SmartAccount(
         link.name,
         owner,
         address,
-        tuple(Balance(one, _units(one, answer)) for one, answer in zip(assets, held, strict=True)),
+        await _counted(client, link, genesis, list(zip(assets, held, strict=True))),
         (words_in(prepaid) or (None,))[0],
         None if _code(code, link) else _deployment(place, owner),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,19 +22,22 @@ from swapdesk.agent.gate.case import (
     Facts,
     GasPlan,
     Needs,
+    PaidCall,
     PastSignatures,
     Policy,
+    assets_here,
     needed,
+    spelled,
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains
 from swapdesk.agent.process.holdings import account_factory
 from swapdesk.agent.process.request import AgentRefusal
-from swapdesk.agent.shapes.claim import Claim, PayloadRefused
+from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, digest_of_others
-from swapdesk.agent.spending.limits import NEEDED, bounds, refused
+from swapdesk.agent.spending.limits import NEEDED, bounds, miscounted, refused
 from swapdesk.agent.spending.limits import judge as judge_spending
 from swapdesk.agent.spending.outflows import Spending, spending_of
 from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
@@ -64,11 +67,13 @@ from swapdesk.chain.rpc.solana import (
 )
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
-from swapdesk.wallet.accounts import Account, ChainLink, Kind, WalletPlace
+from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
+from swapdesk.wallet.spending import TokenKey
+from swapdesk.wire.price_tiers import PriceTier
 
 NATIVE = checksummed("0x" + "ee" * 20)
 """Stands for the chain's own coin in the transfers that a simulation tells."""
@@ -299,6 +304,8 @@ class Looking:
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
+        if payload.purpose is Purpose.CALL:
+            policy = replace(policy, calls=self._calls())
         if before is not None and before.claim is not None:
             # The payload is the very object that was reviewed; only the chain may have moved.
             claim = before.claim
@@ -313,6 +320,7 @@ class Looking:
             # First use: the chain is the one the node serves, and from the first signature on
             # no other.
             policy = replace(policy, genesis_hash=read.facts.genesis_hash or "")
+        read = await self._with_bought(read, claim, promise)
         facts = read.facts
         plan = None
         if isinstance(payload, TransactionPayload) and facts.gas is not None:
@@ -342,8 +350,12 @@ class Looking:
             gas=facts.gas,
             simulation=facts.simulation,
         )
-        unasked = payload.purpose is Purpose.CALL
-        extra += self._within_policy(spending, now, unasked=unasked, signing=before is not None)
+        tier = None
+        if payload.purpose is Purpose.CALL:
+            tier = (promise.deposit.tier if promise.deposit else None) or PriceTier.READ
+        extra += self._within_policy(
+            spending, _decimals(claim, promise), now, tier, signing=before is not None
+        )
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
         return Looked(
@@ -359,10 +371,16 @@ class Looking:
         )
 
     def _within_policy(
-        self, spending: Spending, now: datetime, *, unasked: bool, signing: bool
+        self,
+        spending: Spending,
+        decimals: Mapping[TokenKey, int],
+        now: datetime,
+        tier: PriceTier | None,
+        *,
+        signing: bool,
     ) -> tuple[Finding, ...]:
-        """What the person's spending policy says. What is signed ``unasked`` needs one; for a
-        signature the pass phrase must have opened it."""
+        """What the person's spending policy says. A call, which has a ``tier``, is signed without
+        a question and needs one; for a signature the pass phrase must have opened it."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -372,11 +390,26 @@ class Looking:
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
             return (refused("CHANGED", f"{_upper(str(unknown))}."),)
-        if unasked and not (policy is not None and bounds(policy, spending)):
+        if tier is not None and not (policy is not None and bounds(policy, spending)):
             return (refused("NEEDED", NEEDED),)
         if policy is None:
             return ()
-        return judge_spending(policy, spending, spent.past(now, spending), spent.now(now))
+        past = spent.past(now, spending)
+        return (
+            *miscounted(policy, spending, decimals),
+            *judge_spending(policy, spending, past, spent.now(now), tier),
+        )
+
+    def _calls(self) -> frozenset[PaidCall]:
+        """What calls were paid in before, and to whom. Where the person's policy names payees it
+        has answered what would be asked."""
+        try:
+            held = self._spending_policy.read()
+        except PolicyUnknown:
+            return frozenset()
+        if held is not None and held.policy.call_payees is not None:
+            return frozenset()
+        return self._records.paid_calls()
 
     async def _read(
         self,
@@ -401,6 +434,28 @@ class Looking:
             call = Call(payload.to, data, subject.account.address, payload.value)
         needs = needed(claim, promise, policy, memory)
         return await read_facts(self._chains.evm(link), needs, promise, now, call), None
+
+    async def _with_bought(self, read: EvmFacts, claim: Claim, promise: Promise) -> EvmFacts:
+        """With the decimals of what arrives on another chain. The node of that chain tells them,
+        and by it that the name and the id are of one chain."""
+        if claim.act not in (Act.ORDER, Act.SWAP) or promise.chain_out == promise.chain:
+            return read
+        link = self._chains.known(promise.chain_out, promise.chain_out_id)
+        if link is None:
+            problem = f"this profile has no node of {promise.chain_out[:32]!r} with the same id"
+            return replace(read, problem=read.problem or problem)
+        token, genesis = promise.buy.contract, self._records.genesis(link.name)
+        # A mint of Solana has no name of its own, and a coin no contract.
+        symbol: str | None = promise.buy.symbol
+        try:
+            told = await self._chains.decimals(link, genesis, [] if token is None else [token])
+            if token is not None and link.kind is Kind.EVM:
+                symbol = await self._chains.symbol(link, genesis, token)
+        except AgentRefusal as refusal:
+            return replace(read, problem=read.problem or refusal.words)
+        decimals = COIN_DECIMALS[link.kind] if token is None else told[0]
+        facts = replace(read.facts, bought_decimals=decimals, bought_symbol=symbol)
+        return replace(read, facts=facts)
 
     def _policy(self, account: Account, link: ChainLink) -> Policy:
         place = self._place
@@ -457,6 +512,18 @@ class Looking:
         return plan, replace(facts, gas=planned)
 
 
+def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
+    """By which the gate holds every amount of the promise, each as its chain says."""
+    chain = promise.chain_id
+    found: dict[TokenKey, int] = {
+        (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
+    }
+    for one in assets_here(claim, promise):
+        contract = None if one.contract is None else spelled(one.contract)
+        found.setdefault((chain, contract), one.decimals)
+    return found
+
+
 def _upper(words: str) -> str:
     return words[:1].upper() + words[1:]
 
@@ -500,7 +567,7 @@ async def read_solana_facts(
             client.latest_blockhash(),
             client.is_blockhash_good(blockhash),
             client.block_height(),
-            client.call("getBlockHeight", {"commitment": "processed"}),
+            client.ask("getBlockHeight", {"commitment": "processed"}),
             client.simulate(raw, keys),
         )
     except SolanaError as error:

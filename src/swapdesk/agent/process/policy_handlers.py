@@ -15,6 +15,8 @@ from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.spending.limits import uses
 from swapdesk.agent.spending.policy_file import PolicyUnknown
 from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.deployments import call_asset
+from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.encoding import from_json, to_json
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -62,13 +64,66 @@ async def change(opened: OpenedWallet, frame: Frame) -> Answer:
     policy = _checked(from_json(SpendingPolicy, told))
     _refuse_odd_digits(told)
     opened.require_writing()
+    sealing = frame.secrets.get("passphrase") is not None
+    await _refuse_miscounted(opened, policy, sealing=sealing)
     async with opened.one_at_a_time:
-        if frame.secrets.get("passphrase") is not None:
+        if sealing:
             await opened.loaded()
             await opened.keys.seal_policy(policy, secret(frame, "passphrase"))
         else:
             _lower(opened, policy)
     return to_json(_status(opened)), {}
+
+
+async def _refuse_miscounted(
+    opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
+) -> None:
+    """Raises AgentRefusal where a token has other decimals on its chain than the policy counts it
+    by. Only ``sealing`` asks again for what the policy there is says in the same way: lowering a
+    limit needs no node."""
+    asked = dict.fromkeys(policy.known_tokens)
+    if not sealing:
+        try:
+            held = opened.policy.read()
+        except PolicyUnknown:
+            held = None
+        for one in () if held is None else held.policy.known_tokens:
+            asked.pop(one, None)
+    by_chain: dict[int | None, list[PolicyToken]] = {}
+    for one in asked:
+        call = call_asset(one.chain_id, one.contract)
+        if one.contract is None:
+            _require(one, COIN_DECIMALS[Kind.SOLANA if one.chain_id is None else Kind.EVM])
+        elif call is not None:
+            _require(one, call.decimals)
+        else:
+            by_chain.setdefault(one.chain_id, []).append(one)
+    for chain_id, tokens in by_chain.items():
+        link = opened.chains.with_id(chain_id)
+        if link is None:
+            raise AgentRefusal(
+                Code.OTHER_CHAIN,
+                f"this profile has no node of {tokens[0].chain}, which says how many decimals"
+                f" {tokens[0].symbol} has",
+            )
+        await opened.loaded()
+        contracts = [one.contract or "" for one in tokens]
+        told = await opened.chains.decimals(link, opened.records.genesis(link.name), contracts)
+        for one, decimals in zip(tokens, told, strict=True):
+            _require(one, decimals)
+
+
+def _require(token: PolicyToken, decimals: int | None) -> None:
+    where = f"{token.symbol} on {token.chain}"
+    if decimals is None:
+        raise AgentRefusal(
+            Code.TOKEN_DECIMALS, f"the contract of {where} does not say how many decimals it has"
+        )
+    if decimals != token.decimals:
+        raise AgentRefusal(
+            Code.TOKEN_DECIMALS,
+            f"{where} would be counted by {token.decimals} decimals; it has {decimals}",
+        )
 
 
 def _lower(opened: OpenedWallet, policy: SpendingPolicy) -> None:
@@ -101,7 +156,14 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")
-    for many in (policy.limits, policy.prices, policy.chains, policy.tokens, policy.payees):
+    for many in (
+        policy.limits,
+        policy.prices,
+        policy.chains,
+        policy.tokens,
+        policy.payees,
+        policy.call_payees,
+    ):
         if many is not None and len(many) > MAX_ENTRIES:
             raise _bad(f"a policy has up to {MAX_ENTRIES} entries of a kind")
     limits = tuple(_limit(one) for one in policy.limits)
@@ -109,6 +171,8 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
     chains = None if policy.chains is None else tuple(_chain(one) for one in policy.chains)
     tokens = None if policy.tokens is None else tuple(_token(one) for one in policy.tokens)
     payees = None if policy.payees is None else tuple(_address(one) for one in policy.payees)
+    called = policy.call_payees
+    called = None if called is None else tuple(_address(one) for one in called)
     _once([one.key for one in limits], "a limit")
     _once([one.token.key for one in prices], "a price")
     checked = replace(
@@ -118,6 +182,7 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
         chains=chains,
         tokens=tokens,
         payees=payees,
+        call_payees=called,
         until=None if until is None else until.astimezone(UTC),
     )
     decimals: dict[object, int] = {}

@@ -9,7 +9,7 @@ import asyncio
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from swapdesk.agent.keys.key_file import KeyDirectory, WalletLock
 from swapdesk.agent.process.request import AgentRefusal, refuse_far_clock
@@ -18,7 +18,7 @@ from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.wallet.accounts import Accounts, Kind, WalletPlace
+from swapdesk.wallet.accounts import Accounts, WalletPlace
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 if TYPE_CHECKING:
@@ -90,15 +90,7 @@ class OpenedWallet:
         self._reviewing: Reviewing | None = None
         # What signs is imported while somebody types the pass phrase or a key is derived: the
         # derivation leaves the interpreter to others.
-        self._warm = asyncio.create_task(self._load())
-        self._warm_web3: asyncio.Task[Any] | None = None
-
-    async def _load(self) -> None:
-        await asyncio.to_thread(load_signing)
-        if any(link.kind is Kind.EVM for link in self.place.chains):
-            # Needed by the first question to a node, and by no signature.
-            load = asyncio.to_thread(importlib.import_module, "web3")
-            self._warm_web3 = asyncio.create_task(load)
+        self._warm = asyncio.create_task(asyncio.to_thread(load_signing))
 
     async def loaded(self) -> None:
         """Everything that judging and signing needs is imported."""

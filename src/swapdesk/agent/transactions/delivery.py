@@ -57,8 +57,10 @@ class EvmDelivery:
             # A node keeps that one and takes no other of the nonce.
             return await self.resolve(one)
         first = one.state is State.SIGNED
-        # Committed before a byte leaves: after a crash here it may be on its way.
-        self._records.move(one.hash, State.SENDING, among=_UNSENT)
+        # Committed before a byte leaves: after a crash here it may be on its way. What was given up
+        # while this request waited for its turn stays where it is.
+        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):
+            return self._found(one)
         try:
             await self._client.send_raw(self._records.raw(one.hash))
         except EvmUnreachable as error:
@@ -237,8 +239,10 @@ class SolanaDelivery:
             return one
         first = one.state is State.SIGNED
         sending = frozenset({State.SENDING})
-        # Committed before a byte leaves: after a crash here it may be on its way.
-        self._records.move(one.hash, State.SENDING, among=_UNSENT)
+        # Committed before a byte leaves: after a crash here it may be on its way. What was given up
+        # while this request waited for its turn stays where it is.
+        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):
+            return self._found(one)
         try:
             await self._client.send(self._records.raw(one.hash))
         except SolanaUnreachable as error:
@@ -264,7 +268,7 @@ class SolanaDelivery:
             return one
         try:
             # In this order: what is executed between the two questions is not taken for lost.
-            height = await self._client.call("getBlockHeight", {"commitment": "finalized"})
+            height = await self._client.ask("getBlockHeight", {"commitment": "finalized"})
             status = await self._client.status(one.hash)
         except SolanaError as error:
             raise AgentRefusal(Code.CHAIN_UNREACHABLE, str(error)) from None

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
 
 FILE = "transactions.db"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS chain(
   name TEXT PRIMARY KEY,
@@ -72,6 +73,12 @@ CREATE TABLE IF NOT EXISTS spent(
 ) STRICT;
 CREATE INDEX IF NOT EXISTS spent_at ON spent(at);
 CREATE INDEX IF NOT EXISTS spent_content ON spent(content);
+CREATE TABLE IF NOT EXISTS paid_call(
+  chain_id INTEGER,
+  token TEXT,
+  payee TEXT NOT NULL,
+  UNIQUE(chain_id, token, payee)
+) STRICT;
 CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 """
 
@@ -142,7 +149,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
             raise UnsafePlace("it was written by a newer swapdesk")
         if writable:
             connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
+            durable(connection)
             connection.execute("PRAGMA foreign_keys=ON")
             if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
                 raise UnsafePlace("it is damaged")

@@ -6,6 +6,8 @@ nobody: no private key exists.
 
 from __future__ import annotations
 
+import re
+
 from swapdesk.chain.addresses.ada import CARDANO
 from swapdesk.chain.addresses.base32 import ALGORAND, STELLAR
 from swapdesk.chain.addresses.bitcoin import BITCOIN, BITCOIN_CASH, DASH, DOGECOIN, LITECOIN, TRON
@@ -18,6 +20,8 @@ from swapdesk.chain.addresses.sui import SUI
 from swapdesk.chain.addresses.ton import TON
 from swapdesk.chain.addresses.xmr import MONERO
 from swapdesk.chain.addresses.xrp import XRP
+
+_GENERATION = re.compile(r"-[0-9]+$")
 
 ADDRESS_KINDS: dict[str, AddressKind] = {
     kind.name: kind
@@ -58,7 +62,8 @@ def network_of(kind: str, chain_name: str | None) -> Network | None:
     known = ADDRESS_KINDS.get(kind)
     if chain_name is None or known is None:
         return None
-    folded = chain_name.casefold()
+    # Chains of Cosmos are also called by their ids: ``cosmoshub-4``.
+    folded = _GENERATION.sub("", chain_name.casefold())
     for network in known.networks:
         if network.name.casefold() == folded or folded in network.names:
             return network

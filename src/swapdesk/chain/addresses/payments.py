@@ -2,7 +2,8 @@
 
 A payment to an exchange without its memo may never be credited, so an empty one is let through
 only by a typed phrase. Each chain has its own word and its own bounds; a text that no transaction
-of the chain can carry is refused here (contract 5.4).
+of the chain can carry is refused here (contract 5.4). One that a program has made of a memo on its
+way through a file is still a text that a chain carries: it is doubted, and whoever sends it agrees.
 
 A link never asks for less than the whole truth: where its scheme cannot name the token, it holds
 the address alone, because an amount without its token would be paid in the chain's own coin.
@@ -35,7 +36,8 @@ class MemoVerdict(Struct, frozen=True):
     """The answer about one memo.
 
     ``code`` is one of valid, none, missing, waived, waiver, unused, character, length, range.
-    ``normalized`` is what to send; empty for none. ``position`` counts from 1.
+    ``normalized`` is what to send; empty for none. ``position`` counts from 1. ``doubt`` is a
+    sentence why a valid one may not be what the receiver gave out; empty for no reason.
     """
 
     ok: bool
@@ -44,6 +46,7 @@ class MemoVerdict(Struct, frozen=True):
     reason: str
     position: int | None = None
     normalized: str = ""
+    doubt: str = ""
 
 
 def memo_label(kind: str) -> str:
@@ -131,12 +134,75 @@ def _check_text(kind: str, text: str, rule: MemoRule) -> MemoVerdict:
     said = f"{label.capitalize()}."
     if rule.largest_id is not None:
         said = "Memo id." if _is_id(text, rule.largest_id) else "Memo text."
-    return MemoVerdict(True, kind, "valid", said, normalized=text)
+    return MemoVerdict(True, kind, "valid", said, normalized=text, doubt=_doubt(text, label))
 
 
 def _is_id(text: str, largest: int) -> bool:
     """A whole number as it is written: ``007`` is text."""
     return set(text) <= _DIGITS and str(int(text)) == text and int(text) <= largest
+
+
+_MONTH = "(?:Jan|Feb|Mar|Mrz|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez)[a-z]*"
+
+_MADE_BY_PROGRAMS = tuple(
+    (re.compile(form, re.IGNORECASE), what)
+    for form, what in (
+        # 1077120345 as 1.07712E+09. A few digits around an e alone are an id in hexadecimal.
+        (
+            r"[+-]?\d+(?:[.,]\d+ ?E ?[+-]?\d+|E[+-]\d{1,3}|E\d{1,2})",
+            "a number that was rounded to its first digits",
+        ),
+        (
+            r"nan|nat|none|null|nil|n/?a|n\.a\.|<na>|[(<](?:null|none|empty|blank)[)>]|undefined"
+            r"|\[object object\]|true|false|wahr|falsch|vrai|faux|[+-]?inf(?:inity)?|-+",
+            "what a program writes for an empty or a computed cell",
+        ),
+        (
+            r"#+|#[A-Z][A-Z0-9/_ ]*[!?]|#N/A(?: N/A)?|#NV|#NA|Err:\d+",
+            "an error of a spreadsheet",
+        ),
+        (
+            r"\d{4}([-/.])\d{1,2}\1\d{1,2}(?:[T ].*)?|\d{1,2}([-/.])\d{1,2}\2\d{2,4}(?: .*)?"
+            rf"|\d{{1,2}}[-/. ]+{_MONTH}(?:[-/. ]+\d{{2,4}})?|{_MONTH}[-/. ]+\d{{2,4}}"
+            r"|\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?",
+            "a date or a time of day",
+        ),
+        (
+            r"[+-]?\d+(?:[.,]\d+)+%?|[+-]?\d{1,3}(?:[ '_]\d{3})+(?:[.,]\d+)?"
+            r"|[+-]\d+|\(\d+\)|\d+%|[$]\d.*",
+            "a number that was written for reading, with a sign, a fraction or separators",
+        ),
+        (r"['\"`=].*|.*[\"`]", "a cell with the marks of a spreadsheet around it"),
+        (r".*&(?:amp|lt|gt|quot|apos|nbsp|#x?[0-9a-f]+);.*|.*%[0-9A-F]{2}.*", "escaped text"),
+        (r".*\.\.\.", "a text that was cut short"),
+    )
+)
+"""What is left of a memo that a spreadsheet, a table of a program or a page had in between."""
+
+_EXACT_DIGITS = 15
+"""A spreadsheet keeps so many digits of a number and writes zeros for the rest; a binary fraction
+of 64 bits keeps two more."""
+
+
+def _doubt(text: str, label: str) -> str:
+    """Why a text that the chain would carry may not be the memo that was given out."""
+    made = next((what for form, what in _MADE_BY_PROGRAMS if form.fullmatch(text)), "")
+    if not made and _is_rounded(text):
+        made = "a number of which only the first digits are left"
+    if not made:
+        return ""
+    return (
+        f"This looks like {made}, not like a {label} that somebody gave out. Compare it with the"
+        " one you were given."
+    )
+
+
+def _is_rounded(text: str) -> bool:
+    more = len(text) - _EXACT_DIGITS
+    if more < 1 or not set(text) <= _DIGITS:
+        return False
+    zeros = len(text) - len(text.rstrip("0"))
+    return zeros >= max(min(more, 2), more - 2)
 
 
 Part = Literal["token", "amount", "memo"]

@@ -30,3 +30,23 @@ AUTHORIZATION_STATE = method("authorizationState(address,bytes32)", "authorizer 
 
 DEPOSIT = method("deposit()", payable=True)
 WITHDRAW = method("withdraw(uint256)", "amount")
+
+
+_WORD = 32
+
+
+def read_symbol(answer: bytes) -> str | None:
+    """What ``symbol()`` returned: a text, or 32 bytes as the first tokens did; None for neither."""
+    if len(answer) > _WORD:
+        length = int.from_bytes(answer[_WORD : 2 * _WORD], "big")
+        raw = answer[2 * _WORD :][:length]
+        if int.from_bytes(answer[:_WORD], "big") != _WORD or len(raw) != length:
+            return None
+    elif len(answer) == _WORD:
+        raw = answer.rstrip(b"\0")
+    else:
+        return None
+    try:
+        return raw.decode() or None
+    except UnicodeDecodeError:
+        return None

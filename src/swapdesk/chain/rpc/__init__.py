@@ -1,5 +1,6 @@
 """Clients of nodes: EVM (``evm``), Solana (``solana``), and the sandbox's ledger (``ledger``).
 
-Each asks once, within a deadline; an error says whether nothing happened or whether that is not
-known. Answers are read strictly; those of EVM nodes in ``evm_answers``.
+All stand on ``chain.node_http``: each asks once, within bounds; an error says whether nothing
+happened or whether that is not known. Answers are read strictly; those of EVM nodes in
+``evm_answers``.
 """

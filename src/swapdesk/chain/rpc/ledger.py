@@ -8,13 +8,12 @@ the outcome is unknown, or the node refused.
 
 from __future__ import annotations
 
-import asyncio
 from enum import IntEnum, StrEnum
 from typing import Any
 
 import httpx2
 
-from swapdesk.chain.rpc.node_http import ANSWER_LIMIT, NodeHttp
+from swapdesk.chain.node_http import ANSWER_LIMIT, NodeHttp
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
 TOKEN_HEADER = "sandbox-token"
@@ -118,6 +117,9 @@ class LedgerRefused(LedgerError):
 class LedgerClient(NodeHttp):
     """Calls a node at ``url`` with its ``token``. ``deadline`` bounds a whole call, in seconds."""
 
+    unreachable = LedgerUnreachable
+    uncertain = LedgerUncertain
+
     def __init__(
         self,
         url: str,
@@ -130,29 +132,17 @@ class LedgerClient(NodeHttp):
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
         """The result as plain JSON values; numbers are WireNumber. Raises LedgerError."""
+        number = next(self._ids)
         body = encode_json(
-            {"jsonrpc": "2.0", "id": next(self._ids), "method": method.value, "params": params}
+            {"jsonrpc": "2.0", "id": number, "method": method.value, "params": params}
         )
         opening = OPENING_SECONDS if method in _OPENS else 0.0
-        deadline = max(self._deadline, opening)
+        content = await self._post(body, max(self._deadline, opening))
         try:
-            async with asyncio.timeout(deadline):
-                answer = await self._http.post(
-                    self._url,
-                    content=body,
-                    timeout=deadline,
-                )
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
-            raise LedgerUnreachable(f"the node cannot be reached: {error!r}") from error
-        except (httpx2.HTTPError, TimeoutError) as error:
-            raise LedgerUncertain(f"no answer to {method}: {error!r}") from error
-        if answer.status_code != 200:
-            raise LedgerUncertain(f"{method} was answered with status {answer.status_code}")
-        try:
-            document = decode_json(answer.content, max_bytes=ANSWER_LIMIT)
+            document = decode_json(content, max_bytes=ANSWER_LIMIT)
         except CodecError as error:
             raise LedgerUncertain(f"{method} was answered with no JSON: {error}") from error
-        if not isinstance(document, dict):
+        if not isinstance(document, dict) or document.get("id") != str(number):
             raise LedgerUncertain(f"{method} was answered with another shape")
         refusal = document.get("error")
         if isinstance(refusal, dict):

@@ -7,9 +7,7 @@ are base58 texts, amounts integers of base units, transactions bytes. Needs no c
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -17,8 +15,7 @@ import httpx2
 from msgspec import Struct
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.rpc.node_http import ANSWER_LIMIT, NodeHttp
-from swapdesk.wire.encoding.codec import refuse_deep
+from swapdesk.chain.node_http import NodeHttp
 
 
 class SolanaError(Exception):
@@ -71,6 +68,7 @@ class Delegation(Struct, frozen=True):
     mint: str
     delegate: str
     units: int
+    decimals: int
 
 
 class TokenMove(Struct, frozen=True):
@@ -168,6 +166,7 @@ def read_delegations(value: Any) -> list[Delegation]:
                 _text(info.get("mint")),
                 _text(info.get("delegate")),
                 _units(amount.get("amount")),
+                require_int(amount.get("decimals")),
             )
         )
     return found
@@ -300,6 +299,9 @@ _SIGNATURE_BYTES = 64
 class SolanaClient(NodeHttp):
     """Calls a node at ``url``. ``deadline`` bounds a whole call, in seconds."""
 
+    unreachable = SolanaUnreachable
+    uncertain = SolanaUncertain
+
     def __init__(
         self,
         url: str,
@@ -308,41 +310,41 @@ class SolanaClient(NodeHttp):
         commitment: Commitment = "confirmed",
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        super().__init__(url, deadline=deadline, headers={}, transport=transport)
+        super().__init__(url, deadline=deadline, transport=transport)
         self._options = {"commitment": commitment}
 
     async def genesis_hash(self) -> str:
         """What the chain is: compared with the one an account is bound to."""
-        return str(await self.call("getGenesisHash"))
+        return str(await self.ask("getGenesisHash"))
 
     async def latest_blockhash(self) -> Blockhash:
-        return read_blockhash(await self._call("getLatestBlockhash", self._options))
+        return read_blockhash(await self.ask("getLatestBlockhash", self._options))
 
     async def is_blockhash_good(self, blockhash: str) -> bool:
-        found = await self._call("isBlockhashValid", blockhash, self._options)
+        found = await self.ask("isBlockhashValid", blockhash, self._options)
         return require_value(found) is True
 
     async def block_height(self) -> int:
-        return require_int(await self._call("getBlockHeight", self._options))
+        return require_int(await self.ask("getBlockHeight", self._options))
 
     async def balance(self, address: str) -> int:
         """Lamports; 0 when there is no such account."""
-        return require_int(require_value(await self._call("getBalance", address, self._options)))
+        return require_int(require_value(await self.ask("getBalance", address, self._options)))
 
     async def holdings(self, owner: str, mint: str) -> list[TokenHolding]:
         """The owner's token accounts of a mint; none when it never held any."""
         options = {**self._options, "encoding": "jsonParsed"}
-        found = await self._call("getTokenAccountsByOwner", owner, {"mint": mint}, options)
+        found = await self.ask("getTokenAccountsByOwner", owner, {"mint": mint}, options)
         return read_holdings(require_value(found))
 
     async def rent_exemption(self, size: int) -> int:
         """Lamports that an account of so many bytes must hold."""
-        return require_int(await self._call("getMinimumBalanceForRentExemption", size))
+        return require_int(await self.ask("getMinimumBalanceForRentExemption", size))
 
     async def fee(self, message: bytes) -> int | None:
         """Lamports for executing a message, None when its blockhash is no longer good."""
         text = base64.b64encode(message).decode()
-        found = require_value(await self._call("getFeeForMessage", text, self._options))
+        found = require_value(await self.ask("getFeeForMessage", text, self._options))
         return None if found is None else require_int(found)
 
     async def simulate(self, transaction: bytes, keys: Sequence[str]) -> SimulationResult:
@@ -350,7 +352,7 @@ class SolanaClient(NodeHttp):
         in their order."""
         options = {**self._options, "encoding": "base64", "sigVerify": False}
         text = base64.b64encode(transaction).decode()
-        found = await self._call("simulateTransaction", text, options)
+        found = await self.ask("simulateTransaction", text, options)
         return read_simulation(require_value(found), keys)
 
     async def send(self, transaction: bytes) -> str:
@@ -367,7 +369,7 @@ class SolanaClient(NodeHttp):
         }
         text = base64.b64encode(transaction).decode()
         try:
-            answered = await self._call("sendTransaction", text, options)
+            answered = await self.ask("sendTransaction", text, options)
         except SolanaRefused as refused:
             if refused.reason == "AlreadyProcessed":
                 return signature
@@ -380,7 +382,7 @@ class SolanaClient(NodeHttp):
         """How far a transaction has come, None when this node has not executed it. Whether it
         still may be is a matter of its blockhash."""
         options = {"searchTransactionHistory": True}
-        found = require_value(await self._call("getSignatureStatuses", [signature], options))
+        found = require_value(await self.ask("getSignatureStatuses", [signature], options))
         return read_status(found)
 
     async def executed(self, signature: str) -> Executed | None:
@@ -392,7 +394,7 @@ class SolanaClient(NodeHttp):
             "encoding": "json",
             "maxSupportedTransactionVersion": 0,
         }
-        found = await self._call("getTransaction", signature, options)
+        found = await self.ask("getTransaction", signature, options)
         return None if found is None else read_executed(found)
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
@@ -403,48 +405,10 @@ class SolanaClient(NodeHttp):
             "commitment": "confirmed" if asked == "processed" else asked,
             "limit": most,
         }
-        return read_signatures(await self._call("getSignaturesForAddress", address, options))
+        return read_signatures(await self.ask("getSignaturesForAddress", address, options))
 
-    async def call(self, method: str, *params: Any) -> Any:
-        """The result of any method as plain JSON values. Raises SolanaError."""
-        return await self._call(method, *params)
-
-    async def _call(self, method: str, *params: Any) -> Any:
-        number = next(self._ids)
-        body = {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
-        try:
-            async with asyncio.timeout(self._deadline):
-                status, content = await self._post(json.dumps(body).encode())
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
-            raise SolanaUnreachable(f"the node cannot be reached: {error!r}") from error
-        except (httpx2.HTTPError, TimeoutError) as error:
-            raise SolanaUncertain(f"no answer to {method}: {error!r}") from error
-        if status != 200:
-            raise SolanaUncertain(f"{method} was answered with status {status}")
-        return self._result(method, number, content)
-
-    async def _post(self, body: bytes) -> tuple[int, bytes]:
-        async with self._http.stream("POST", self._url, content=body) as answer:
-            content = bytearray()
-            async for chunk in answer.aiter_raw():
-                content += chunk
-                if len(content) > ANSWER_LIMIT:
-                    raise SolanaUncertain(f"the answer has more than {ANSWER_LIMIT} bytes")
-            return answer.status_code, bytes(content)
-
-    def _result(self, method: str, number: int, content: bytes) -> Any:
-        try:
-            refuse_deep(content)
-            document = json.loads(content)
-        except ValueError as error:
-            raise SolanaUncertain(f"{method} was answered with no JSON") from error
-        if not isinstance(document, dict) or document.get("id") != number:
-            raise SolanaUncertain(f"{method} was answered with another shape")
-        if "error" in document:
-            raise read_refusal(document["error"])
-        if "result" not in document:
-            raise SolanaUncertain(f"{method} was answered without a result")
-        return document["result"]
+    def _refusal(self, error: Any) -> SolanaError:
+        return read_refusal(error)
 
 
 def first_signature(transaction: bytes) -> str:

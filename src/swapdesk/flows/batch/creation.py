@@ -15,7 +15,15 @@ from datetime import datetime
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLimited
+from swapdesk.client.api_connection import OTHER_ID
+from swapdesk.client.errors import (
+    Answered,
+    AnswerRefused,
+    ApiError,
+    ClientError,
+    OutcomeUnknown,
+    RateLimited,
+)
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
@@ -37,7 +45,8 @@ from swapdesk.wire.orders import Order
 
 
 class NotCreatable(Exception):
-    """The plan has problems, or its limits are not known; nothing was written."""
+    """The plan has problems, its limits are not known, or nobody agreed to what is doubted in it;
+    nothing was written."""
 
 
 class GroupOutcome(Struct, frozen=True):
@@ -65,13 +74,21 @@ class BatchCreation:
         self._clock = clock
         self._looks = looks
 
-    def write(self, plan: BatchPlan, *, again: bool = False, payer: str | None = None) -> str:
+    def write(
+        self,
+        plan: BatchPlan,
+        *,
+        agreed: bool = False,
+        again: bool = False,
+        payer: str | None = None,
+    ) -> str:
         """Journal the plan as it was confirmed, with the ``payer`` of all of it where it shall be
-        paid at once (:meth:`BatchLog.add`); the id of the batch.
+        paid at once (:meth:`BatchLog.add`); the id of the batch. ``agreed``: a person said yes to
+        everything that the plan says is doubted.
 
         Raises NotCreatable, BatchCreatedBefore and JournalUnavailable.
         """
-        if not plan.creatable:
+        if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
         groups = [_new_group(group) for group in plan.groups]
         digest = hashlib.sha256("\n".join(group.body for group in groups).encode()).hexdigest()
@@ -125,11 +142,10 @@ class BatchCreation:
             lost = await self.resolve(batch_id, self._group(batch_id, group.number))
             return lost or (error if self._group(batch_id, group.number).multi_id is None else None)
         except RateLimited as error:
-            self._log.mark_not_sent(batch_id, group.number)
-            return error
+            return error if self._log.mark_not_sent(batch_id, group.number) else None
         except ApiError as error:
             code = error.code or f"HTTP_{error.status}"
-            self._log.mark_refused(
+            moved = self._log.mark_refused(
                 batch_id,
                 group.number,
                 _refused_ends(error, code, len(request.orders)),
@@ -137,11 +153,10 @@ class BatchCreation:
                 status=error.status,
                 request_id=error.request_id,
             )
-            return error
+            return error if moved else None
         except ClientError as error:
             # Definite by the client's own word: nothing left, or nothing happened.
-            self._log.mark_not_sent(batch_id, group.number)
-            return error
+            return error if self._log.mark_not_sent(batch_id, group.number) else None
         made = receipt.made
         if made.multi_id in groups:
             # A group that was there before is not the one that was asked for.
@@ -149,19 +164,24 @@ class BatchCreation:
                 batch_id, group.number, code="OTHER_ID", status=None, request_id=receipt.request_id
             )
             return await self.resolve(batch_id, self._group(batch_id, group.number))
-        self._log.mark_created(
+        moved = self._log.mark_created(
             batch_id,
             group.number,
             made.multi_id,
             _ends(request, made, known),
             request_id=receipt.request_id,
         )
-        return None
+        if moved or self._group(batch_id, group.number).multi_id == made.multi_id:
+            return None
+        # What the group became was decided before; its orders are kept, and none of them is paid.
+        self._orders.record((one.order, "create", False) for one in made.orders if one.order)
+        said = f"created group {made.multi_id} of a request that was over: pay none of its orders"
+        return AnswerRefused(said, OTHER_ID, Answered(200, request_id=receipt.request_id))
 
     async def resolve(self, batch_id: str, group: JournaledGroup) -> ClientError | None:
         """Find out what became of a group whose outcome is not known."""
         sent_at = group.server_at
-        if sent_at is None:
+        if sent_at is None or not group.open:
             return None
         if group.state is StepState.SENT:
             self._log.mark_unknown(

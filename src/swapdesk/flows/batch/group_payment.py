@@ -113,7 +113,8 @@ class Submission:
 
     async def submit(self, bundle: JournaledBundle) -> None:
         """Send the signatures. Raises Stopped, ClientError where nothing left, and
-        JournalUnavailable; the journal then says how it stands."""
+        JournalUnavailable; the journal then says how it stands. Where the bundle would not move,
+        its outcome was known before, and what the request was answered counts for nothing."""
         if not self._log.sent(bundle, self._api.server_now()):
             raise Stopped("SENT_BEFORE", "These signatures left before.", GOES_ON)
         request = MultiSubmitRequest(signatures=list(bundle.signatures))
@@ -122,8 +123,8 @@ class Submission:
         except OutcomeUnknown as error:
             self._log.unknown(bundle, error.code or "NO_ANSWER")
         except RateLimited:
-            self._log.again(bundle)
-            raise
+            if self._log.again(bundle):
+                raise
         except ApiError as error:
             code = error.code or f"HTTP_{error.status}"
             if isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
@@ -136,8 +137,8 @@ class Submission:
             self._log.ended(bundle, BundleState.REFUSED, code=code, reason=reason)
         except ClientError:
             # Definite by the client's own word: nothing left.
-            self._log.again(bundle)
-            raise
+            if self._log.again(bundle):
+                raise
         else:
             self._log.submitted(bundle)
 
@@ -160,10 +161,12 @@ class Submission:
             raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
         if told != BundleStatus.PENDING:
             reason = "it has no bundle that awaits these signatures"
-            self._log.ended(bundle, BundleState.REFUSED, code="NO_BUNDLE", reason=reason)
+            if not self._log.ended(bundle, BundleState.REFUSED, code="NO_BUNDLE", reason=reason):
+                return
             said = "The service has no bundle that awaits these signatures."
             raise Stopped("NO_BUNDLE", said, BUILD_AGAIN)
-        self._log.again(bundle)
+        if not self._log.again(bundle):
+            return
         said = "The signatures did not arrive at the service; nothing was submitted."
         raise Stopped("NOT_SUBMITTED", said, SUBMIT_AGAIN)
 

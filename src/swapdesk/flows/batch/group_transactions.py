@@ -60,7 +60,16 @@ class _PaymentEntry(Entry):
         self.fresh = fresh
 
     def signed(self, hash_: str) -> None:
-        if self._payment.state is StepState.PREPARED or self._payment.hash != hash_:
+        """What is over is not opened again: the transaction is then a payment of its own. Raises
+        PaidBefore where the orders are paid by something else; then not a byte of it leaves."""
+        one = self._payment
+        if one.state is not StepState.PREPARED and one.hash == hash_:
+            return
+        if not self._set(StepState.SENT, hash_=hash_):
+            need = FundingNeed(one.symbol, one.decimals, one.contract, one.units)
+            self._payment = self._log.begin(
+                self._batch_id, self._group, one.paying, need, one.intent_id, one.service_ids
+            )
             self._set(StepState.SENT, hash_=hash_)
 
     def done(self, hash_: str) -> None:
@@ -69,8 +78,10 @@ class _PaymentEntry(Entry):
     def refused(self, code: str, hash_: str | None = None) -> None:
         self._set(StepState.REFUSED, code=code)
 
-    def _set(self, state: StepState, *, hash_: str | None = None, code: str | None = None) -> None:
-        self._log.set(self._batch_id, self._group, self._payment, state, hash_=hash_, code=code)
+    def _set(self, state: StepState, *, hash_: str | None = None, code: str | None = None) -> bool:
+        return self._log.set(
+            self._batch_id, self._group, self._payment, state, hash_=hash_, code=code
+        )
 
 
 class GroupPayments:
@@ -204,11 +215,15 @@ async def require_held(
         return
     assets = [Asset(one.symbol, one.decimals, one.contract) for one in sums.values()]
     told = await client.balances(account.address, chain, assets)
-    held = {one.asset.contract: one.units for one in told.balances}
+    held = {one.asset.contract: one for one in told.balances}
     said = []
     for need in sums.values():
-        has_units = held.get(need.contract)
-        if has_units is None or has_units >= need.units:
+        balance = held.get(need.contract)
+        has_units = None if balance is None else balance.units
+        if balance is None or has_units is None or has_units >= need.units:
+            continue
+        if has_units and balance.asset.decimals != need.decimals:
+            # A need in other units than the chain's is nothing to fill up for: the gate refuses it.
             continue
         has = short(from_base_units(has_units, need.decimals))
         lacking = short(from_base_units(need.units - has_units, need.decimals))
@@ -311,7 +326,9 @@ class Operations:
             self._watch.turns_to(item_turn(item, number, len(items)))
             signed = await self._signature(bundle.built, item)
             signatures.append(signed.signature)
-        self._journal.bundles.signed(bundle, signatures)
+        if not self._journal.bundles.signed(bundle, signatures):
+            said = "Another bundle was built in its place, or its signatures left before."
+            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
         self._watch.moved()
 
     async def _follow_open(self, bundle: JournaledBundle) -> None:

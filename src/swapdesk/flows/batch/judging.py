@@ -23,6 +23,7 @@ from swapdesk.flows.batch.planned import (
     PlannedRow,
     RowFinding,
     SheetColumn,
+    consent,
     look,
     pair_findings,
     problem,
@@ -259,6 +260,8 @@ class RowJudge(Struct):
             do = WRITE[SheetColumn.REFUND]
             findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
             return None
+        if check.doubt is not None:
+            findings.append(consent("MEMO_WARNING", SheetColumn.REFUND, check.doubt))
         return check
 
 
@@ -362,11 +365,12 @@ def _memo(
             reason = check.problem or "This memo cannot be sent."
             findings.append(problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO]))
     else:
-        findings += [
-            look("MEMO_WARNING", SheetColumn.MEMO, line.text)
-            for line in check.lines
-            if line.level == "warn"
-        ]
+        if check.doubt is not None:
+            brief = "look at the memo"
+            findings.append(consent("MEMO_WARNING", SheetColumn.MEMO, check.doubt, brief))
+        elif check.waived:
+            said = " ".join(line.text for line in check.lines)
+            findings.append(look("MEMO_WARNING", SheetColumn.MEMO, said))
     return check.memo
 
 
@@ -406,9 +410,9 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     """About what the recipient gets, in units of the token that is bought, to six digits; None
     when unknown.
 
-    By the prices of the token list, else between what the two limits buy; of an amount within the
-    limits never outside of what they state as received (``minOut``, ``maxOut``). Fees beyond that
-    are not in it.
+    By the prices of the token list less what a route costs whatever the amount, else between what
+    the two limits buy; of an amount within the limits never outside of what they state as received
+    (``minOut``, ``maxOut``). Fees that are a share of the amount are not in it.
     """
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
@@ -416,12 +420,23 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     if about is None and bucket is not None:
         about = _between(order.amount, bucket)
     if about is not None and bucket is not None:
+        about = ROUGH.subtract(about, _fixed_costs(order, about, bucket))
         if order.amount >= bucket.min:
             about = max(about, bucket.min_out or about)
-        # A service may write 0 for "no bound" (contract 6.2).
-        if order.amount <= bucket.max or not bucket.max:
+        if bucket.max is None or order.amount <= bucket.max:
             about = min(about, bucket.max_out or about)
     return None if about is None else _SIX.plus(about)
+
+
+def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
+    """What a route costs whatever the amount, as its networks' fees: what the smallest amount
+    loses of its worth. It is a fifth of ten dollars and nothing of ten thousand. Where the pair
+    does not take the amount, or states nothing as received, nothing is known of it."""
+    taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
+    if not taken or not bucket.min_out:
+        return Decimal(0)
+    worth = ROUGH.multiply(about, ROUGH.divide(bucket.min, order.amount))
+    return max(Decimal(0), ROUGH.subtract(worth, bucket.min_out))
 
 
 def _by_price(order: PlannedOrder) -> Decimal | None:
@@ -435,7 +450,9 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
     """On the line between what the smallest and what the largest amount buy."""
-    if bucket.min_out is None or bucket.max_out is None or not bucket.min <= amount <= bucket.max:
+    if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
+        return None
+    if not bucket.min <= amount <= bucket.max:
         return None
     span = ROUGH.subtract(bucket.max, bucket.min)
     if span <= 0:

@@ -1,52 +1,29 @@
 """What the wallet has for a plan: on each chain the account that pays, its tokens, its coin.
 
-Asked of the wallet's process once a plan is known; nothing of it
-keeps a row from being created, because what is missing can still be sent to the account.
+Asked of the wallet's process once a plan is known. What an account has too little of is a problem
+of the plan (:func:`~swapdesk.flows.batch.plan.against_means`); what is not known is said to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from swapdesk.flows.batch.plan import BatchPlan, Total
+from swapdesk.flows.batch.plan import BatchPlan, Means, Total
 from swapdesk.flows.catalog.coin_price import native_coin
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
+from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-from swapdesk.wallet.errors import WalletError
-from swapdesk.wire.encoding.numbers import MONEY
+from swapdesk.wallet.accounts import Kind, has_smart_accounts
+from swapdesk.wallet.errors import Refused, WalletError
+from swapdesk.wallet.promise import Asset
+from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-
-
-class Means(Struct, frozen=True):
-    """The paying account of one chain, by the chain's short name.
-
-    ``held`` are amounts in whole tokens by token id, None where one could not be read; a token
-    that is not in it is still to be read. ``coin`` is what gas is paid from. ``filling``: the
-    sandbox's faucet sends money there. ``problem`` is a sentence why nothing can be paid there.
-    """
-
-    chain: str
-    wallet: str = ""
-    address: str = ""
-    held: Mapping[str, Decimal | None] = field(default_factory=dict)
-    coin: Decimal | None = None
-    coin_symbol: str = ""
-    filling: bool = False
-    problem: str = ""
-
-    def missing(self, total: Total) -> Decimal | None:
-        """How much of a total is not there, in whole tokens; None for nothing, or not known."""
-        has = self.held.get(total.token.id)
-        if has is None or self.filling or has >= total.amount:
-            return None
-        return MONEY.subtract(total.amount, has)
 
 
 async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ...]]:
@@ -56,32 +33,100 @@ async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ..
     """
     found: dict[str, Means] = {}
     for chain, totals in _by_chain(plan.totals).items():
-        coin = native_coin(desk.catalog, chain)
-        means = Means(chain, coin_symbol=coin.symbol if coin is not None else "")
-        if desk.wallet.link(chain) is None:
-            # Asking for an account would start the wallet's process for nothing.
-            name = totals[0].token.chain_data.name
-            found[chain] = replace(means, problem=f"No node of {name} is connected.")
-            continue
-        for total in totals:
-            async for read in _read(desk, means, total):
-                found[chain] = means = read
-                yield tuple(found.values())
-            if means.problem:
-                break
+        async for read in _on_chain(desk, chain, totals):
+            found[chain] = read
+            yield tuple(found.values())
     yield tuple(found.values())
 
 
-async def _read(desk: Desk, means: Means, total: Total) -> AsyncIterator[Means]:
+async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tuple[Means, ...]:
+    """What there is for a plan now; nothing is made or given for it. Of several accounts, none of
+    which is named as ``payer``, the first that has enough, else the first.
+
+    Raises nothing of the wallet, and starts no process where there are no keys.
+    """
+    keys = desk.settings.places.keys
+    found: list[Means] = []
+    for chain, totals in _by_chain(plan.totals).items():
+        if not any(keys.glob("*-*.json")):
+            found.append(Means(chain, problem="This wallet has no accounts yet."))
+            continue
+        names = [payer] if payer else await _own(desk, totals[0].token)
+        best: Means | None = None
+        for name in names or [""]:
+            means = Means(chain)
+            async for read in _on_chain(desk, chain, totals, payer=name, fill=False):
+                means = read
+            enough = not any(means.missing(total) for total in totals)
+            best = means if best is None or enough else best
+            if enough:
+                break
+        if best is not None:
+            found.append(best)
+    return tuple(found)
+
+
+async def _own(desk: Desk, token: Token) -> list[str]:
+    """Accounts that can pay a token. What the wallet refuses is told where it is asked next."""
+    try:
+        accounts = (await desk.wallet.accounts()).accounts
+    except WalletError:
+        return []
+    return [one.address for one in accounts if one.kind is KINDS.get(token.chain_data.kind)]
+
+
+async def _on_chain(
+    desk: Desk, chain: str, totals: Sequence[Total], *, payer: str = "", fill: bool = True
+) -> AsyncIterator[Means]:
+    coin = native_coin(desk.catalog, chain)
+    means = Means(chain, coin_symbol=coin.symbol if coin is not None else "")
+    if desk.wallet.link(chain) is None:
+        # Asking for an account would start the wallet's process for nothing.
+        name = totals[0].token.chain_data.name
+        yield replace(means, problem=f"No node of {name} is connected.")
+        return
+    for total in totals:
+        async for read in _read(desk, means, total, payer=payer, fill=fill):
+            means = read
+            yield means
+        if means.problem:
+            return
+
+
+async def _read(
+    desk: Desk, means: Means, total: Total, *, payer: str, fill: bool
+) -> AsyncIterator[Means]:
     token = total.token
     try:
-        async for account in find_account(desk, token, token):
+        async for account in find_account(desk, token, token, payer=payer, fill=fill):
             means = _with(means, token.id, account)
+            if means.missing(total) is not None:
+                means = await _with_smart_account(desk, means, token, account)
             yield means
     except NoSwapAccount as error:
         yield replace(means, problem=str(error))
     except WalletError as error:
         yield replace(means, problem=failure_of_wallet(error).cause)
+
+
+async def _with_smart_account(
+    desk: Desk, means: Means, token: Token, account: SwapAccount
+) -> Means:
+    """A bundle is paid from there, and a failed one has left its deposits there."""
+    own = account.account
+    if own.kind is not Kind.EVM or not has_smart_accounts(live=desk.settings.live):
+        return means
+    asset = Asset("" if token.address is None else token.symbol, token.decimals, token.address)
+    client = await desk.wallet.client()
+    try:
+        told = await client.smart_account(own.address, token.chain_data.short_name, [asset])
+    except Refused:
+        return means
+    (held,) = (one for one in told.balances if one.asset.contract == token.address)
+    if not held.units:
+        return means
+    has = short(from_base_units(held.units, held.asset.decimals))
+    return replace(means, in_smart_account={**means.in_smart_account, token.id: has})
 
 
 def _with(means: Means, token_id: str, account: SwapAccount) -> Means:

@@ -5,24 +5,28 @@ programs a plan is one document.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.client.budget import Allowance
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.planned import (
+    NOT_IN_WALLET,
     BatchRoute,
     Level,
     Paid,
     PlannedOrder,
     PlannedRow,
+    RowFinding,
     Sheet,
     SheetColumn,
     look,
     paid_by,
+    problem,
 )
 from swapdesk.flows.batch.reading import has_decimal_comma
 from swapdesk.flows.notation import exact_amount
@@ -68,9 +72,45 @@ class Arrival(Struct, frozen=True):
     rows: int
 
 
+class Means(Struct, frozen=True):
+    """The paying account of one chain, by the chain's short name.
+
+    ``held`` are amounts in whole tokens by token id, None where one could not be read; a token
+    that is not in it is still to be read. ``in_smart_account`` is what the smart account of that
+    account has beside it, read where the account has too little. ``coin`` is what gas is paid from.
+    ``filling``: the sandbox's faucet sends money there. ``problem`` is a sentence why nothing can
+    be paid there.
+    """
+
+    chain: str
+    wallet: str = ""
+    address: str = ""
+    held: Mapping[str, Decimal | None] = field(default_factory=dict)
+    in_smart_account: Mapping[str, Decimal] = field(default_factory=dict)
+    coin: Decimal | None = None
+    coin_symbol: str = ""
+    filling: bool = False
+    problem: str = ""
+
+    def has(self, token: Token) -> Decimal | None:
+        """What deposits of a token can be paid from; None as long as that is not known."""
+        has = self.held.get(token.id)
+        if has is None or self.filling:
+            return None
+        return MONEY.add(has, self.in_smart_account.get(token.id, Decimal(0)))
+
+    def missing(self, total: Total) -> Decimal | None:
+        """How much of a total is not there, in whole tokens; None for nothing, or not known."""
+        has = self.has(total.token)
+        if has is None or has >= total.amount:
+            return None
+        return MONEY.subtract(total.amount, has)
+
+
 class BatchPlan(Struct, frozen=True):
     """``limits_known`` is False while amounts are not held against the limits of their pairs.
-    ``unasked``: why the service could not be asked for some, where nothing else is wrong."""
+    ``unasked``: why the service could not be asked for some, where nothing else is wrong.
+    ``means`` is what the paying accounts have, by chain, for who tells a plan once."""
 
     sheet: Sheet
     rows: tuple[PlannedRow, ...]
@@ -79,6 +119,12 @@ class BatchPlan(Struct, frozen=True):
     arrivals: tuple[Arrival, ...] = ()
     limits_known: bool = False
     unasked: ClientError | None = None
+    means: tuple[Means, ...] = ()
+
+    def payer(self, total: Total) -> Means | None:
+        """What is known of the account that pays a total; None for nothing."""
+        chain = total.token.chain_data.short_name
+        return next((one for one in self.means if one.chain == chain), None)
 
     @property
     def problems(self) -> tuple[PlannedRow, ...]:
@@ -128,6 +174,16 @@ class BatchPlan(Struct, frozen=True):
         return bool(self.rows) and self.whole and not self.problems and self.limits_known
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """What somebody has to agree to before any row is created, in sentences."""
+        return tuple(
+            f"Row {row.number}: {one.reason}"
+            for row in self.rows
+            for one in row.findings
+            if one.level is Level.CONSENT
+        )
+
+    @property
     def creates(self) -> int:
         """Calls that count against the exchanges of the account: one a group."""
         return len(self.groups)
@@ -148,10 +204,62 @@ class BatchPlan(Struct, frozen=True):
 
 def plan_of(sheet: Sheet, rows: Iterable[PlannedRow], *, limits_known: bool) -> BatchPlan:
     """The plan of judged rows: twins are flagged and kept, rows without a problem are grouped."""
-    flagged = tuple(_flag_twins(rows))
-    sound = [row for row in flagged if row.order is not None and not row.problems]
-    return BatchPlan(
-        sheet, flagged, _grouped(sound), _totals(sound), _arrivals(sound), limits_known
+    return _plan_of(sheet, tuple(_flag_twins(rows)), limits_known=limits_known)
+
+
+def _plan_of(sheet: Sheet, rows: tuple[PlannedRow, ...], *, limits_known: bool) -> BatchPlan:
+    """Rows with a problem are in no group. What the wallet lacks is a problem of what all rows
+    sell together, so the totals count those rows too."""
+    sound = [row for row in rows if row.order is not None and not row.problems]
+    sold = [row for row in rows if all(one.code == NOT_IN_WALLET for one in row.problems)]
+    return BatchPlan(sheet, rows, _grouped(sound), _totals(sold), _arrivals(sold), limits_known)
+
+
+def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
+    """The plan with every row a problem for which the paying account has too little beside the
+    rows before it; the same plan where that changes nothing. What is not known is no problem, and
+    nothing is promised by it."""
+    by_chain = {one.chain: one for one in means}
+    left: dict[str, Decimal] = {}
+    rows = tuple(_against(row, by_chain, left) for row in plan.rows)
+    if all(one is before for one, before in zip(rows, plan.rows, strict=True)):
+        return plan
+    judged = _plan_of(plan.sheet, rows, limits_known=plan.limits_known)
+    return replace(judged, unasked=plan.unasked)
+
+
+def _against(row: PlannedRow, means: Mapping[str, Means], left: dict[str, Decimal]) -> PlannedRow:
+    """One row beside what is ``left`` of each token, which it takes its part of."""
+    told = tuple(one for one in row.findings if one.code != NOT_IN_WALLET)
+    kept = row if len(told) == len(row.findings) else replace(row, findings=told)
+    order = row.order
+    if order is None or kept.problems:
+        return kept
+    token = order.token_in
+    payer = means.get(token.chain_data.short_name)
+    has = payer.has(token) if payer is not None else None
+    if payer is None or has is None:
+        return kept
+    rest = left.setdefault(token.id, has)
+    if order.amount <= rest:
+        left[token.id] = MONEY.subtract(rest, order.amount)
+        return kept
+    found = _too_little(order, payer, has, rest)
+    return row if found in row.findings else kept.with_findings(found)
+
+
+def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) -> RowFinding:
+    symbol, chain = order.token_in.symbol, order.token_in.chain_data.name
+    before = MONEY.subtract(has, rest)
+    taken = f", and the rows before take {exact_amount(before)} {symbol} of it" if before else ""
+    lack = f"{exact_amount(MONEY.subtract(order.amount, rest))} {symbol}"
+    return problem(
+        NOT_IN_WALLET,
+        SheetColumn.SELL_AMOUNT,
+        f"Wallet {payer.wallet} has {exact_amount(has)} {symbol} on {chain}{taken}:"
+        f" {lack} are missing.",
+        "Write less, take the row out, or send what is missing to the wallet.",
+        f"{lack} missing",
     )
 
 
@@ -286,13 +394,16 @@ class PlannedGroupDocument(Struct, frozen=True):
 
 
 class TotalDocument(Struct, frozen=True, rename="camel"):
-    """What all rows sell of a token."""
+    """What all rows sell of a token. ``wallet`` is the account that pays, None without one,
+    ``held`` what it has of the token, None when that is not known."""
 
     token_id: str
     symbol: str
     chain: str
     amount: Decimal
     rows: int
+    wallet: str | None
+    held: Decimal | None
 
 
 class ArrivalDocument(Struct, frozen=True, rename="camel"):
@@ -364,8 +475,11 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
                 total.token.chain_data.short_name,
                 total.amount,
                 total.rows,
+                payer.wallet or None if payer is not None else None,
+                payer.has(total.token) if payer is not None else None,
             )
             for total in plan.totals
+            for payer in (plan.payer(total),)
         ),
         arrivals=tuple(
             ArrivalDocument(

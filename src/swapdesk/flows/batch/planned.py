@@ -140,6 +140,8 @@ def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
 UNLESS_MEANT = "Nothing, if you mean it."
 """What to do about most of what is only worth a look."""
 
+OR_AGREE = "Correct it, or agree to it when the orders are created."
+
 WRITE = {
     SheetColumn.TO: "Write an address of that chain, or a @name of the address book.",
     SheetColumn.SELL_AMOUNT: "Write digits with a point, as 1200.50.",
@@ -154,9 +156,11 @@ WRITE = {
 
 
 class Level(StrEnum):
-    """``problem`` keeps the row from being created, ``look`` never does."""
+    """``problem`` keeps the row from being created, ``consent`` until somebody agreed to it,
+    ``look`` never does."""
 
     LOOK = "look"
+    CONSENT = "consent"
     PROBLEM = "problem"
 
 
@@ -186,6 +190,11 @@ def look(
     code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
     return RowFinding(code, Level.LOOK, column, reason, do or UNLESS_MEANT, brief)
+
+
+def consent(code: str, column: SheetColumn, reason: str, brief: str = "") -> RowFinding:
+    """What is created only once somebody agreed to it."""
+    return RowFinding(code, Level.CONSENT, column, reason, OR_AGREE, brief)
 
 
 BatchRoute = Literal["standard", "private"]
@@ -257,6 +266,9 @@ class PlannedRow(Struct, frozen=True):
 Paid = Literal["bundle", "solana"]
 """How the deposits of a group are paid: by operations of a smart account, or by ordinary
 transactions of several transfers."""
+
+NOT_IN_WALLET = "NOT_IN_WALLET"
+"""The wallet has too little of what the row sells."""
 
 NO_SMART_ACCOUNTS = "NO_SMART_ACCOUNTS"
 """A bundle would pay the row, and this wallet signs none."""

@@ -32,6 +32,7 @@ from swapdesk.flows.notation import exact_amount, short_clock
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
+from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.orders import Order
 
@@ -112,7 +113,6 @@ _NEXT = {
     Until.SIGNED: "you: s signs it",
     Until.SETTLED: "you: c submits it",
 }
-_COIN_DECIMALS = {"evm": 18, "solana": 9}
 
 
 class BatchProgress(Struct, frozen=True):
@@ -143,6 +143,16 @@ class BatchProgress(Struct, frozen=True):
     def due(self) -> bool:
         """Whether a group is still to be created, looked for or paid."""
         return self.creating or self.current is not None
+
+    @property
+    def unpaid_rows(self) -> frozenset[int]:
+        """Rows whose deposit did not leave yet, as far as is known."""
+        return frozenset(
+            row.number
+            for one in self.standings
+            for row in one.group.rows
+            if not one.over and row.service_id not in one.paid
+        )
 
     @property
     def failed(self) -> int:
@@ -230,7 +240,7 @@ class BatchProgress(Struct, frozen=True):
         if self.current is None or bundle is None or bundle.state is BundleState.REPLACED:
             return ""
         built = bundle.built
-        decimals = _COIN_DECIMALS[built.kind]
+        decimals = COIN_DECIMALS[Kind(built.kind)]
         most = f"at most {exact_amount(short(from_base_units(built.gas_units, decimals)))} {coin}"
         if built.kind == "solana" or self.current.funded:
             return most

@@ -18,6 +18,7 @@ from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.batch_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
 from swapdesk.flows.transactions.delivery import OWN, decisive, under_way
 from swapdesk.flows.transactions.outcome import SAME_AGAIN, Outcome, refused, still_open
@@ -58,15 +59,15 @@ class WithdrawalEntry(Entry):
     intent. ``begun`` is None for one that an earlier run began."""
 
     def __init__(
-        self, log: WithdrawalLog, intent_id: str, begun: Callable[[], None] | None = None
+        self, log: WithdrawalLog, intent_id: str, begun: Callable[[], bool] | None = None
     ) -> None:
         self._log = log
         self._intent_id = intent_id
         self._begun = begun
 
     def begin(self) -> None:
-        if self._begun is not None:
-            self._begun()
+        if self._begun is not None and not self._begun():
+            raise JournalUnavailable("this withdrawal was signed before")
 
     def signed(self, hash_: str) -> None:
         self._log.sent(self._intent_id, hash_)
@@ -122,9 +123,9 @@ class Withdrawing:
         intent_id = f"{name}#{count}"
         promise = self._promise(account, link, taken, intent_id, purpose)
 
-        def begun() -> None:
+        def begun() -> bool:
             log, sender = self._journal.withdrawals, held.address
-            log.begin(intent_id, account.address, sender, link.name, taken)
+            return log.begin(intent_id, account.address, sender, link.name, taken)
 
         async def review() -> tuple[Payload, Review]:
             call = held.deployment or await client.withdrawal(promise)
@@ -172,7 +173,7 @@ class Withdrawing:
         return () if entry is None else entry.taken
 
     def _entry(
-        self, purpose: Purpose, intent_id: str, begun: Callable[[], None] | None = None
+        self, purpose: Purpose, intent_id: str, begun: Callable[[], bool] | None = None
     ) -> Entry:
         """Making the account moves no money and is not journaled."""
         if purpose is not Purpose.WITHDRAW:

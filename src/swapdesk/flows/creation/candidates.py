@@ -33,6 +33,8 @@ from swapdesk.wire.orders import Order
 
 UNSAID = "the service does not say"
 
+_KNOWN_BY_NOW = "What became of this request is known by now."
+
 LOOK_AGE = timedelta(minutes=10)
 """After this what a look found is too old to give an intent up on."""
 
@@ -158,9 +160,11 @@ class Candidates:
         if typed != look.phrase:
             raise CandidateRefused(f'Not the same: type "{look.phrase}".')
         try:
-            self._journal.intents.abandon(intent.id)
+            moved = self._journal.intents.abandon(intent.id)
         except JournalUnavailable:
             raise CandidateRefused(NO_JOURNAL.cause) from None
+        if not moved:
+            raise CandidateRefused(_KNOWN_BY_NOW)
 
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
         """The intent and when it was sent, if its outcome is unknown and it is this desk's."""
@@ -174,7 +178,7 @@ class Candidates:
             if entry.state is IntentState.OPEN and step.state is StepState.SENT:
                 raise CandidateRefused("This order is being created by another desk that runs now.")
             if entry.state is not IntentState.UNKNOWN:
-                raise CandidateRefused("What became of this request is known by now.")
+                raise CandidateRefused(_KNOWN_BY_NOW)
             if not self._journal.intents.adopt(intent_id):
                 raise CandidateRefused("Another desk that runs now looks after this request.")
         except JournalUnavailable:

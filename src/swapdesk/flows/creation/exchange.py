@@ -50,6 +50,7 @@ from swapdesk.flows.failure_messages import (
     QUOTE_ENDED,
     failure_of,
     unsent,
+    with_payment,
 )
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, ReleaseVerdict
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
@@ -162,7 +163,8 @@ class ExchangeFlow:
         try:
             known = self._journal.orders.index.ids()
             self._journal.intents.add(intent, "create", digest)
-            self._journal.intents.mark_sent(intent.id, sent_at)
+            if not self._journal.intents.mark_sent(intent.id, sent_at):
+                return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
         except TwinPending:
@@ -188,7 +190,8 @@ class ExchangeFlow:
         try:
             known = self._journal.orders.index.ids()
             seq = self._journal.swaps.begin(intent.id, "create", digest)
-            self._journal.swaps.sent(intent.id, seq, server_at=sent_at)
+            if not self._journal.swaps.sent(intent.id, seq, server_at=sent_at):
+                return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
         try:
@@ -210,15 +213,18 @@ class ExchangeFlow:
             return await self._look_for(intent, sent_at, known, error, on_waiting)
         except ApiError as error:
             code = error.code or f"HTTP_{error.status}"
-            self._journal.intents.mark_refused(
+            moved = self._journal.intents.mark_refused(
                 intent.id, code=code, status=error.status, request_id=error.request_id
             )
-            return NotCreated(failure_of(code, error.status), code, error)
+            failure = with_payment(failure_of(code, error.status), error)
+            outcome = NotCreated(failure, code, error)
+            return outcome if moved else await self._decided(intent) or outcome
         except ClientError as error:
             # Definite by the client's own word: nothing left, or nothing happened.
-            self._journal.intents.mark_refused(intent.id, code="NOT_SENT")
+            moved = self._journal.intents.mark_refused(intent.id, code="NOT_SENT")
             code = error.code if isinstance(error, NotPaid) else "NOT_REACHABLE"
-            return NotCreated(unsent(error), code, error)
+            outcome = NotCreated(unsent(error), code, error)
+            return outcome if moved else await self._decided(intent) or outcome
         order = receipt.made
         try:
             if order.service_id not in known:
@@ -229,14 +235,21 @@ class ExchangeFlow:
             return _unjournaled(intent, order)
         # An order that was there before is not the one that was asked for.
         lost = OutcomeUnknown("create", _named_before(receipt))
-        outcome = await self._look_for(intent, sent_at, known, lost, on_waiting)
-        if isinstance(outcome, Created):
-            return outcome
+        looked = await self._look_for(intent, sent_at, known, lost, on_waiting)
+        if isinstance(looked, Created):
+            return looked
         said = f"The service answered with order {order.service_id}, which was there before."
-        more = outcome.failure.cause
-        if isinstance(outcome, CreateUnknown):
+        more = looked.failure.cause
+        if isinstance(looked, CreateUnknown):
             more = "It may have created another one."
-        return replace(outcome, failure=replace(outcome.failure, cause=f"{said} {more}"))
+        return replace(looked, failure=replace(looked.failure, cause=f"{said} {more}"))
+
+    async def _decided(self, intent: Intent) -> Created | None:
+        """The order of an intent that would not move, because it became one meanwhile: neither it
+        nor its id is lost by what is answered later. None where there is none."""
+        service_id = self._journal.swaps.order_of(intent.id)
+        known = None if service_id is None else self._journal.orders.get(service_id)
+        return None if known is None else await self._adoption.confirm_again(intent, known.order)
 
     async def _post(self, body: CreateBody, until: datetime) -> Receipt[Order]:
         if isinstance(body, ExchangeRequest):
@@ -251,18 +264,23 @@ class ExchangeFlow:
         error: OutcomeUnknown,
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
-        self._journal.intents.mark_unknown(
+        moved = self._journal.intents.mark_unknown(
             intent.id,
             code=error.code or "NO_ANSWER",
             status=error.status,
             request_id=error.request_id,
         )
+        decided = None if moved else await self._decided(intent)
+        if decided is not None:
+            return decided
         if on_waiting is not None:
             on_waiting()
         outcome = await self._resolve(intent, sent_at, known, self._looks)
+        if isinstance(outcome, Created):
+            return outcome
         if isinstance(outcome, NotCreated) and error.code is not None:
-            return NotCreated(failure_of(error.code, error.status), error.code, error)
-        return outcome
+            outcome = NotCreated(failure_of(error.code, error.status), error.code, error)
+        return replace(outcome, failure=with_payment(outcome.failure, error))
 
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]
@@ -298,8 +316,9 @@ class ExchangeFlow:
                 return CreateUnknown(OUTCOME_UNKNOWN, intent.id)
         if found.same or found.possible or not found.certain:
             return CreateUnknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
-        self._journal.intents.mark_not_created(intent.id)
-        return NotCreated(NOT_CREATED, "NOT_CREATED")
+        moved = self._journal.intents.mark_not_created(intent.id)
+        outcome = NotCreated(NOT_CREATED, "NOT_CREATED")
+        return outcome if moved else await self._decided(intent) or outcome
 
     async def take(self, intent: Intent, order: Order) -> Created:
         """Adopt the order that the user chose for an intent of unknown outcome.

@@ -83,11 +83,13 @@ async def _look(journal: Journal, flow: ExchangeFlow, report: ResumeReport, inte
         return
     step = journal.intents.step(intent.id)
     if step is None or step.state is StepState.PREPARED or step.sent_at is None:
-        journal.intents.mark_refused(intent.id, code="NOT_SENT")
-        report.not_created.append(intent)
+        if journal.intents.mark_refused(intent.id, code="NOT_SENT"):
+            report.not_created.append(intent)
         return
-    if step.state is StepState.SENT:
-        journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
+    if step.state is StepState.SENT and not journal.intents.mark_unknown(
+        intent.id, code="INTERRUPTED"
+    ):
+        return
     before = journal.orders.index.seen_before(step.sent_at)
     # Nobody gives it up or takes an order for it while it is looked for.
     flow.running.add(intent.id)

@@ -80,7 +80,10 @@ class SandboxFaucet:
         try:
             paid = await self._control.deposit(service_id, payer=payer)
         except ClientError as error:
-            self._settle(call_id, error)
+            moved = self._settle(call_id, error)
+            if error.definite and not moved:
+                # The order had its deposit before this was answered.
+                return NotFunded(SENT_BEFORE, may_have_left=True)
             if error.definite:
                 return NotFunded(f"Nothing was sent: {error}")
             said = f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}"
@@ -88,21 +91,22 @@ class SandboxFaucet:
         self._settle(call_id, None, paid)
         return Funded(paid)
 
-    def _settle(self, call_id: int, error: ClientError | None, paid: str | None = None) -> None:
-        """Commit how the payment ended; where that fails it stays sent, and is not repeated."""
+    def _settle(self, call_id: int, error: ClientError | None, paid: str | None = None) -> bool:
+        """Commit how the payment ended, unless that was known before: False then. Where it cannot
+        be written the payment stays sent, and is not repeated."""
         try:
             if error is None:
-                self._calls.mark_done(call_id, status=200, request_id=None, hash_=paid)
-            elif isinstance(error, OutcomeUnknown):
+                return self._calls.mark_done(call_id, status=200, request_id=None, hash_=paid)
+            if isinstance(error, OutcomeUnknown):
                 code = error.code or "NO_ANSWER"
-                self._calls.mark_unknown(call_id, code=code, status=error.status)
-            elif isinstance(error, ApiError):
+                return self._calls.mark_unknown(call_id, code=code, status=error.status)
+            if isinstance(error, ApiError):
                 code = error.code or f"HTTP_{error.status}"
-                self._calls.mark_refused(call_id, code=code, status=error.status)
-            else:
-                self._calls.mark_refused(call_id, code="NOT_SENT")
+                return self._calls.mark_refused(call_id, code=code, status=error.status)
+            return self._calls.mark_refused(call_id, code="NOT_SENT")
         except JournalUnavailable as unavailable:
             log.warning("the end of payment %d is not in the journal: %s", call_id, unavailable)
+            return True
 
 
 def settle_payments(calls: OutgoingWrites, known: Callable[[str], TrackedOrder | None]) -> None:

@@ -229,10 +229,15 @@ class PaymentEntry(Entry):
             self._id = self._calls.add_payment(self._service_id, body, path=WALLET_PAYMENT)
 
     def signed(self, hash_: str) -> None:
-        """Which transaction pays."""
+        """Which transaction pays. A payment that was refused meanwhile is begun anew for it.
+        Raises PaidBefore where another one stands; then not a byte of this one leaves."""
         assert self._id is not None  # begun before anything is signed
         try:
-            self._calls.mark_signed(self._id, hash_)
+            if not self._calls.mark_signed(self._id, hash_):
+                self._id = None
+                self.begin()
+                assert self._id is not None
+                self._calls.mark_signed(self._id, hash_)
         except JournalUnavailable as unavailable:
             log.warning("transaction %s is not in the journal: %s", hash_, unavailable)
 
@@ -417,6 +422,10 @@ class WalletFunding:
         if came.transaction.state is TransactionState.SUCCEEDED:
             return Outcome(hash=came.transaction.hash)
         if came.final:
+            stands = self._journal.calls.payment_of(tracked.service_id)
+            if stands is not None and settled(stands):
+                # It was paid before this was known: by whom, the journal says.
+                return _paid_by(stands)
             return self._unpaid(tracked, came.transaction)
         if isinstance(came.error, AgentGone):
             return payment_open("AGENT_GONE", came.reason, signed.hash)

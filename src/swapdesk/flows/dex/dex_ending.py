@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.flows.dex.dex_permission import AGAIN_LATER, ApprovalFailed, ChainBroken
-from swapdesk.flows.failure_messages import ANSWER_REFUSED, Failure, failure_of, unsent
+from swapdesk.flows.failure_messages import (
+    ANSWER_REFUSED,
+    Failure,
+    failure_of,
+    unsent,
+    with_payment,
+)
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
@@ -114,7 +120,8 @@ class DexEnding:
     def end(self, code: str, cause: str) -> Outcome:
         """Nothing was paid and nothing more is tried; committed before it is told."""
         words = self.words(cause)
-        self.refuse_open_step(code)
+        if not self.refuse_open_step(code):
+            words = ended(cause, self.whereabouts())
         return self.over(code, words)
 
     def over(self, code: str, words: Failure, hash_: str | None = None) -> Outcome:
@@ -125,21 +132,21 @@ class DexEnding:
         """It is taken on from the step that stands in the journal."""
         return replace(still_open(code, words, hash_), order_id=self.order_id)
 
-    def refuse_open_step(self, code: str) -> None:
-        """The step that stands open in the journal is over, and so is the swap."""
+    def refuse_open_step(self, code: str) -> bool:
+        """The step that stands open in the journal is over, and so is the swap. False where what
+        was begun is done already."""
         entry = self._journal.intents.get(self._intent.id)
         if entry is not None and entry.state is IntentState.OPEN:
-            self._journal.intents.mark_refused(self._intent.id, code=code)
-            return
+            return self._journal.intents.mark_refused(self._intent.id, code=code)
         steps = self._journal.swaps.steps(self._intent.id)
         if entry is None or entry.state is not IntentState.CREATED or not steps:
-            return
+            return True
         last = steps[-1]
+        seq = last.seq
         if last.name == "create":
             seq = self._journal.swaps.begin(self._intent.id, "swap", "")
-            self._journal.swaps.refused(self._intent.id, seq, code)
-        elif last.state is not StepState.REFUSED:
-            self._journal.swaps.refused(self._intent.id, last.seq, code)
+        moved = self._journal.swaps.refused(self._intent.id, seq, code)
+        return moved or last.state is StepState.REFUSED
 
     # Words
 
@@ -190,12 +197,18 @@ class DexEnding:
         status = getattr(error, "status", None)
         if isinstance(error, ApiError) and self.order_id is None:
             outcome = self.end(code or f"HTTP_{status}", failure_of(code or "", status).cause)
-            return replace(outcome, error=error)
+            return replace(_paid(outcome, error), error=error)
         lost = error.reason if isinstance(error, OutcomeUnknown) else error
         if isinstance(lost, AnswerRefused) and self.order_id is None:
             # Asking created nothing, and was repeated already.
             outcome = self.end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
-            return replace(outcome, error=lost)
+            return replace(_paid(outcome, error), error=lost)
         said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
         words = goes_on(said.cause, self.whereabouts())
-        return replace(self.open("NOT_REACHABLE", words), error=error)
+        return replace(_paid(self.open("NOT_REACHABLE", words), error), error=error)
+
+
+def _paid(outcome: Outcome, error: ClientError) -> Outcome:
+    """The same with what was signed for the call that failed."""
+    failure = outcome.failure
+    return outcome if failure is None else replace(outcome, failure=with_payment(failure, error))

@@ -93,9 +93,15 @@ class _Step(Entry):
         self._swaps.sent(self._intent_id, seq, hash=hash_, **self._told)
 
     def done(self, hash_: str) -> None:
+        """What was executed after it had been refused is a step of its own: it is never told as
+        something that cannot be executed any more."""
         step = self._swaps.last(self._intent_id, self._name)
-        if step is not None:
-            self._swaps.acked(self._intent_id, step.seq, **{**step.told, "hash": hash_})
+        if step is None:
+            return
+        moved = self._swaps.acked(self._intent_id, step.seq, hash=hash_)
+        if not moved and step.state is StepState.REFUSED:
+            seq = self._swaps.begin(self._intent_id, self._name, step.digest)
+            self._swaps.acked(self._intent_id, seq, **{**step.told, "hash": hash_})
 
     def refused(self, code: str, hash_: str | None = None) -> None:
         step = self._swaps.last(self._intent_id, self._name)
@@ -113,7 +119,7 @@ class _SignatureStep(_Step):
     def given(self, signature: Signature) -> None:
         step = self._swaps.last(self._intent_id, self._name)
         assert step is not None  # begun above
-        told = {**self._told, "signature": signature.signature, "taken": str(signature.taken)}
+        told = {"signature": signature.signature, "taken": str(signature.taken)}
         self._swaps.acked(self._intent_id, step.seq, **told)
 
 

@@ -52,7 +52,7 @@ from swapdesk.flows.failure_messages import (
     OUTCOME_UNKNOWN,
     QUOTE_ENDED,
 )
-from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.intent import FOREIGN_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.dex_log import SWAP
 from swapdesk.flows.journal.intent_log import TwinPending
 from swapdesk.flows.journal.journal import Journal
@@ -101,6 +101,7 @@ class DexConfirmation:
         swaps, intent_id = self._journal.swaps, self._intent.id
         step = swaps.last(intent_id, "confirm")
         seq = step.seq if step is not None else swaps.begin(intent_id, "confirm", hash_ or "")
+        swaps.again(intent_id, seq)
         swaps.sent(intent_id, seq)
         request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
         code, error = "NOT_SEEN_YET", None
@@ -408,6 +409,10 @@ class _Work:
                 seq = self._journal.swaps.begin(self._intent.id, "swap", "")
                 self._journal.swaps.refused(self._intent.id, seq, "ORDER_DIFFERS")
                 said = outcome.withheld or "This order is not what you confirmed."
+                raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
+            if outcome.verdict.standing is DepositRelease.FOREIGN:
+                # The swap was over before its create was answered: nothing is signed for it.
+                said = outcome.withheld or FOREIGN_TEXT
                 raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
             return outcome.order
         if isinstance(outcome, NotCreated):

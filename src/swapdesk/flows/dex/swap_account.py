@@ -68,8 +68,11 @@ class SwapAccount(Struct, frozen=True):
         return None
 
 
-async def find_account(desk: Desk, sold: Token, bought: Token) -> AsyncIterator[SwapAccount]:
-    """What is known of the account, more with every answer.
+async def find_account(
+    desk: Desk, sold: Token, bought: Token, *, payer: str = "", fill: bool = True
+) -> AsyncIterator[SwapAccount]:
+    """What is known of the account, more with every answer: of ``payer``, a name or an address,
+    else of the first one. Without ``fill`` none is made, and the faucet gives nothing.
 
     Raises NoSwapAccount and WalletError."""
     wallet = desk.wallet
@@ -77,12 +80,12 @@ async def find_account(desk: Desk, sold: Token, bought: Token) -> AsyncIterator[
     if link is None:
         said = no_node(desk.settings, sold.chain_data)
         raise NoSwapAccount(f"{said[:1].upper()}{said[1:]}.")
-    made = await wallet.prepare_sandbox()
+    made = await wallet.prepare_sandbox() if fill else ()
     accounts = await wallet.accounts()
-    found = _chosen(accounts, sold, bought)
+    found = _chosen(accounts, sold, bought, payer)
     yield found
     found = await _balances(desk, found, link, sold)
-    if desk.connected and desk.link.control is not None and (made or found.coin == 0):
+    if fill and desk.connected and desk.link.control is not None and (made or found.coin == 0):
         found = replace(found, filling=True)
         yield found
         async for one in _filled(desk, found, link, sold):
@@ -107,8 +110,8 @@ async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccoun
         return found
 
 
-def _chosen(accounts: Accounts, sold: Token, bought: Token) -> SwapAccount:
-    account, payee = _first(accounts, sold), _first(accounts, bought)
+def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapAccount:
+    account, payee = _first(accounts, sold, payer), _first(accounts, bought)
     if account is None:
         chain = sold.chain_data.name
         if accounts.read_only:
@@ -116,15 +119,21 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token) -> SwapAccount:
                 f"This wallet has no account on {chain} yet. Another desk has the wallet, and may"
                 " be making one: try again in a moment."
             )
+        called = f" {payer}" if payer else ""
         raise NoSwapAccount(
-            f"This wallet has no account on {chain}. The command swapdesk wallet new makes one."
+            f"This wallet has no account{called} on {chain}. The command swapdesk wallet new makes"
+            " one."
         )
     return SwapAccount(account, payee, accounts.accounts, accounts.read_only)
 
 
-def _first(accounts: Accounts, token: Token) -> Account | None:
+def _first(accounts: Accounts, token: Token, named: str = "") -> Account | None:
     kind = KINDS.get(token.chain_data.kind)
-    return next((one for one in accounts.accounts if one.kind is kind), None)
+    own = (one for one in accounts.accounts if one.kind is kind)
+    wanted = named.lower()
+    return next(
+        (one for one in own if not named or wanted in (one.name.lower(), one.address.lower())), None
+    )
 
 
 async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import count
@@ -93,12 +92,6 @@ def set_database_aside(file: Path) -> str:
 def _unused(path: Path, end: str) -> Path:
     names = (f"{path.name}{end}{'' if at == 1 else f'-{at}'}" for at in count(1))
     return next(one for name in names if not os.path.lexists(one := path.with_name(name)))
-
-
-def install(extra: str = "") -> str:
-    """Installs what swapdesk needs beside this Python; pip adds what is missing."""
-    wanted = f"swapdesk[{extra}]" if extra else "swapdesk"
-    return f"{shell_word(sys.executable)} -m pip install {shell_word(wanted)}"
 
 
 def as_root(command: str) -> str:

@@ -14,7 +14,6 @@ from swapdesk.flows.doctor.finding import (
     Finding,
     as_root,
     edit,
-    install,
     ok,
     problems_as_findings,
     set_aside,
@@ -23,6 +22,7 @@ from swapdesk.flows.doctor.finding import (
     shell_word,
     wrong,
 )
+from swapdesk.flows.doctor.installation import install
 from swapdesk.flows.journal.journal_migration import (
     SCHEMA_VERSION,
     JournalRefused,

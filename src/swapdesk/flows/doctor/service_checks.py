@@ -26,7 +26,6 @@ from swapdesk.flows.doctor.finding import (
     Finding,
     State,
     as_root,
-    install,
     ok,
     shared,
     shell_word,
@@ -34,6 +33,7 @@ from swapdesk.flows.doctor.finding import (
     wrong,
 )
 from swapdesk.flows.doctor.home_checks import line_of_profile, secret_file, type_secret
+from swapdesk.flows.doctor.installation import install
 from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.paths import Home
@@ -118,7 +118,9 @@ async def _health(api: PartnerApi, settings: Settings) -> Finding:
     except (ClientError, TimeoutError) as error:
         why = str(error) or "no answer in time"
         return wrong("service", f"{api.url} does not answer ({why}).", _mend_url(settings))
-    return ok("service", f"{api.url} answers: {health.status}, version {health.version}.")
+    told = [health.status, f"version {health.version}" if health.version else None]
+    said = ", ".join(one for one in told if one)
+    return ok("service", f"{api.url} answers{': ' if said else ''}{said}.")
 
 
 def _clock(api: PartnerApi, settings: Settings) -> Finding:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -25,8 +25,8 @@ from swapdesk.flows.journal.batch_records import (
     RowEnd,
     RowState,
 )
-from swapdesk.flows.journal.journal_file import JournalFile, Ownership
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.journal_file import JournalFile, Ownership, move
+from swapdesk.flows.journal.journal_records import LEFT_STEP, StepState
 from swapdesk.wire.encoding.codec import rfc3339
 
 
@@ -110,6 +110,8 @@ def _row(found: sqlite3.Row) -> JournaledRow:
 
 
 class BatchLog:
+    """What moves a group or a row says whether it did."""
+
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
@@ -187,41 +189,33 @@ class BatchLog:
         """Commit that the request of a group leaves now; False when it left before, or was
         decided: then it must not leave."""
         with self._file.write() as db:
-            changed = db.execute(
-                "UPDATE batch_group SET state = ?, sent_at = ?, server_at = ?"
-                " WHERE batch_id = ? AND number = ? AND state = ?",
-                (
-                    StepState.SENT,
-                    rfc3339(self._clock.now()),
-                    rfc3339(server_at),
-                    batch_id,
-                    group,
-                    StepState.PREPARED,
-                ),
-            )
-            if changed.rowcount == 1:
-                self._set_rows(db, batch_id, group, RowState.UNKNOWN)
-            return changed.rowcount == 1
-
-    def mark_not_sent(self, batch_id: str, group: int) -> None:
-        """Commit that nothing was created for certain: the group may leave again."""
-        with self._file.write() as db:
-            self._move(db, batch_id, group, StepState.PREPARED)
-            self._set_rows(db, batch_id, group, RowState.PLANNED)
-
-    def mark_unknown(
-        self, batch_id: str, group: int, *, code: str, status: int | None, request_id: str | None
-    ) -> None:
-        with self._file.write() as db:
-            self._move(
+            moved = self._move(
                 db,
                 batch_id,
                 group,
-                StepState.UNKNOWN,
-                code=code,
-                status=status,
-                request_id=request_id,
+                StepState.SENT,
+                (StepState.PREPARED,),
+                sent_at=rfc3339(self._clock.now()),
+                server_at=rfc3339(server_at),
             )
+            if moved:
+                self._set_rows(db, batch_id, group, RowState.UNKNOWN)
+            return moved
+
+    def mark_not_sent(self, batch_id: str, group: int) -> bool:
+        """Commit that nothing was created for certain: the group may leave again."""
+        with self._file.write() as db:
+            moved = self._move(db, batch_id, group, StepState.PREPARED)
+            if moved:
+                self._set_rows(db, batch_id, group, RowState.PLANNED)
+            return moved
+
+    def mark_unknown(
+        self, batch_id: str, group: int, *, code: str, status: int | None, request_id: str | None
+    ) -> bool:
+        told: dict[str, Any] = {"code": code, "status": status, "request_id": request_id}
+        with self._file.write() as db:
+            return self._move(db, batch_id, group, StepState.UNKNOWN, **told)
 
     def mark_refused(
         self,
@@ -232,19 +226,14 @@ class BatchLog:
         code: str,
         status: int | None,
         request_id: str | None,
-    ) -> None:
+    ) -> bool:
         """Commit a refusal of the whole group; no order exists."""
+        told: dict[str, Any] = {"code": code, "status": status, "request_id": request_id}
         with self._file.write() as db:
-            self._move(
-                db,
-                batch_id,
-                group,
-                StepState.REFUSED,
-                code=code,
-                status=status,
-                request_id=request_id,
-            )
-            self._end_rows(db, batch_id, group, ends)
+            moved = self._move(db, batch_id, group, StepState.REFUSED, **told)
+            if moved:
+                self._end_rows(db, batch_id, group, ends)
+            return moved
 
     def mark_created(
         self,
@@ -255,34 +244,44 @@ class BatchLog:
         *,
         resolved: bool = False,
         request_id: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Commit the id of a group and what became of its rows, before either is shown.
         ``request_id`` is that of the answer; one that is known already stays without it."""
+        state = StepState.RESOLVED_YES if resolved else StepState.ACKED
         with self._file.write() as db:
-            state = StepState.RESOLVED_YES if resolved else StepState.ACKED
-            told = {} if request_id is None else {"request_id": request_id}
-            self._move(db, batch_id, group, state, multi_id=multi_id, **told)
-            self._end_rows(db, batch_id, group, ends)
+            moved = self._move(db, batch_id, group, state, multi_id=multi_id, request_id=request_id)
+            if moved:
+                self._end_rows(db, batch_id, group, ends)
+            return moved
 
-    def mark_not_created(self, batch_id: str, group: int) -> None:
+    def mark_not_created(self, batch_id: str, group: int) -> bool:
         """Commit that the service shows no order of this group after the wait."""
         with self._file.write() as db:
-            self._move(db, batch_id, group, StepState.RESOLVED_NO, code="NOT_CREATED")
-            db.execute(
-                "UPDATE batch_row SET state = ?, code = 'NOT_CREATED',"
-                " reason = 'The service shows no such order.'"
-                " WHERE batch_id = ? AND group_number = ?",
-                (RowState.FAILED, batch_id, group),
-            )
+            moved = self._move(db, batch_id, group, StepState.RESOLVED_NO, code="NOT_CREATED")
+            if moved:
+                self._set_rows(
+                    db,
+                    batch_id,
+                    group,
+                    RowState.FAILED,
+                    code="NOT_CREATED",
+                    reason="The service shows no such order.",
+                )
+            return moved
 
-    def mark_differs(self, batch_id: str, row: int, reason: str) -> None:
+    def mark_differs(self, batch_id: str, row: int, reason: str) -> bool:
         """Commit that the order of a row turned out to be another one than was asked for."""
         said = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
         with self._file.write() as db:
-            db.execute(
-                "UPDATE batch_row SET state = ?, code = 'ORDER_DIFFERS', reason = ?"
-                " WHERE batch_id = ? AND number = ? AND state = ?",
-                (RowState.DIFFERS, said, batch_id, row, RowState.CREATED),
+            return move(
+                db,
+                "batch_row",
+                "batch_id = ? AND number = ?",
+                (batch_id, row),
+                RowState.DIFFERS,
+                (RowState.CREATED,),
+                code="ORDER_DIFFERS",
+                reason=said,
             )
 
     def adopt(self, batch_id: str) -> bool:
@@ -347,32 +346,34 @@ class BatchLog:
         batch_id: str,
         group: int,
         state: StepState,
+        among: Collection[StepState] = LEFT_STEP,
         **values: Any,
-    ) -> None:
+    ) -> bool:
         """Only what is on its way gets an outcome."""
-        columns = "".join(f", {name} = ?" for name in values)
-        changed = db.execute(
-            f"UPDATE batch_group SET state = ?{columns}"  # noqa: S608
-            " WHERE batch_id = ? AND number = ? AND state IN (?, ?)",
-            (state, *values.values(), batch_id, group, StepState.SENT, StepState.UNKNOWN),
-        )
-        if changed.rowcount != 1:
-            raise sqlite3.IntegrityError(f"group {group} of batch {batch_id} is not on its way")
+        names = (batch_id, group)
+        return move(db, "batch_group", "batch_id = ? AND number = ?", names, state, among, **values)
 
-    def _set_rows(self, db: sqlite3.Connection, batch_id: str, group: int, state: RowState) -> None:
-        db.execute(
-            "UPDATE batch_row SET state = ? WHERE batch_id = ? AND group_number = ?",
-            (state, batch_id, group),
-        )
+    def _set_rows(
+        self, db: sqlite3.Connection, batch_id: str, group: int, state: RowState, **values: Any
+    ) -> None:
+        """Of a group that moved: its rows are asked for, or are not, with it."""
+        among = (RowState.PLANNED, RowState.UNKNOWN)
+        names = (batch_id, group)
+        where = "batch_id = ? AND group_number = ?"
+        move(db, "batch_row", where, names, state, among, **values)
 
     def _end_rows(
         self, db: sqlite3.Connection, batch_id: str, group: int, ends: Sequence[RowEnd]
     ) -> None:
-        db.executemany(
-            "UPDATE batch_row SET state = ?, service_id = ?, code = ?, reason = ?"
-            " WHERE batch_id = ? AND group_number = ? AND place = ?",
-            [
-                (end.state, end.service_id, end.code, end.reason, batch_id, group, end.place)
-                for end in ends
-            ],
-        )
+        for end in ends:
+            move(
+                db,
+                "batch_row",
+                "batch_id = ? AND group_number = ? AND place = ?",
+                (batch_id, group, end.place),
+                end.state,
+                (RowState.UNKNOWN,),
+                service_id=end.service_id,
+                code=end.code,
+                reason=end.reason,
+            )

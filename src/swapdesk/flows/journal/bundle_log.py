@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -27,14 +27,19 @@ from swapdesk.flows.journal.batch_records import (
     FundingNeed,
     JournaledBundle,
 )
-from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_file import JournalFile, move
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.outgoing_writes import begin_bundle_payments, end_bundle_payments
+from swapdesk.flows.journal.outgoing_writes import (
+    begin_bundle_payments,
+    end_bundle_payments,
+    note_paid_by_bundle,
+)
 from swapdesk.wire.encoding.codec import rfc3339
 
 
 class BundleLog:
-    """Writes raise JournalUnavailable; then nothing with a side effect may be done."""
+    """Writes raise JournalUnavailable; then nothing with a side effect may be done. What moves a
+    bundle says whether it did."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -53,11 +58,10 @@ class BundleLog:
                 raise ValueError(f"bundle {last['number']} of the group is on its way")
             number = 1 if last is None else int(last["number"]) + 1
             now = self._clock.now()
-            db.execute(
-                "UPDATE bundle SET state = ? WHERE batch_id = ? AND group_number = ?"
-                " AND state IN (?, ?)",
-                (BundleState.REPLACED, batch_id, group, BundleState.BUILT, BundleState.SIGNED),
-            )
+            among = (BundleState.BUILT, BundleState.SIGNED)
+            names = (batch_id, group)
+            where = "batch_id = ? AND group_number = ?"
+            move(db, "bundle", where, names, BundleState.REPLACED, among)
             db.execute(
                 "INSERT INTO bundle (batch_id, group_number, number, built, state, created)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -126,9 +130,9 @@ class BundleLog:
         rows = self._file.read("SELECT * FROM bundle WHERE sent_at > ?", (rfc3339(moment),))
         return [_bundle_of(row) for row in rows]
 
-    def signed(self, bundle: JournaledBundle, signatures: Sequence[str]) -> None:
+    def signed(self, bundle: JournaledBundle, signatures: Sequence[str]) -> bool:
         """Commit all signatures before any of them is shown to anybody."""
-        self._move(
+        return self._move(
             bundle,
             BundleState.SIGNED,
             (BundleState.BUILT, BundleState.SIGNED),
@@ -139,7 +143,7 @@ class BundleLog:
         """Commit that the signatures leave now; False where another run was first, or they left
         before: then they must not leave. Raises PaidBefore when something else paid one of the
         orders, or may have."""
-        return self._try(
+        return self._move(
             bundle,
             BundleState.SENT,
             (BundleState.SIGNED,),
@@ -149,14 +153,15 @@ class BundleLog:
 
     def again(self, bundle: JournaledBundle) -> bool:
         """Commit that the service does not have them for certain: the same ones may leave again."""
-        return self._try(bundle, BundleState.SIGNED, (BundleState.SENT, BundleState.UNKNOWN))
+        return self._move(bundle, BundleState.SIGNED, (BundleState.SENT, BundleState.UNKNOWN))
 
-    def unknown(self, bundle: JournaledBundle, code: str) -> None:
-        self._move(bundle, BundleState.UNKNOWN, (BundleState.SENT, BundleState.UNKNOWN), code=code)
+    def unknown(self, bundle: JournaledBundle, code: str) -> bool:
+        among = (BundleState.SENT, BundleState.UNKNOWN)
+        return self._move(bundle, BundleState.UNKNOWN, among, code=code)
 
-    def submitted(self, bundle: JournaledBundle) -> None:
+    def submitted(self, bundle: JournaledBundle) -> bool:
         """Commit that the service has them; on Solana that every part has left."""
-        self._move(bundle, BundleState.SUBMITTED, (*UNDER_WAY, BundleState.SIGNED))
+        return self._move(bundle, BundleState.SUBMITTED, (*UNDER_WAY, BundleState.SIGNED))
 
     def ended(
         self,
@@ -166,62 +171,56 @@ class BundleLog:
         tx_hash: str | None = None,
         code: str | None = None,
         reason: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Commit its outcome before it is shown."""
-        found = (BundleState.BUILT, BundleState.SIGNED, *UNDER_WAY)
-        self._move(bundle, state, found, tx_hash=tx_hash, code=code, reason=reason)
+        among = (BundleState.BUILT, BundleState.SIGNED, *UNDER_WAY)
+        return self._move(bundle, state, among, tx_hash=tx_hash, code=code, reason=reason)
 
     def _move(
         self,
         bundle: JournaledBundle,
         state: BundleState,
-        before: Sequence[BundleState],
-        **values: Any,
-    ) -> None:
-        if not self._try(bundle, state, before, **values):
-            raise sqlite3.IntegrityError(
-                f"bundle {bundle.number} of batch {bundle.batch_id} cannot become {state}"
-            )
-
-    def _try(
-        self,
-        bundle: JournaledBundle,
-        state: BundleState,
-        before: Sequence[BundleState],
+        among: Collection[BundleState],
         **values: Any,
     ) -> bool:
-        columns = "".join(f", {name} = ?" for name in values)
-        marks = ", ".join("?" * len(before))
+        names = (bundle.batch_id, bundle.group, bundle.number)
+        where = "batch_id = ? AND group_number = ? AND number = ?"
         with self._file.write() as db:
-            changed = db.execute(
-                f"UPDATE bundle SET state = ?{columns}"  # noqa: S608
-                f" WHERE batch_id = ? AND group_number = ? AND number = ? AND state IN ({marks})",
-                (
-                    state,
-                    *values.values(),
-                    bundle.batch_id,
-                    bundle.group,
-                    bundle.number,
-                    *before,
-                ),
-            )
-            if changed.rowcount == 1 and bundle.built.kind == "evm":
-                self._note_payments(db, bundle, state)
-            return changed.rowcount == 1
+            moved = move(db, "bundle", where, names, state, among, **values)
+            if bundle.built.kind == "evm":
+                self._note_payments(db, bundle, state, moved, values.get("tx_hash"))
+            return moved
 
     def _note_payments(
-        self, db: sqlite3.Connection, bundle: JournaledBundle, state: BundleState
+        self,
+        db: sqlite3.Connection,
+        bundle: JournaledBundle,
+        state: BundleState,
+        moved: bool,
+        hash_: str | None,
     ) -> None:
-        """Of several operations one may have paid when the bundle failed: nobody else pays then."""
+        """Of several operations one may have paid when the bundle failed: nobody else pays then.
+        What was carried out paid, also where the bundle was over before."""
         ids = [one.service_id for one in bundle.built.deposits]
-        if state is BundleState.SENT:
+        if state is BundleState.CONFIRMED:
+            note_paid_by_bundle(db, ids, rfc3339(self._clock.now()), hash_)
+        elif not moved:
+            return
+        elif state is BundleState.SENT:
             begin_bundle_payments(db, ids, rfc3339(self._clock.now()))
-        elif state is BundleState.CONFIRMED:
-            end_bundle_payments(db, ids, StepState.ACKED)
         elif state is BundleState.FAILED and len(bundle.built.items) > 1:
             end_bundle_payments(db, ids, StepState.UNKNOWN)
-        elif state not in UNDER_WAY:
+        elif state not in UNDER_WAY and _left(db, bundle):
             end_bundle_payments(db, ids, StepState.REFUSED)
+
+
+def _left(db: sqlite3.Connection, bundle: JournaledBundle) -> bool:
+    """Whether it was to pay at all: what is noted of its orders is of an earlier one otherwise."""
+    row = db.execute(
+        "SELECT sent_at FROM bundle WHERE batch_id = ? AND group_number = ? AND number = ?",
+        (bundle.batch_id, bundle.group, bundle.number),
+    ).fetchone()
+    return row is not None and row["sent_at"] is not None
 
 
 def _newest(db: sqlite3.Connection, batch_id: str, group: int) -> sqlite3.Row | None:

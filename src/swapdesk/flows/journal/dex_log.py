@@ -7,6 +7,8 @@ signature) stands with it, so that whoever takes the swap on later does not do i
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -14,8 +16,13 @@ from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
-from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable, move
+from swapdesk.flows.journal.journal_records import (
+    LEFT_STEP,
+    OPEN_STEP,
+    IntentState,
+    StepState,
+)
 from swapdesk.wire.encoding.codec import rfc3339
 
 APPROVE, RESET, SWAP, CONFIRM = "approve", "reset", "swap", "confirm"
@@ -37,7 +44,8 @@ class SwapStep(Struct, frozen=True):
 
 
 class DexLog:
-    """Writes raise JournalUnavailable; then nothing with a side effect may be done."""
+    """Writes raise JournalUnavailable; then nothing with a side effect may be done. What moves a
+    step says whether it did."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -57,24 +65,33 @@ class DexLog:
 
     def sent(
         self, intent_id: str, seq: int, *, server_at: datetime | None = None, **told: Any
-    ) -> None:
-        """Commit that what the step does is done now."""
+    ) -> bool:
+        """Commit that what the step does is done now; False when it was before."""
         now = rfc3339(self._clock.now())
         at = None if server_at is None else rfc3339(server_at)
-        self._set(intent_id, seq, StepState.SENT, told, sent_at=now, server_at=at)
+        among = (StepState.PREPARED,)
+        return self._move(intent_id, seq, StepState.SENT, among, told, sent_at=now, server_at=at)
+
+    def again(self, intent_id: str, seq: int) -> bool:
+        """Commit that what the step does is done once more; only for what may be repeated."""
+        return self._move(intent_id, seq, StepState.PREPARED, LEFT_STEP, {})
 
     def tell(self, intent_id: str, seq: int, **told: Any) -> None:
         """Commit what is known with a step, whose state stays as it is."""
-        self._set(intent_id, seq, None, told)
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE step SET result = ? WHERE intent_id = ? AND seq = ?",
+                (_with(db, intent_id, seq, told), intent_id, seq),
+            )
 
-    def acked(self, intent_id: str, seq: int, **told: Any) -> None:
-        self._set(intent_id, seq, StepState.ACKED, told)
+    def acked(self, intent_id: str, seq: int, **told: Any) -> bool:
+        return self._move(intent_id, seq, StepState.ACKED, OPEN_STEP, told)
 
-    def refused(self, intent_id: str, seq: int, code: str) -> None:
-        self._set(intent_id, seq, StepState.REFUSED, {}, code=code)
+    def refused(self, intent_id: str, seq: int, code: str) -> bool:
+        return self._move(intent_id, seq, StepState.REFUSED, OPEN_STEP, {}, code=code)
 
-    def unknown(self, intent_id: str, seq: int, code: str) -> None:
-        self._set(intent_id, seq, StepState.UNKNOWN, {}, code=code)
+    def unknown(self, intent_id: str, seq: int, code: str) -> bool:
+        return self._move(intent_id, seq, StepState.UNKNOWN, LEFT_STEP, {}, code=code)
 
     def steps(self, intent_id: str) -> list[SwapStep]:
         """In the order they were begun."""
@@ -123,21 +140,30 @@ class DexLog:
         )
         return [Intent.from_json(json.loads(row["frozen"])) for row in rows]
 
-    def _set(
-        self, intent_id: str, seq: int, state: StepState | None, told: dict[str, Any], **values: Any
-    ) -> None:
-        if state is not None:
-            values["state"] = state
-        if told:
-            values["result"] = json.dumps(told)
-        columns = ", ".join(f"{name} = ?" for name in values)
+    def _move(
+        self,
+        intent_id: str,
+        seq: int,
+        state: StepState,
+        among: Collection[StepState],
+        told: dict[str, Any],
+        **values: Any,
+    ) -> bool:
         with self._file.write() as db:
-            changed = db.execute(
-                f"UPDATE step SET {columns} WHERE intent_id = ? AND seq = ?",  # noqa: S608
-                (*values.values(), intent_id, seq),
-            )
-            if changed.rowcount != 1:
-                raise JournalUnavailable(f"no step {seq} of intent {intent_id} in the journal")
+            if told:
+                values["result"] = _with(db, intent_id, seq, told)
+            names = (intent_id, seq)
+            return move(db, "step", "intent_id = ? AND seq = ?", names, state, among, **values)
+
+
+def _with(db: sqlite3.Connection, intent_id: str, seq: int, told: dict[str, Any]) -> str:
+    """What is known with a step, and what is told now; the caller holds the write lock."""
+    row = db.execute(
+        "SELECT result FROM step WHERE intent_id = ? AND seq = ?", (intent_id, seq)
+    ).fetchone()
+    if row is None:
+        raise JournalUnavailable(f"no step {seq} of intent {intent_id} in the journal")
+    return json.dumps({**_told(row["result"]), **told})
 
 
 def _told(result: str | None) -> dict[str, Any]:

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from swapdesk.clock import Clock
-from swapdesk.flows.intents.intent import Intent, ReleaseVerdict
+from swapdesk.flows.intents.intent import FOREIGN, Intent, ReleaseVerdict
 from swapdesk.flows.journal.journal_file import (
     JournalFile,
-    JournalUnavailable,
     Ownership,
     ProcessIdentity,
+    move,
 )
 from swapdesk.flows.journal.journal_records import (
+    LEFT_STEP,
+    OPEN_STEP,
     IntentState,
     JournaledIntent,
     JournaledStep,
@@ -42,7 +45,18 @@ class OrderTaken(Exception):
     """The order belongs to another intent of this journal."""
 
 
+_UNDECIDED = (IntentState.OPEN, IntentState.UNKNOWN)
+_NEWEST = "intent_id = ? AND seq = (SELECT max(seq) FROM step WHERE intent_id = ?)"
+_WITH_STEP = (
+    "id = ? AND EXISTS (SELECT 1 FROM step WHERE intent_id = intent.id"
+    " AND seq = (SELECT max(seq) FROM step WHERE intent_id = intent.id) AND state IN ({}))"
+)
+
+
 class IntentLog:
+    """What moves an intent or its newest step says whether it did. An intent that was decided
+    stays so, whatever is answered later."""
+
     def __init__(self, file: JournalFile, clock: Clock, orders: OrderLog) -> None:
         self._file = file
         self._clock = clock
@@ -85,13 +99,17 @@ class IntentLog:
                 (intent.id, step, StepState.PREPARED, digest, json.dumps(told) if told else None),
             )
 
-    def mark_sent(self, intent_id: str, server_at: datetime) -> None:
-        """Commit that the request leaves now, also by the clock of the service."""
+    def mark_sent(self, intent_id: str, server_at: datetime) -> bool:
+        """Commit that the request leaves now, also by the clock of the service; False when it left
+        before: then it must not leave."""
         with self._file.write() as db:
-            self._set_step(
+            return move(
                 db,
-                intent_id,
+                "step",
+                _NEWEST,
+                (intent_id, intent_id),
                 StepState.SENT,
+                (StepState.PREPARED,),
                 sent_at=rfc3339(self._clock.now()),
                 server_at=rfc3339(server_at),
             )
@@ -107,8 +125,9 @@ class IntentLog:
         request_id: str | None = None,
     ) -> ReleaseVerdict:
         """Commit the order an intent became, before it is shown; what stands afterwards.
-        ``request_id`` is that of the answer; one that is known already stays without it.
 
+        An intent that was decided before stays as it is. The order is kept all the same, as one
+        that was not confirmed here (FOREIGN), unless it is the one that the intent became.
         Raises OrderTaken when the journal holds this order for another intent.
         """
         with self._file.write() as db:
@@ -118,10 +137,11 @@ class IntentLog:
             if row is not None and row["intent_id"] not in (None, intent_id):
                 raise OrderTaken(order.service_id)
             step = StepState.RESOLVED_YES if resolved else StepState.ACKED
-            told = {} if request_id is None else {"request_id": request_id}
-            self._set_step(db, intent_id, step, result=order.service_id, **told)
-            self._set_intent(db, intent_id, IntentState.CREATED)
-            return self._orders.put(db, order, source, verdict=verdict, intent_id=intent_id)
+            told: dict[str, Any] = {"result": order.service_id, "request_id": request_id}
+            if self._move(db, intent_id, IntentState.CREATED, step, **told):
+                return self._orders.put(db, order, source, verdict=verdict, intent_id=intent_id)
+            same = row is not None and row["intent_id"] == intent_id
+            return self._orders.put(db, order, source, verdict=verdict if same else FOREIGN)
 
     def mark_refused(
         self,
@@ -130,10 +150,11 @@ class IntentLog:
         code: str,
         status: int | None = None,
         request_id: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Commit a definite refusal: nothing was created."""
-        told = {"code": code, "status": status, "request_id": request_id}
-        self._set(intent_id, StepState.REFUSED, IntentState.REFUSED, **told)
+        told: dict[str, Any] = {"code": code, "status": status, "request_id": request_id}
+        with self._file.write() as db:
+            return self._move(db, intent_id, IntentState.REFUSED, StepState.REFUSED, **told)
 
     def mark_unknown(
         self,
@@ -142,18 +163,29 @@ class IntentLog:
         code: str,
         status: int | None = None,
         request_id: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Commit that the outcome is not known. Blocks a twin until it is resolved."""
-        told = {"code": code, "status": status, "request_id": request_id}
-        self._set(intent_id, StepState.UNKNOWN, IntentState.UNKNOWN, **told)
+        told: dict[str, Any] = {"code": code, "status": status, "request_id": request_id}
+        with self._file.write() as db:
+            return self._move(
+                db, intent_id, IntentState.UNKNOWN, StepState.UNKNOWN, LEFT_STEP, **told
+            )
 
-    def mark_not_created(self, intent_id: str) -> None:
+    def mark_not_created(self, intent_id: str) -> bool:
         """Commit that the service shows no order of this intent after the wait."""
-        self._set(intent_id, StepState.RESOLVED_NO, IntentState.NOT_CREATED)
+        with self._file.write() as db:
+            return self._move(
+                db, intent_id, IntentState.NOT_CREATED, StepState.RESOLVED_NO, LEFT_STEP
+            )
 
-    def abandon(self, intent_id: str) -> None:
-        """Commit that the user gave up an unknown outcome; an order of it is not looked for."""
-        self._set(intent_id, StepState.ABANDONED_BY_USER, IntentState.ABANDONED)
+    def abandon(self, intent_id: str) -> bool:
+        """Commit that the user gave up an unknown outcome; an order of it is not looked for. What
+        is on its way at this moment is not given up."""
+        among = (StepState.PREPARED, StepState.UNKNOWN)
+        with self._file.write() as db:
+            return self._move(
+                db, intent_id, IntentState.ABANDONED, StepState.ABANDONED_BY_USER, among
+            )
 
     def adopt(self, intent_id: str) -> bool:
         """Take over an intent whose owner is dead; False while the owner lives."""
@@ -205,28 +237,24 @@ class IntentLog:
             code=row["code"],
         )
 
-    def _set(self, intent_id: str, step: StepState, state: IntentState, **values: Any) -> None:
-        """Commit the newest step and the intent in one."""
-        with self._file.write() as db:
-            self._set_step(db, intent_id, step, **values)
-            self._set_intent(db, intent_id, state)
-
-    def _set_step(
-        self, db: sqlite3.Connection, intent_id: str, state: StepState, **values: Any
-    ) -> None:
-        columns = "".join(f", {name} = ?" for name in values)
-        changed = db.execute(
-            f"UPDATE step SET state = ?{columns} WHERE intent_id = ? AND seq ="  # noqa: S608
-            " (SELECT max(seq) FROM step WHERE intent_id = ?)",
-            (state, *values.values(), intent_id, intent_id),
-        )
-        if changed.rowcount != 1:
-            raise JournalUnavailable(f"no step of intent {intent_id} in the journal")
-
-    def _set_intent(self, db: sqlite3.Connection, intent_id: str, state: IntentState) -> None:
-        db.execute(
-            "UPDATE intent SET state = ?, version = version + 1 WHERE id = ?", (state, intent_id)
-        )
+    def _move(
+        self,
+        db: sqlite3.Connection,
+        intent_id: str,
+        state: IntentState,
+        step: StepState,
+        among: Sequence[StepState] = (),
+        **values: Any,
+    ) -> bool:
+        """Move an undecided intent, whose newest step is in one of ``among`` where any are named.
+        The step goes with it where it is open: an approval that was mined before stays so."""
+        where, marks = "id = ?", ", ".join("?" * len(among))
+        if among:
+            where = _WITH_STEP.format(marks)
+        if not move(db, "intent", where, (intent_id, *among), state, _UNDECIDED):
+            return False
+        move(db, "step", _NEWEST, (intent_id, intent_id), step, OPEN_STEP, **values)
+        return True
 
     def _intent_of(self, row: sqlite3.Row) -> JournaledIntent:
         return JournaledIntent(

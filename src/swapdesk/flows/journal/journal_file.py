@@ -4,6 +4,9 @@ Without a journal there are no side effects: every write raises JournalUnavailab
 cannot take it, and nothing may be sent then. A file of an older version is brought up when it is
 opened; one of a newer version, or of none that is known, is refused.
 
+Every act moves by :func:`move` alone, which says from which states. Whoever moves one is told
+whether it moved; where not, what stands was decided before and is what counts.
+
 A row is worked on by one process until that is dead. A process is known by its pid and its start
 time, so that a reused pid is not mistaken for it.
 """
@@ -16,13 +19,14 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from swapdesk.database_writing import durable
 from swapdesk.flows.journal.journal_migration import PATIENCE_SECONDS, bring_up, refuse_others
 from swapdesk.paths import make_directories
 
@@ -79,7 +83,7 @@ class JournalFile:
                 self._path, timeout=0.5, isolation_level=None, check_same_thread=False
             )
             connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA synchronous=FULL")
+            durable(connection)
         except sqlite3.Error as error:
             return JournalFile(None, f"{self._path.name}: {error}")
         return JournalFile(connection, None, self._path)
@@ -120,6 +124,36 @@ class JournalFile:
             raise JournalUnavailable(str(error)) from error
 
 
+_WHY = ("code", "reason")
+
+
+def move(
+    db: sqlite3.Connection,
+    table: str,
+    where: str,
+    names: Sequence[object],
+    state: str,
+    among: Collection[str],
+    **values: object,
+) -> bool:
+    """Move the row of ``table`` that ``where`` finds from one of the states ``among`` into
+    ``state``, with ``values`` in its columns; whether it moved.
+
+    State and condition are one statement: an answer that comes late, twice, or from another
+    process changes nothing of what was decided before. A value of None leaves what stands, so that
+    no hash and no id is lost by an answer that names none; only why it stands so is always of now.
+    """
+    columns = "".join(
+        f", {name} = ?" if name in _WHY else f", {name} = coalesce(?, {name})" for name in values
+    )
+    marks = ", ".join("?" * len(among))
+    moved = db.execute(
+        f"UPDATE {table} SET state = ?{columns} WHERE {where} AND state IN ({marks})",  # noqa: S608
+        (state, *values.values(), *names, *among),
+    )
+    return moved.rowcount > 0
+
+
 _BUSY_MILLISECONDS = 500
 """How long a statement waits for another process once the file is open."""
 
@@ -136,7 +170,7 @@ def _begun(db: sqlite3.Connection, path: Path) -> str | None:
         if db.execute("PRAGMA quick_check").fetchone()[0] != "ok":
             return f"{path.name} is damaged; it is kept as it is"
         _log_ahead(db)
-        db.execute("PRAGMA synchronous=FULL")
+        durable(db)
         bring_up(db, path)
         db.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
     except (OSError, sqlite3.Error) as error:

@@ -19,6 +19,8 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
+from swapdesk.database_writing import durable
+
 _FIRST = """
 CREATE TABLE IF NOT EXISTS intent (
     id           TEXT PRIMARY KEY,
@@ -371,6 +373,7 @@ def _copy(path: Path, version: int) -> None:
     handle = os.open(part, flags, 0o600)
     try:
         with closing(sqlite3.connect(path)) as now, closing(sqlite3.connect(part)) as copy:
+            durable(copy)
             now.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
         os.fsync(handle)

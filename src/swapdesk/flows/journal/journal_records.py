@@ -41,6 +41,12 @@ class StepState(StrEnum):
     ABANDONED_BY_USER = "ABANDONED_BY_USER"
 
 
+OPEN_STEP = (StepState.PREPARED, StepState.SENT, StepState.UNKNOWN)
+"""How it ends is not known: from here a step may still be done or refused."""
+LEFT_STEP = (StepState.SENT, StepState.UNKNOWN)
+"""It left, or may have."""
+
+
 EXECUTED_IN_VAIN = "FAILED"
 """The code of a transaction that was executed and failed. What was given up, replaced or lost
 moved nothing, and is none of the order's."""

@@ -85,6 +85,25 @@ UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' 
 """  # noqa: S608
 
 
+_PAID = f"""
+SELECT address, count(*) AS times, max(at) AS last FROM (
+  SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
+    FROM known_order INDEXED BY known_order_paid WHERE {OF_PAID}
+  UNION ALL SELECT confirmed, {PAID_AT} FROM (
+      SELECT service_id, json_extract(body, '$.orders[' || place || '].addressTo') AS confirmed
+      FROM batch_row JOIN batch_group ON batch_group.batch_id = batch_row.batch_id
+        AND batch_group.number = batch_row.group_number
+      WHERE batch_row.state = '{RowState.CREATED}' AND json_valid(body)
+    ) CROSS JOIN known_order USING (service_id)
+    WHERE coalesce(intent_id, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
+      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'
+        AND lower(confirmed) = lower(json_extract(last, '$.receiverAddress')))
+) GROUP BY address
+"""  # noqa: S608
+"""An order of a batch has no intent: what was confirmed of it stands in the request of its group,
+and the service has to say the same recipient still."""
+
+
 class OrderIndex:
     """Reads only."""
 
@@ -160,12 +179,9 @@ class OrderIndex:
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Recipients of orders that were confirmed here, stayed so and were completed."""
-        rows = self._file.read(
-            "SELECT json_extract(last, '$.receiverAddress') AS address, count(*) AS times,"  # noqa: S608
-            f" max({PAID_AT}) AS last FROM known_order WHERE {OF_PAID} GROUP BY 1",
-            (),
-        )
+        """Recipients of orders that were confirmed here, one by one or as rows of a batch, stayed
+        so and were completed."""
+        rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(
                 row["address"], row["times"], parse_rfc3339(row["last"]) if row["last"] else None

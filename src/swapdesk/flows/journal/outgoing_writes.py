@@ -17,8 +17,8 @@ from datetime import datetime
 from msgspec import Struct
 
 from swapdesk.clock import Clock
-from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.journal_file import JournalFile, move
+from swapdesk.flows.journal.journal_records import LEFT_STEP, StepState
 from swapdesk.flows.journal.order_log import OrderLog
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.orders import Order
@@ -72,7 +72,8 @@ class OutgoingWrite(Struct, frozen=True):
 
 
 class OutgoingWrites:
-    """Every method raises JournalUnavailable when the journal cannot be written."""
+    """Every method raises JournalUnavailable when the journal cannot be written. What moves a call
+    says whether it did."""
 
     def __init__(self, file: JournalFile, clock: Clock, orders: OrderLog) -> None:
         self._file = file
@@ -124,30 +125,39 @@ class OutgoingWrites:
         rows = self._file.read(_PAYMENT_OF, _payment_values(service_id))
         return _call_of(rows[0]) if rows else None
 
-    def mark_signed(self, call_id: int, hash_: str) -> None:
-        """Commit the transaction that pays, before a byte of it leaves."""
+    def mark_signed(self, call_id: int, hash_: str) -> bool:
+        """Commit the transaction that pays, before a byte of it leaves. False for a payment that
+        is over."""
         with self._file.write() as db:
-            db.execute(
-                "UPDATE call SET hash = ?1 WHERE id = ?2 AND hash IS NOT ?1", (hash_, call_id)
+            changed = db.execute(
+                "UPDATE call SET hash = ? WHERE id = ? AND state IN (?, ?)",
+                (hash_, call_id, *LEFT_STEP),
             )
+            return changed.rowcount == 1
 
     def mark_done(
         self, call_id: int, *, status: int, request_id: str | None, hash_: str | None = None
-    ) -> None:
-        """Commit that the call was answered; ``hash_`` of the transaction that paid."""
-        self._settle(call_id, StepState.ACKED, status, request_id, None, hash_)
+    ) -> bool:
+        """Commit that the call was answered; ``hash_`` of the transaction that paid. A payment
+        that was refused before and paid all the same is noted beside it, so that nobody pays
+        again."""
+        with self._file.write() as db:
+            moved = self._move(db, call_id, StepState.ACKED, status, request_id, None, hash_)
+            if not moved:
+                self._note_paid_after_all(db, call_id, hash_)
+            return moved
 
     def mark_created(
         self, call_id: int, order: Order, *, status: int, request_id: str | None
-    ) -> None:
-        """Commit the order the call created together with the end of the call."""
+    ) -> bool:
+        """Commit the order the call created together with the end of the call; the order also
+        where the call was over."""
         with self._file.write() as db:
-            db.execute(
-                "UPDATE call SET state = ?, status = ?, request_id = ?, service_id = ?"
-                " WHERE id = ?",
-                (StepState.ACKED, status, request_id, order.service_id, call_id),
-            )
+            told = {"status": status, "request_id": request_id, "service_id": order.service_id}
+            names = (call_id,)
+            moved = move(db, "call", "id = ?", names, StepState.ACKED, LEFT_STEP, **told)
             self._orders.put(db, order, "create")
+            return moved
 
     def mark_refused(
         self,
@@ -157,15 +167,17 @@ class OutgoingWrites:
         status: int | None = None,
         request_id: str | None = None,
         hash_: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Commit that nothing happened; ``hash_`` of a transaction that paid nothing."""
-        self._settle(call_id, StepState.REFUSED, status, request_id, code, hash_)
+        with self._file.write() as db:
+            return self._move(db, call_id, StepState.REFUSED, status, request_id, code, hash_)
 
     def mark_unknown(
         self, call_id: int, *, code: str, status: int | None = None, request_id: str | None = None
-    ) -> None:
+    ) -> bool:
         """Commit that nobody knows whether it happened."""
-        self._settle(call_id, StepState.UNKNOWN, status, request_id, code)
+        with self._file.write() as db:
+            return self._move(db, call_id, StepState.UNKNOWN, status, request_id, code)
 
     def unresolved(self) -> list[OutgoingWrite]:
         """Calls without a known outcome, oldest first; also those a crash interrupted. What a
@@ -176,21 +188,25 @@ class OutgoingWrites:
         )
         return [_call_of(row) for row in rows]
 
-    def _settle(
+    def _move(
         self,
+        db: sqlite3.Connection,
         call_id: int,
         state: StepState,
         status: int | None,
         request_id: str | None,
         code: str | None,
         hash_: str | None = None,
-    ) -> None:
-        with self._file.write() as db:
-            db.execute(
-                "UPDATE call SET state = ?, status = ?, request_id = ?, code = ?,"
-                " hash = coalesce(?, hash) WHERE id = ?",
-                (state, status, request_id, code, hash_, call_id),
-            )
+    ) -> bool:
+        told = {"status": status, "request_id": request_id, "code": code, "hash": hash_}
+        return move(db, "call", "id = ?", (call_id,), state, LEFT_STEP, **told)
+
+    def _note_paid_after_all(self, db: sqlite3.Connection, call_id: int, hash_: str | None) -> None:
+        row = db.execute(
+            "SELECT * FROM call WHERE id = ? AND state = ?", (call_id, StepState.REFUSED)
+        ).fetchone()
+        if row is not None and row["path"] in PAYMENTS:
+            _note_paid(db, row["service_id"], row["path"], rfc3339(self._clock.now()), hash_)
 
 
 _PAYMENT_OF = (
@@ -204,28 +220,63 @@ def _payment_values(service_id: str) -> tuple[str, ...]:
 
 def begin_bundle_payments(db: sqlite3.Connection, service_ids: Sequence[str], now: str) -> None:
     """Note inside a transaction that a bundle pays these orders from now on, so that nothing else
-    does. Raises PaidBefore when another payment of one of them left and was not refused."""
+    does. Raises PaidBefore when a payment of one of them left and was not refused; where that was
+    a bundle of which it is not known, the next one may go on with it."""
     for service_id in service_ids:
         row = db.execute(_PAYMENT_OF, _payment_values(service_id)).fetchone()
-        if row is not None and row["path"] != BUNDLE_PAYMENT:
+        if row is None:
+            _insert_payment(db, service_id, BUNDLE_PAYMENT, StepState.SENT, now, None)
+        elif not move(
+            db,
+            "call",
+            "id = ? AND path = ?",
+            (row["id"], BUNDLE_PAYMENT),
+            StepState.SENT,
+            (StepState.UNKNOWN,),
+        ):
             raise PaidBefore(_call_of(row))
-        if row is not None:
-            db.execute("UPDATE call SET state = ? WHERE id = ?", (StepState.SENT, row["id"]))
-            continue
-        db.execute(
-            "INSERT INTO call (method, path, body, state, sent_at, service_id)"
-            " VALUES ('POST', ?, '', ?, ?, ?)",
-            (BUNDLE_PAYMENT, StepState.SENT, now, service_id),
-        )
 
 
 def end_bundle_payments(
     db: sqlite3.Connection, service_ids: Sequence[str], state: StepState
 ) -> None:
-    """Note inside a transaction what became of what a bundle paid."""
-    db.executemany(
-        "UPDATE call SET state = ? WHERE path = ? AND service_id = ? AND state <> ?",
-        [(state, BUNDLE_PAYMENT, one, StepState.REFUSED) for one in service_ids],
+    """Note inside a transaction what became of what a bundle was to pay."""
+    for service_id in service_ids:
+        names = (BUNDLE_PAYMENT, service_id)
+        move(db, "call", "path = ? AND service_id = ?", names, state, LEFT_STEP)
+
+
+def note_paid_by_bundle(
+    db: sqlite3.Connection, service_ids: Sequence[str], now: str, hash_: str | None
+) -> None:
+    """Note inside a transaction that a bundle paid these orders."""
+    for service_id in service_ids:
+        names = (BUNDLE_PAYMENT, service_id)
+        where = "path = ? AND service_id = ?"
+        if not move(db, "call", where, names, StepState.ACKED, LEFT_STEP, hash=hash_):
+            _note_paid(db, service_id, BUNDLE_PAYMENT, now, hash_)
+
+
+def _note_paid(
+    db: sqlite3.Connection, service_id: str, path: str, now: str, hash_: str | None
+) -> None:
+    """See that a payment of the order stands, whatever was decided before it was known."""
+    if db.execute(_PAYMENT_OF, _payment_values(service_id)).fetchone() is None:
+        _insert_payment(db, service_id, path, StepState.ACKED, now, hash_)
+
+
+def _insert_payment(
+    db: sqlite3.Connection,
+    service_id: str,
+    path: str,
+    state: StepState,
+    now: str,
+    hash_: str | None,
+) -> None:
+    db.execute(
+        "INSERT INTO call (method, path, body, state, sent_at, service_id, hash)"
+        " VALUES ('POST', ?, '', ?, ?, ?, ?)",
+        (path, state, now, service_id, hash_),
     )
 
 

@@ -18,15 +18,20 @@ from msgspec.structs import asdict
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.batch_records import FundingNeed, Paying, WalletPayment
-from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_file import JournalFile, move
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.outgoing_writes import begin_bundle_payments, end_bundle_payments
+from swapdesk.flows.journal.outgoing_writes import (
+    begin_bundle_payments,
+    end_bundle_payments,
+    note_paid_by_bundle,
+)
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
 class WalletPaymentLog:
-    """Writes raise JournalUnavailable; then nothing may be signed or sent."""
+    """Writes raise JournalUnavailable; then nothing may be signed or sent. What moves a payment
+    says whether it did."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -100,15 +105,20 @@ class WalletPaymentLog:
         *,
         hash_: str | None = None,
         code: str | None = None,
-    ) -> None:
+    ) -> bool:
+        """Commit how it stands. What was executed paid its orders, also where the payment was
+        refused before."""
+        among = (StepState.PREPARED, StepState.SENT)
+        names = (batch_id, group, payment.number)
+        where = "batch_id = ? AND group_number = ? AND number = ?"
         with self._file.write() as db:
-            db.execute(
-                "UPDATE bundle_payment SET state = ?, hash = coalesce(?, hash), code = ?"
-                " WHERE batch_id = ? AND group_number = ? AND number = ?",
-                (state, hash_, code, batch_id, group, payment.number),
-            )
-            if state in (StepState.ACKED, StepState.REFUSED):
+            moved = move(db, "bundle_payment", where, names, state, among, hash=hash_, code=code)
+            if state is StepState.ACKED:
+                now = rfc3339(self._clock.now())
+                note_paid_by_bundle(db, payment.service_ids, now, hash_)
+            elif moved and state is StepState.REFUSED:
                 end_bundle_payments(db, payment.service_ids, state)
+            return moved
 
 
 def _payment_of(row: sqlite3.Row) -> WalletPayment:
@@ -159,7 +169,8 @@ class JournaledWithdrawal(Struct, frozen=True):
 
 
 class WithdrawalLog:
-    """Writes raise JournalUnavailable; then nothing may be signed or sent."""
+    """Writes raise JournalUnavailable; then nothing may be signed or sent. What moves a withdrawal
+    says whether it did."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -167,11 +178,11 @@ class WithdrawalLog:
 
     def begin(
         self, intent_id: str, account: str, sender: str, chain: str, taken: Sequence[Taken]
-    ) -> None:
+    ) -> bool:
         """Commit what is about to be signed; what an earlier run prepared under the same intent
-        and never signed gives way."""
+        and never signed gives way. False where it was signed: then nothing is signed for it."""
         with self._file.write() as db:
-            db.execute(
+            begun = db.execute(
                 "INSERT INTO withdrawal (intent_id, account, sender, chain, taken, state, moved)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (intent_id) DO UPDATE SET"
                 " taken = excluded.taken, moved = excluded.moved WHERE state = excluded.state",
@@ -185,22 +196,24 @@ class WithdrawalLog:
                     rfc3339(self._clock.now()),
                 ),
             )
+            return begun.rowcount == 1
 
-    def sent(self, intent_id: str, hash_: str) -> None:
-        """Commit the transaction before it leaves."""
-        self._move(intent_id, StepState.SENT, hash_)
+    def sent(self, intent_id: str, hash_: str) -> bool:
+        """Commit the transaction before it leaves; also another one, of a higher fee."""
+        return self._move(intent_id, StepState.SENT, hash_)
 
-    def ended(self, intent_id: str, hash_: str, *, succeeded: bool) -> None:
+    def ended(self, intent_id: str, hash_: str, *, succeeded: bool) -> bool:
         """Commit how it ended, before that is shown."""
-        self._move(intent_id, StepState.ACKED if succeeded else StepState.REFUSED, hash_)
+        return self._move(intent_id, StepState.ACKED if succeeded else StepState.REFUSED, hash_)
 
-    def _move(self, intent_id: str, state: StepState, hash_: str) -> None:
+    def _move(self, intent_id: str, state: StepState, hash_: str) -> bool:
+        """What stands so already has not moved: whoever follows it says so again."""
+        among = (StepState.PREPARED, StepState.SENT)
+        where = "intent_id = ? AND (state <> ? OR hash IS NOT ?)"
+        names = (intent_id, state, hash_)
+        now = rfc3339(self._clock.now())
         with self._file.write() as db:
-            db.execute(
-                "UPDATE withdrawal SET state = ?, hash = ?, moved = ? WHERE intent_id = ?"
-                " AND (state <> ? OR hash IS NOT ?)",
-                (state, hash_, rfc3339(self._clock.now()), intent_id, state, hash_),
-            )
+            return move(db, "withdrawal", where, names, state, among, hash=hash_, moved=now)
 
     def get(self, intent_id: str) -> JournaledWithdrawal | None:
         found = self._file.read("SELECT * FROM withdrawal WHERE intent_id = ?", (intent_id,))

@@ -1,7 +1,8 @@
 """Which characters of a text are an amount, so that it can be hidden.
 
 A number counts as an amount when it has a fraction, a currency sign, thousands or a symbol behind
-it, or stands behind the name of one. Times, ages, counts, percentages and ids stay.
+it, or stands behind the name of one. Times, ages, counts, percentages and ids stay: thousands of
+orders, rows or gas are no amount.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ _NUMBER = re.compile(
 )
 _THOUSANDS = re.compile(r",\d{3}(?!\d)")
 _SYMBOL = re.compile(r"(?:(?: to |–)[\d,.]+)? +([A-Za-z][A-Za-z0-9.$]{1,11})(?![\w:])")
+_COUNTED = re.compile(
+    r"(?: of [\d,]+ left|(?: open| more)? (?:rows?|orders?|problems?|files?|tokens?|chains?|entries"
+    r"|characters|confirmations|requests?|calls?|blocks?|gas|left|of [\d,]+ by))(?!\w)"
+)
+"""What stands behind a count, which may have thousands."""
 _JSON_AMOUNT = re.compile(
     r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
 )
@@ -57,9 +63,20 @@ def hide_numbers(text: str, known: Known = unknown) -> str:
 
 def _amount(match: re.Match[str], known: Known) -> str:
     sign, digits, unit = match["sign"], match["digits"], match["unit"]
+    if not sign and not unit and _is_count(match):
+        return match[0]
     if "$" in sign or unit or _has_fraction(digits) or _symbol_follows(match, known):
         return HIDDEN * len(match[0])
     return match[0]
+
+
+def _is_count(match: re.Match[str]) -> bool:
+    text = match.string
+    if "." in match["digits"]:
+        return False
+    return (
+        text.endswith("block ", 0, match.start()) or _COUNTED.match(text, match.end()) is not None
+    )
 
 
 def _has_fraction(digits: str) -> bool:

@@ -50,6 +50,8 @@ class _Looked(Struct, frozen=True):
     now: datetime
     named: Mapping[str, Collection[str]]
     """By word the orders of which the journal knows an address, hash or request id with it."""
+    names: Mapping[str, str]
+    """``@name`` by address, in small letters, as the address book has it now."""
 
 
 Test = Callable[[_Looked], bool]
@@ -63,14 +65,18 @@ class FilterLine(Struct, frozen=True):
     words: tuple[str, ...] = ()
     """The bare ones."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
-    def looked_up(self, named: Callable[[str], Collection[str]]) -> FilterLine:
+    def looked_up(
+        self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
+    ) -> FilterLine:
         """The same once the journal was asked, in one question a word, for the orders of which it
-        knows an address, hash or request id with that word."""
-        return replace(self, named={word: named(word) for word in self.words})
+        knows an address, hash or request id with that word. ``names`` are those of the address
+        book by address: an order of a batch has no other."""
+        return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
-        looked = _Looked(tracked, status, now, self.named)
+        looked = _Looked(tracked, status, now, self.named, self.names)
         return all(test(looked) for test in self.tests)
 
     def nothing(self, count: int) -> str:
@@ -155,7 +161,8 @@ def _state(looked: _Looked) -> str:
 def _to(looked: _Looked) -> str:
     order, intent = looked.tracked.order, looked.tracked.intent
     label = intent.recipient_label if intent is not None else None
-    return f"{order.receiver_address or ''} {label or ''}"
+    address = order.receiver_address or ""
+    return f"{address} {label or ''} {looked.names.get(address.lower(), '')}"
 
 
 _PLACES: dict[str, Callable[[_Looked], str]] = {

@@ -39,7 +39,7 @@ from swapdesk.chain.addresses.display import looks_like
 from swapdesk.chain.addresses.kind import Proof, with_article
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
 from swapdesk.chain.addresses.payments import check_memo
-from swapdesk.flows.check_line import CheckLine, refused
+from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.paths import make_directories
 from swapdesk.wire.encoding.text import UnsafeText, identity_text
 
@@ -317,6 +317,10 @@ class AddressBook:
         """Names without ``@``."""
         return [entry.name for entry in self.entries(kind, chain)]
 
+    def labels(self) -> dict[str, str]:
+        """``@name`` by its address in small letters."""
+        return {entry.address.lower(): entry.label for entry in self.entries()}
+
     def name_of(self, kind: str, address: str) -> str | None:
         """The name of an address as :func:`check_address` normalizes it, or None."""
         for entry in self.entries(kind):
@@ -435,7 +439,8 @@ def check_entry(
     tagged: tuple[CheckLine, ...] = ()
     if memo and chosen:
         verdict = check_memo(chosen, memo, None)
-        tagged = (CheckLine("ok" if verdict.ok else "refuse", verdict.reason),)
+        level: CheckLevel = "refuse" if not verdict.ok else "warn" if verdict.doubt else "ok"
+        tagged = (CheckLine(level, verdict.doubt or verdict.reason),)
     entry = None
     if not refused((*named, *placed, *tagged)):
         wanted = name.removeprefix("@").lower()

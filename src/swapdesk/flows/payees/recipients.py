@@ -44,8 +44,8 @@ class RecipientCheck(Struct, frozen=True):
     short address) and the whole known address it imitates. ``account`` is what all spellings of
     the address share. ``memo`` is the one the address
     book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
-    ``position`` is the place of the character at fault in ``text``, from 1. ``differs`` is the
-    warning that the address book keeps another memo with a refund address than it comes with.
+    ``position`` is the place of the character at fault in ``text``, from 1. ``doubt`` is the
+    warning about the memo of a refund address, as :class:`MemoCheck` has it.
     """
 
     text: str
@@ -60,7 +60,7 @@ class RecipientCheck(Struct, frozen=True):
     account: str = ""
     memo: str | None = None
     position: int | None = None
-    differs: str | None = None
+    doubt: str | None = None
 
     @property
     def problem(self) -> str | None:
@@ -74,8 +74,9 @@ _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 class MemoCheck(Struct, frozen=True):
     """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos.
 
-    ``differs`` is the warning that the address book keeps another one with the recipient;
-    ``fault`` what is wrong in a few words, empty for nothing.
+    ``doubt`` is what has to be agreed to before it is sent: that a program may have changed the
+    memo, that the address book keeps another one with the recipient. ``fault`` is what is wrong
+    in a few words, empty for nothing.
     """
 
     memo: str | None
@@ -84,7 +85,7 @@ class MemoCheck(Struct, frozen=True):
     label: str
     used: bool
     lines: tuple[CheckLine, ...] = field(default=())
-    differs: str | None = None
+    doubt: str | None = None
     fault: str = ""
 
     @property
@@ -127,14 +128,16 @@ def check_memo(
         chain_name=chain.name,
         symbol=token.symbol,
     )
-    level: CheckLevel = "refuse" if not verdict.ok else "warn" if verdict.code == "waived" else "ok"
+    warned = verdict.doubt or verdict.code == "waived"
+    level: CheckLevel = "refuse" if not verdict.ok else "warn" if warned else "ok"
     return MemoCheck(
         memo=verdict.normalized or None,
         waived=verdict.code == "waived",
         ok=verdict.ok,
         label=label,
         used=True,
-        lines=(CheckLine(level, verdict.reason),),
+        lines=(CheckLine(level, verdict.doubt or verdict.reason),),
+        doubt=verdict.doubt or None,
         fault="" if verdict.ok else _FAULTS.get(verdict.code, "not valid yet"),
     )
 
@@ -160,7 +163,8 @@ def check_memo_of(
     said = another_memo(recipient.label, recipient.memo, check.memo, token)
     if said is None:
         return check
-    return replace(check, lines=(*check.lines, CheckLine("warn", said)), differs=said)
+    doubt = said if check.doubt is None else f"{check.doubt} {said}"
+    return replace(check, lines=(*check.lines, CheckLine("warn", said)), doubt=doubt)
 
 
 def another_memo(name: str | None, kept: str | None, memo: str | None, token: Token) -> str | None:
@@ -280,12 +284,13 @@ def check_refund(
     memo = found.memo if found is not None else None
     differs = another_memo(check.label, check.memo, memo, token) if ok else None
     warned = (CheckLine("warn", differs),) if differs is not None else ()
+    doubts = (found.doubt if found is not None else None, differs)
     return replace(
         check,
         ok=ok,
         memo=memo,
         lines=(*kept, *(found.lines if found else ()), *warned, CheckLine("note", NEVER_DEPOSIT)),
-        differs=differs,
+        doubt=" ".join(one for one in doubts if one) or None,
     )
 
 

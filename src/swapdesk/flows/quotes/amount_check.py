@@ -77,8 +77,7 @@ def bounds_of(
     smallest = [low for low, _ in sides if low is not None]
     if not known or len(smallest) < len(known):
         return None
-    # A service may write max 0 for "no bound" (contract 6.2).
-    largest = [high for _, high in sides if high is not None and high > 0]
+    largest = [high for _, high in sides if high is not None]
     return Bounds(min(smallest), max(largest) if len(largest) == len(known) else None)
 
 

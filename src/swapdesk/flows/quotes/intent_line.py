@@ -15,7 +15,8 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.checking import check_address, check_recipient
+from swapdesk.chain.addresses.kind import AddressVerdict
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.token_row import TokenRow
@@ -100,7 +101,8 @@ class IntentLine(Struct, frozen=True):
     the place of the chosen one, ``choices`` how many values of ``choose`` there are.
     ``both_hints`` of the token sold and the one bought, where each could be another one; ``sells``
     is how many values of ``sold`` there are beside a token bought.
-    ``wants_amount``: only the amount is missing before what is written.
+    ``wants_amount``: only the amount is missing before what is written. ``recipient`` is the
+    address of a private send that is no name.
     """
 
     state: LineState
@@ -119,6 +121,7 @@ class IntentLine(Struct, frozen=True):
     both_hints: tuple[str, str] | None = None
     sells: int = 1
     wants_amount: bool = False
+    recipient: str = ""
 
     @property
     def ready(self) -> bool:
@@ -403,7 +406,8 @@ class PrivateLine(Struct, frozen=True):
 def parse_private_line(
     text: str, catalog: Catalog, book: AddressBook, *, choose: int = 0
 ) -> PrivateLine:
-    """Read the line; never raises. Only tokens that can be sent privately are chosen."""
+    """Read the line; never raises. Only tokens that can be sent privately are chosen, and of them
+    those on a chain that the recipient is an address of: what is none costs no quote."""
     words = text.split()
     if len(words) > 2 and words[2].startswith("@"):
         line = parse_intent_line(text, catalog, book, choose=choose)
@@ -430,6 +434,15 @@ def parse_private_line(
             line, state=LineState.REFUSED, message=sentence, place=None, private_send=True
         )
         return PrivateLine(refused, recipient)
+    if recipient:
+        reached = tuple(row for row in private if _verdict(row, recipient, catalog).ok)
+        if not reached:
+            verdict = _verdict(private[choose % len(private)], recipient, catalog)
+            place = cut + max(0, (verdict.position or 1) - 1)
+            refused = replace(line, state=LineState.REFUSED, message=verdict.reason, place=place)
+            return PrivateLine(replace(refused, private_send=True), recipient)
+        private = reached
+        token = catalog.token(private[choose % len(private)].id) or token
     hint = TokenChoice(token, private, choose % len(private)).hint(private=True)
     line = replace(
         line,
@@ -442,5 +455,19 @@ def parse_private_line(
         chosen=choose % len(private),
         choices=len(private),
         private_send=True,
+        recipient=recipient,
     )
     return PrivateLine(line, recipient)
+
+
+def _verdict(row: TokenRow, recipient: str, catalog: Catalog) -> AddressVerdict:
+    """Whether a token can be paid to this address, by the chain's own form and checksum."""
+    token = catalog.token(row.id)
+    return check_recipient(
+        row.kind,
+        recipient,
+        token.chain_data.address_validation if token is not None else None,
+        chain_name=row.chain_name,
+        symbol=row.symbol,
+        contracts=catalog.rows.contracts_on(row.chain),
+    )

@@ -276,7 +276,14 @@ class QuoteDesk:
         passed = timedelta(seconds=self._clock.monotonic() - asked)
         ahead = self._api.server_now() - self._clock.now()
         named = [self._named(by_own_clock(quote, ahead)) for quote in quotes]
-        return _Answer(named, self._clock.now() - passed)
+        asked_at = self._clock.now() - passed
+        if wish.private_send:
+            # An item names no end in the specification, which gives each of them a minute.
+            named = [
+                one.model_copy(update={"valid_until": one.valid_until or asked_at + VALIDITY})
+                for one in named
+            ]
+        return _Answer(named, asked_at)
 
     def _board(
         self, wish: QuoteRequest, answers: Sequence[_Answer], refused: ClientError | None
@@ -330,8 +337,11 @@ def by_own_clock(quote: Quote, ahead: timedelta) -> Quote:
 
 
 def end_of(quote: Quote, asked_at: datetime) -> datetime:
-    """When a quote ends on the desk's clock."""
-    return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY
+    """When a quote ends on the desk's clock. A rate that is kept nobody says how long ends at once:
+    a create must not lean on a promise that was never made."""
+    if quote.valid_until is not None:
+        return quote.valid_until
+    return asked_at if quote.fixed else asked_at + VALIDITY
 
 
 def ranked_for(

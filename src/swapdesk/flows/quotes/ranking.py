@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import ROUGH
-from swapdesk.wire.quotes import FilteredReason, Quote, RouteType
+from swapdesk.wire.quotes import AmountType, FilteredReason, Quote, RouteType
 
 FeesKind = Literal["in price", "usd", "unknown"]
 """``in price``: the rate holds them; ``usd``: ``feeUsd`` states them; ``unknown``: nothing said."""
@@ -145,6 +145,7 @@ TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
 
 _COMPARED = frozenset(RouteType)
 _SHORT = Decimal("0.0001")
+_NO_END = "it does not say until when its rate is kept"
 _FILTERED: dict[str, str] = {
     FilteredReason.PRICE_IMPACT: "filtered: price impact is too high",
     FilteredReason.DIFFERENT_RECIPIENT: "filtered: it would pay a different recipient",
@@ -204,7 +205,7 @@ def _missed_bound(quote: Quote, amount: Decimal | None, symbol: str) -> str | No
         return None
     if quote.min is not None and amount < quote.min:
         return f"below minimum: this route takes {exact_amount(quote.min)} {symbol} or more"
-    if quote.max is not None and 0 < quote.max < amount:
+    if quote.max is not None and quote.max < amount:
         return f"above maximum: this route takes {exact_amount(quote.max)} {symbol} or less"
     return None
 
@@ -332,17 +333,22 @@ def rank(
     unusable: list[UnusableQuote] = []
     distinct = _without_repeats(quotes)
     named = Counter(quote.quote_id for quote in distinct)
+    other = AmountType.RECEIVE if receive is None else AmountType.SEND
     for quote in distinct:
         problem = problem_of(quote, amount, symbol_in)
         if problem is None and named[quote.quote_id] > 1:
             problem = Unusable("another quote of this answer has the same id")
         if problem is None and receive is not None:
             problem = reverse_problem(quote, receive, symbol_out)
+        if problem is None and quote.amount_type == other:
+            problem = Unusable("its amount is not the one that was asked about")
         if problem is None and fixed_only and not quote.fixed:
             problem = Unusable("its rate is not fixed")
         expires_at = expires(quote)
         if problem is None and expires_at <= now:
-            problem = Unusable("expired: ask again")
+            problem = Unusable(
+                _NO_END if quote.fixed and quote.valid_until is None else "expired: ask again"
+            )
         if problem is None:
             usable.append((quote, expires_at))
         else:

@@ -69,13 +69,15 @@ class ChainTokens:
             await asyncio.sleep(0)
             if len(found) >= MOST_TOKENS:
                 break
-        if not found:
-            # What calls are paid in is known before any of them was paid.
-            dollars = {one.contract: one for one in CALL_ASSETS if one.chain == chain.lower()}
-            found = [
-                (Asset(one.symbol, one.decimals, one.contract), Decimal(1))
-                for one in dollars.values()
-            ]
+        # What calls are paid in is known before any of them was paid, and better than by a list.
+        dollars = [one for one in CALL_ASSETS if one.chain == chain.lower()]
+        known = {one.contract.lower(): one for one in dollars}
+        prices = {(one.contract or "").lower(): price for one, price in found}
+        found = [one for one in found if (one[0].contract or "").lower() not in known]
+        found[:0] = [
+            (Asset(one.symbol, one.decimals, one.contract), prices.get(contract, Decimal(1)))
+            for contract, one in known.items()
+        ]
         found.sort(key=lambda one: one[0].contract is not None)
         return list({one[0].contract: one for one in reversed(found)}.values())[::-1]
 
@@ -147,9 +149,9 @@ class ChainReader(Struct, frozen=True):
         except Refused as refused:
             next_ = self._unread_next(refused, link)
             return ChainHoldings(account, link.name, name, problem=refused.words, next=next_)
-        prices = dict(priced)
+        prices = _prices(priced)
         found = [
-            _holding(one.asset, one.units, prices.get(one.asset))
+            _holding(one.asset, one.units, prices.get(one.asset.contract))
             for one in told.balances
             if one.units or (one.units is not None and one.asset.contract is None)
         ]
@@ -160,8 +162,9 @@ class ChainReader(Struct, frozen=True):
     ) -> ChainHoldings:
         """What its smart account has, ``more`` tokens asked after beside the verified ones."""
         name = self.tokens.chain_name(link.name)
-        prices = dict(await self.tokens.priced(link.name))
-        assets = {one.contract: one for one in (*more, *prices)}
+        priced = await self.tokens.priced(link.name)
+        prices = _prices(priced)
+        assets = {one.contract: one for one in (*more, *(asset for asset, _ in priced))}
         try:
             told = await _twice(
                 lambda: self.client.smart_account(account.address, link.name, list(assets.values()))
@@ -178,7 +181,7 @@ class ChainReader(Struct, frozen=True):
                 # A sum of which one part was not read is no total.
                 found.append(Holding(one.asset, None))
             elif units := (one.units or 0) + (kept or 0):
-                found.append(_holding(one.asset, units, prices.get(one.asset)))
+                found.append(_holding(one.asset, units, prices.get(one.asset.contract)))
         return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
 
     async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
@@ -196,6 +199,11 @@ class ChainReader(Struct, frozen=True):
 
     def _unread_next(self, refused: Refused, link: ChainLink) -> str:
         return unread_next(refused.code, link.name, self.place)
+
+
+def _prices(priced: Sequence[tuple[Asset, Decimal | None]]) -> dict[str | None, Decimal | None]:
+    """By contract: what is told of a token beside it is the chain's."""
+    return {one.contract: price for one, price in priced}
 
 
 def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:

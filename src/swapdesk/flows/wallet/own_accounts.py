@@ -47,7 +47,7 @@ async def own_balance(desk: Desk, token: Token) -> Decimal | None:
             client = await desk.wallet.client()
             told = await client.balances(account.address, link.name, [asset])
             found += [
-                short(from_base_units(one.units, asset.decimals))
+                short(from_base_units(one.units, one.asset.decimals))
                 for one in told.balances
                 if one.units is not None and one.asset.contract == asset.contract
             ]

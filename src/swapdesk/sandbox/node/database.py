@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
+from swapdesk.database_writing import durable
 from swapdesk.sandbox.node.world_clock import ClockRecord, Moment
 
 VERSION = 4
@@ -89,7 +90,7 @@ class Database:
         self.connection = sqlite3.connect(path, isolation_level=None)
         self.connection.row_factory = sqlite3.Row
         self.connection.execute("PRAGMA journal_mode=WAL")
-        self.connection.execute("PRAGMA synchronous=FULL")
+        durable(self.connection)
         self._require_release(path.parent)
         self.connection.execute(f"PRAGMA user_version = {VERSION}")
         self.connection.executescript(SCHEMA)

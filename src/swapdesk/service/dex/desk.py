@@ -281,8 +281,9 @@ class Confirmations:
         """What is to be noted of a transaction that nobody told of: executed is executed.
 
         It is looked for when the call cannot be executed any more, and once more before the
-        order expires."""
-        if CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
+        order expires. Nobody could execute the call of an order that is not told; what looks like
+        its transaction is that of another one with the same call."""
+        if not order.told or CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
             return {}
         execution = execution_of(order, self._catalog, self._clock.now())
         if order.status != OrderStatusCode.WAITING or execution.now < execution.deadline:

@@ -22,6 +22,7 @@ from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.draft import check_destinations, check_refund, draft
+from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.orders.presentation import visible
 from swapdesk.service.quoting.asking import in_units, require_self_private
 from swapdesk.service.quoting.engine import QuoteEngine
@@ -39,7 +40,7 @@ from swapdesk.service.store.records import (
     StoredQuote,
 )
 from swapdesk.service.venues.adapter import Terms
-from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.errors import ErrorCode
@@ -58,6 +59,7 @@ from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 _SET_UP_SECONDS = 8.0
+_ANSWER_SECONDS = 5.0
 _LOOK_SECONDS = 0.1
 
 
@@ -235,9 +237,10 @@ class Accepted(Struct, frozen=True):
 class OrderAsking:
     """Reads orders against the venues and the market."""
 
-    def __init__(self, venues: Venues, engine: QuoteEngine) -> None:
+    def __init__(self, venues: Venues, engine: QuoteEngine, desk: OrderDesk) -> None:
         self._venues = venues
         self._engine = engine
+        self._desk = desk
 
     async def accept(
         self,
@@ -275,6 +278,7 @@ class OrderAsking:
             raise invalid("refundAddress", "is required for a fixed rate")
         request = _as_exchange(order)
         check_destinations(request, token_in, token_out)
+        await self._desk.check_given_out(request, token_in, token_out)
         quotes = await self._engine.executable(asked, refundable=order.refund_address is not None)
         if not quotes:
             raise ServiceError(ErrorCode.INVALID_SWAP, _NO_ROUTE)
@@ -318,14 +322,16 @@ class GroupDesk:
         desk: OrderDesk,
         clock: Clock,
         rng: random.Random,
+        worker: Worker,
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._venues = venues
         self._desk = desk
+        self._worker = worker
         self._clock = clock
         self._rng = rng
-        self._asking = OrderAsking(venues, engine)
+        self._asking = OrderAsking(venues, engine, desk)
 
     async def create(
         self,
@@ -393,8 +399,36 @@ class GroupDesk:
         group = StoredGroup(multi_id, partner_id, now, chain)
         orders = [row for row in rows if isinstance(row, StoredOrder)]
         begins = call if orders else None
-        await self._store.begin_group(group, orders, call=begins, payouts=payouts)
-        return MultiExchange(multi_id=multi_id, orders=[self._told(row) for row in rows])
+        await self._store.begin_group(
+            group, orders, call=begins, payouts=payouts, payment=caller.payment
+        )
+        known = {row.service_id: row for row in await self._set_up(group, orders)}
+        return MultiExchange(
+            multi_id=multi_id,
+            orders=[
+                self._told(known[row.service_id] if isinstance(row, StoredOrder) else row)
+                for row in rows
+            ],
+        )
+
+    async def _set_up(
+        self, group: StoredGroup, orders: Sequence[StoredOrder]
+    ) -> Sequence[StoredOrder]:
+        """The orders once the worker has set them up, or as they are after a few seconds: clients
+        of the public service look for the deposit addresses in the answer (contract 9.3)."""
+        until = self._clock.monotonic() + _ANSWER_SECONDS
+        for order in orders:
+            self._worker.hint(order.service_id)
+        while self._worker.runs and any(one.status < OrderStatusCode.WAITING for one in orders):
+            looked = self._worker.next_look
+            orders = await self._store.orders_of_group(group.partner_id, group.multi_id)
+            if all(one.status >= OrderStatusCode.WAITING for one in orders):
+                break
+            try:
+                await within(self._clock, until - self._clock.monotonic(), looked.wait())
+            except TimeoutError:
+                break
+        return orders
 
     def _with_wallets(
         self, found: list[Accepted | ServiceError], payouts: RecentPayouts

@@ -22,15 +22,22 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import (
     RATE_ENDED,
     Purpose,
+    account_of,
     check_destinations,
     check_refund,
     digest_of,
     draft,
+    given_out,
     unusable,
     usable,
 )
 from swapdesk.service.orders.order_routes import Repricing, RouteFinder
-from swapdesk.service.orders.presentation import Presentation, find_orders, visible
+from swapdesk.service.orders.presentation import (
+    Presentation,
+    find_orders,
+    visible,
+    window_start,
+)
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.private_bounds import PayoutRotation
 from swapdesk.service.store.records import (
@@ -47,6 +54,7 @@ from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import Order, OrderQuery, OrderStatusCode
+from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +113,7 @@ class OrderDesk:
         the call.
         """
         partner_id = caller.partner.partner_id
-        digest = digest_of(request, purpose)
+        digests = _digests(request, purpose)
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
         async with turn:
@@ -114,15 +122,20 @@ class OrderDesk:
                 quote = await self._acceptable(caller, request, purpose)
                 notes = await self._prepared(quote, request)
                 try:
-                    order = await self._begin(quote, request, digest, notes, call)
+                    order = await self._begin(
+                        quote, request, digests[0], notes, call, caller.payment
+                    )
                 except QuoteGone:
                     raise unusable() from None
                 except QuoteConsumed as consumed:
-                    earlier = await self._store.get_order(partner_id, consumed.service_id)
+                    earlier = await self._store.current_order(consumed.service_id)
                     if earlier is None:
                         raise unusable() from None
         if earlier is not None:
-            return await self._replay(earlier, digest)
+            if caller.payment is not None:
+                # Whoever pays for a create whose own payment failed is told of its order.
+                await self._store.pay_for(caller.payment, earlier.service_id)
+            return await self._replay(earlier, digests)
         try:
             return self._answer(await self._carry(order))
         finally:
@@ -142,8 +155,23 @@ class OrderDesk:
         token_in = self._catalog.enabled_token(quote.token_in_id, "from")
         token_out = self._catalog.enabled_token(quote.token_out_id, "to")
         check_destinations(request, token_in, token_out)
+        await self.check_given_out(request, token_in, token_out)
         check_refund(request, quote)
         return await self._repricing.apply(quote, request, token_in, token_out)
+
+    async def check_given_out(
+        self, request: PrivateSendRequest, token_in: Token, token_out: Token
+    ) -> None:
+        """Raise VALIDATION_ERROR naming the field that holds the deposit address of an order,
+        whoever's and however it is spelled (contract 7.15)."""
+        since = window_start(self._clock.now())
+        named = (
+            ("addressTo", request.address_to, token_out),
+            ("refundAddress", request.refund_address, token_in),
+        )
+        for field, address, token in named:
+            if address and await self._store.gave_out(account_of(address, token), since):
+                raise given_out(field, address)
 
     async def _prepared(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
@@ -201,11 +229,12 @@ class OrderDesk:
         digest: str,
         notes: Detail | None,
         call: Counting | None,
+        payment: str | None,
     ) -> StoredOrder:
         """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP and
         what refuses the call."""
         if quote.payout_wallet is None:
-            return await self._written(self._drafted(quote, request, digest, notes), call)
+            return await self._written(self._drafted(quote, request, digest, notes), call, payment)
         while True:
             recent = await self.rotation.recent(quote.choice, quote.partner_id)
             renewed = self.rotation.renewed(quote, recent.wallets)
@@ -214,7 +243,7 @@ class OrderDesk:
                 raise unusable() if twin is None else QuoteConsumed(twin.service_id)
             order = self._drafted(renewed, request, digest, notes)
             with contextlib.suppress(PayoutsChanged):
-                return await self._written(order, call, recent)
+                return await self._written(order, call, payment, recent)
 
     def _drafted(
         self,
@@ -229,11 +258,15 @@ class OrderDesk:
         return draft(quote, request, digest, now, rng, notes)
 
     async def _written(
-        self, order: StoredOrder, call: Counting | None, payouts: RecentPayouts | None = None
+        self,
+        order: StoredOrder,
+        call: Counting | None,
+        payment: str | None,
+        payouts: RecentPayouts | None = None,
     ) -> StoredOrder:
         self._in_flight[order.service_id] = asyncio.Event()
         try:
-            await self._store.begin_order(order, call=call, payouts=payouts)
+            await self._store.begin_order(order, call=call, payouts=payouts, payment=payment)
         except BaseException:
             self._land(order)
             raise
@@ -249,14 +282,14 @@ class OrderDesk:
             log.warning("order %s: outcome unknown: %s", order.service_id, unknown)
             raise _outcome_unknown() from unknown
 
-    async def _replay(self, order: StoredOrder, digest: str) -> Order:
+    async def _replay(self, order: StoredOrder, digests: tuple[str, ...]) -> Order:
         """What the first request got, waiting for it while it is under way and may last.
 
         An order that can no longer be seen is not shown by its quote either.
         """
         if not visible(order.created, self._clock.now()):
             raise unusable()
-        if order.request_digest != digest:
+        if order.request_digest not in digests:
             raise ServiceError(
                 ErrorCode.INVALID_SWAP, "This quote was already used with other parameters."
             )
@@ -273,7 +306,7 @@ class OrderDesk:
             elif looks:
                 await self._clock.sleep(_TWIN_POLL_SECONDS)
             looks += 1
-            found = await self._store.get_order(order.partner_id, order.service_id)
+            found = await self._store.current_order(order.service_id)
             if found is None:
                 raise unusable()
             if landed is not None and found.status < OrderStatusCode.WAITING:
@@ -288,6 +321,12 @@ class OrderDesk:
         if order.status < OrderStatusCode.WAITING:
             raise _outcome_unknown()
         return self.presentation.order(order, fresh=True)
+
+
+def _digests(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> tuple[str, ...]:
+    """Of a create, and of the same body at the other operation that takes a private send."""
+    other: Purpose = "private_send" if purpose == "exchange" else "exchange"
+    return digest_of(request, purpose), digest_of(request, other)
 
 
 def _no_such_order() -> ServiceError:

@@ -14,16 +14,16 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from swapdesk.chain.addresses.checking import ServerPattern, check_recipient
+from swapdesk.chain.addresses.checking import ServerPattern, check_address, check_recipient
 from swapdesk.chain.addresses.kinds import KINDS
 from swapdesk.chain.addresses.payments import check_memo, memo_label
-from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.errors import ServiceError, VendorsRefusal, invalid
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.encoding.numbers import short
-from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
@@ -69,6 +69,22 @@ def _problem(text: str, token: Token) -> str | None:
     return None if verdict.ok else verdict.reason
 
 
+def account_of(address: str, token: Token) -> str:
+    """What all spellings of an address have in common, on all chains of its kind."""
+    kind = token.chain_data.kind
+    verdict = check_address(kind, address, chain_name=token.chain_data.name)
+    return f"{kind} {verdict.account if verdict.ok else address}"
+
+
+def given_out(field: str, address: str) -> ServiceError:
+    """Why nothing goes to an address that an order waits at: the venue would take it for the
+    deposit of that order, or keep it."""
+    reason = "is the deposit address of an order. Give an address of a wallet"
+    code = "ADDRESS_TO_IN_DEPOSIT_LOG"
+    vendors: VendorsRefusal | None = (code, {}) if field == "addressTo" else None
+    return invalid(field, reason, address, vendors=vendors)
+
+
 def _check_memo(field: str, text: str | None, token: Token) -> None:
     if not text:
         return
@@ -93,22 +109,29 @@ RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
 
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
-    """The quote, when it can be executed now by this kind of create.
+    """The quote, when it can be executed now by this kind of create: a private send by both.
 
     Raises INVALID_SWAP for one that is unknown, foreign, filtered, of the other kind of create
     or a floating one that expired, FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
     """
-    if quote is None or quote.purpose != purpose or quote.filtered:
+    if quote is None or quote.filtered or quote.purpose not in (purpose, "private_send"):
         raise unusable()
     if quote.expires <= now:
         if quote.fixed:
             raise ServiceError(ErrorCode.FIXED_RATE_QUOTE_EXPIRED, RATE_ENDED)
-        raise unusable()
+        lasted = int((quote.expires - quote.created).total_seconds())
+        raise unusable(f"Quote has expired, max age is {lasted} seconds")
     return quote
 
 
-def unusable() -> ServiceError:
-    return ServiceError(ErrorCode.INVALID_SWAP, "This quote cannot be used. Ask for a new one.")
+def unusable(ended: str | None = None) -> ServiceError:
+    """INVALID_SWAP; of a quote that ``ended`` the public service says so, as of a wrong input."""
+    fields = {} if ended is None else {"quoteId": FieldProblem(message=ended)}
+    return ServiceError(
+        ErrorCode.INVALID_SWAP,
+        "This quote cannot be used. Ask for a new one.",
+        vendors=(ErrorCode.VALIDATION_ERROR, fields) if fields else None,
+    )
 
 
 def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:

@@ -87,6 +87,10 @@ class Worker:
         self._owner = uuid.uuid4().hex
         self._hinted: set[str] = set()
         self._woken = asyncio.Event()
+        self.runs = False
+        """Whether what is due is worked on by itself, and not by ``step``."""
+        self.next_look = asyncio.Event()
+        """Set once the next order was looked at; another one stands here then."""
 
     def hint(self, service_id: str) -> None:
         """Look at an order now, or again once it was looked at. Lost with the process: then it is
@@ -101,6 +105,7 @@ class Worker:
         """
         swept = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
+        self.runs = True
         try:
             while True:
                 claimed: list[StoredOrder] = []
@@ -122,6 +127,7 @@ class Worker:
                 with contextlib.suppress(TimeoutError):
                     await within(self._clock, _IDLE_SECONDS, self._something_to_do(looking))
         finally:
+            self.runs = False
             for task in looking.values():
                 task.cancel()
             await asyncio.gather(*looking.values(), return_exceptions=True)
@@ -161,6 +167,8 @@ class Worker:
 
     def _looked(self, order: StoredOrder, looking: dict[str, asyncio.Task[None]]) -> None:
         looking.pop(order.service_id, None)
+        self.next_look.set()
+        self.next_look = asyncio.Event()
         if order.service_id in self._hinted:
             self._woken.set()
 

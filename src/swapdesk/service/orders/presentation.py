@@ -280,5 +280,5 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
         if await store.advance_order(deleted, expected_version=found.version):
             return True
         # The worker was faster: what it wrote decides.
-        found = await store.get_order(order.partner_id, order.service_id)
+        found = await store.current_order(order.service_id)
     return False

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
+from swapdesk.service.orders.draft import account_of
 from swapdesk.service.orders.order_routes import (
     NextRoute,
     Position,
@@ -198,6 +199,7 @@ class Opening:
             out_status=None if second is None else int(LegStatus.WAITING),
             deposit_address=pay.address,
             deposit_tag=pay.tag,
+            deposit_account=account_of(pay.address, self._token(order.token_in_id)),
             amount_in=pay.amount_in,
             amount_out=amount_out,
             amount_in_usd=in_usd(self._token(order.token_in_id), pay.amount_in),
@@ -249,7 +251,7 @@ class Opening:
         return await self._current(order)
 
     async def _current(self, order: StoredOrder) -> StoredOrder:
-        found = await self._store.get_order(order.partner_id, order.service_id)
+        found = await self._store.current_order(order.service_id)
         if found is None:
             raise LookupError(f"order {order.service_id} is not in the store")
         return found

@@ -30,6 +30,7 @@ from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
+    AmountType,
     FilteredReason,
     MarkupType,
     PrivateSendQuote,
@@ -102,6 +103,7 @@ def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> d
         "net_amount_out": stored.amount_out,
         "amount_out_usd": stored.amount_out_usd,
         "amount_in_usd": stored.amount_in_usd if stored.receive else None,
+        "amount_type": AmountType.RECEIVE if stored.receive else AmountType.SEND,
         "requires_refund_address": stored.requires_refund_address,
         "rewards_available": False,
         "fixed": stored.fixed,

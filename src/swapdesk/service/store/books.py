@@ -72,6 +72,9 @@ _COLUMNS = "partner_id, day, orders, private, volume, commission, entries"
 FILL = f"INSERT INTO day_sums ({_COLUMNS}) {_counted()};"
 """Every sum of a file that has none."""
 
+_TOLD = " AND told"
+"""Of an order whose create is not paid the books tell nothing either."""
+
 ENTER_MISSING = (
     "INSERT INTO commissions (partner_id, kind, month, booked, amount, service_id)"  # noqa: S608 - our own names
     f" SELECT partner_id, 'earned', substr({_FINISHED}, 1, 7),"
@@ -81,7 +84,8 @@ ENTER_MISSING = (
     " AND NOT EXISTS (SELECT 1 FROM commissions"
     "  WHERE commissions.service_id = ended.service_id AND kind = 'earned');"
 )
-"""The entry of every finished order that has none."""
+"""The entry of every finished order that has none, of a file that is older than paid creates."""
+_ENTER_MISSING = f"{ENTER_MISSING.removesuffix(';')}{_TOLD}"
 
 _ADD = (
     f"INSERT INTO day_sums ({_COLUMNS})"  # noqa: S608 - our own names
@@ -98,11 +102,14 @@ _ENTER = (
 
 
 def count_finished(db: sqlite3.Connection, order: StoredOrder) -> None:
-    """Count an order that is finished, once however often it is written as finished."""
-    entered = db.execute(
-        "SELECT 1 FROM commissions WHERE service_id = ? AND kind = 'earned'", (order.service_id,)
+    """Count an order that is finished, once however often it is written as finished, and not
+    before it is told."""
+    counts = db.execute(
+        "SELECT 1 FROM orders WHERE service_id = :service_id AND told AND NOT EXISTS"
+        " (SELECT 1 FROM commissions WHERE service_id = :service_id AND kind = 'earned')",
+        {"service_id": order.service_id},
     ).fetchone()
-    if entered is not None:
+    if counts is None:
         return
     finished = str(order.detail["finished"])
     commission = order.commission or Decimal(0)
@@ -246,10 +253,10 @@ def recount(db: sqlite3.Connection) -> Recount:
     """Count everything anew and compare; writes nothing, and waits for nobody."""
     db.execute("BEGIN")
     try:
-        counted = _by_day(db.execute(_counted()).fetchall())
+        counted = _by_day(db.execute(_counted(_TOLD)).fetchall())
         stored = _by_day(db.execute("SELECT * FROM day_sums").fetchall())
         (unentered,) = db.execute(
-            "SELECT COUNT(*) FROM orders AS ended WHERE status = 4"
+            f"SELECT COUNT(*) FROM orders AS ended WHERE status = 4{_TOLD}"  # noqa: S608 - ours
             " AND NOT EXISTS (SELECT 1 FROM commissions"
             "  WHERE commissions.service_id = ended.service_id AND kind = 'earned')"
         ).fetchone()
@@ -264,9 +271,9 @@ def rebuild(db: sqlite3.Connection, found: Recount) -> None:
     """Write anew what a recount found to differ, a day a transaction, so that a service that runs
     waits for none of it."""
     if found.unentered:
-        db.execute(ENTER_MISSING)
+        db.execute(_ENTER_MISSING)
     of_orders = (
-        f" AND partner_id = :partner_id AND {_FINISHED} > :day AND {_FINISHED} < :day || 'U'"
+        f"{_TOLD} AND partner_id = :partner_id AND {_FINISHED} > :day AND {_FINISHED} < :day || 'U'"
     )
     of_reversals = f" AND partner_id = :partner_id AND {_BOOKED_ON} = :day"
     for partner_id, day in found.differing:

@@ -24,10 +24,11 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.database_writing import durable
 from swapdesk.service.store import books, partners
 from swapdesk.service.store.records import StoreUnavailable
 
-VERSION = 10
+VERSION = 12
 
 _USAGE = """
 CREATE TABLE usage (
@@ -123,6 +124,25 @@ CREATE TABLE payments (
     transaction_hash TEXT
 ) WITHOUT ROWID;
 CREATE INDEX payments_by_end ON payments (ends);
+"""
+
+_PAID_CREATES = """
+ALTER TABLE payments ADD COLUMN opened TEXT;
+ALTER TABLE payments ADD COLUMN sent TEXT;
+ALTER TABLE groups ADD COLUMN told INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE orders ADD COLUMN told INTEGER NOT NULL DEFAULT 1;
+DROP INDEX orders_by_creation;
+DROP INDEX orders_by_status;
+CREATE INDEX orders_by_creation ON orders (partner_id, created, told);
+CREATE INDEX orders_by_status ON orders (partner_id, status, created, told);
+"""
+# ``opened`` is the order or the group that the call of a payment began; ``sent`` is the transaction
+# that was to bring it to a chain, and ``transaction_hash`` the one that did.
+
+_DEPOSIT_ACCOUNTS = """
+ALTER TABLE orders ADD COLUMN deposit_account TEXT;
+CREATE INDEX orders_by_deposit ON orders (deposit_account, created)
+    WHERE deposit_account IS NOT NULL;
 """
 
 _WEBHOOKS = """
@@ -248,6 +268,8 @@ CREATE TABLE requests (
     + partners.TABLES
     + _PAYMENTS
     + _WEBHOOKS
+    + _PAID_CREATES
+    + _DEPOSIT_ACCOUNTS
 )
 
 _TERMS = (
@@ -286,6 +308,8 @@ UPDATES: dict[int, str] = {
     + _SCANS
     + "INSERT INTO scans (token_id, verdict) SELECT token_id, verdict FROM old_scans;"
     + "DROP TABLE old_scans;",
+    10: _PAID_CREATES,
+    11: _DEPOSIT_ACCOUNTS,
 }
 """What takes a file from a version to the next one."""
 
@@ -300,7 +324,7 @@ def configure(connection: sqlite3.Connection, *, writes: bool) -> None:
     connection.execute("PRAGMA busy_timeout = 5000")
     if writes:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        durable(connection)
     else:
         connection.execute("PRAGMA query_only = ON")
 
@@ -507,11 +531,11 @@ class StoreFile:
         self._reading.close()
         self._looking.close()
 
-    def look(self, query: str, values: tuple[str, ...] = ()) -> sqlite3.Row | None:
+    def look(self, query: str, values: tuple[str | int, ...] = ()) -> sqlite3.Row | None:
         """The row of what is there once at most."""
         return next(iter(self.look_all(query, values)), None)
 
-    def look_all(self, query: str, values: tuple[str, ...] = ()) -> list[sqlite3.Row]:
+    def look_all(self, query: str, values: tuple[str | int, ...] = ()) -> list[sqlite3.Row]:
         """A few rows that are found at once, on the event loop: a thread's turn would take longer.
 
         A reader never waits for the writer in WAL mode. Raises StoreUnavailable.

@@ -157,6 +157,11 @@ class StoredOrder(Struct, frozen=True):
     """As the quote's."""
     commission: Decimal | None = None
     """What its partner earns, in dollars; set with status 4 (contract 12.7)."""
+    deposit_account: str | None = None
+    """What all spellings of the deposit address have in common."""
+    told: bool = True
+    """False until the payment of its create is settled: the order is carried out, and nobody is
+    told anything about it (contract 14.8). Only the settlement changes it."""
 
 
 class OrderVersion(Struct):
@@ -172,6 +177,13 @@ class ListedOrder(Struct):
     service_id: str
     version: int
     read: Callable[[], StoredOrder]
+
+
+class SentPayment(Struct, frozen=True):
+    """A payment of a call whose transaction went to a chain, and that is not known to be over."""
+
+    payment: str
+    transaction: str
 
 
 class OutboxRow(Struct, frozen=True):
@@ -357,6 +369,10 @@ class Store(Protocol):
 
     async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None: ...
 
+    async def owner_of_quote(self, quote_id: str) -> str | None:
+        """Id of the partner whose quote it is, or was before it became an order."""
+        ...
+
     async def drop_quotes(self, expired_before: datetime) -> int: ...
 
     async def begin_order(
@@ -365,8 +381,10 @@ class Store(Protocol):
         *,
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
+        payment: str | None = None,
     ) -> None:
-        """Consume the quote, insert the order and count the call in one commit.
+        """Consume the quote, insert the order and count the call in one commit. With a ``payment``
+        nobody is told of the order until that is settled.
 
         Raises QuoteConsumed, or QuoteGone for a quote of nobody or of another partner;
         PayoutsChanged when ``payouts``, which the order's wallet was chosen by, are no longer the
@@ -381,15 +399,22 @@ class Store(Protocol):
         *,
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
+        payment: str | None = None,
     ) -> None:
         """Insert a group and its orders, which have no stored quote, and count the call, in one
-        commit. Raises PayoutsChanged and what refuses the call, as ``begin_order``."""
+        commit. Raises PayoutsChanged and what refuses the call; ``payment`` as ``begin_order``."""
         ...
 
-    async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None: ...
+    async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None:
+        """None, too, while its create is not paid."""
+        ...
+
+    async def owner_of_group(self, multi_id: str) -> str | None:
+        """Id of the partner whose group it is."""
+        ...
 
     async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
-        """In the order they were asked for."""
+        """In the order they were asked for; for whoever found the group, or has just made it."""
         ...
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
@@ -412,7 +437,8 @@ class Store(Protocol):
         ...
 
     async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        """The one order a quote became, also after the quote itself was dropped."""
+        """The one order a quote became, also after the quote itself was dropped: for its create,
+        whether or not it is paid."""
         ...
 
     async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
@@ -429,14 +455,27 @@ class Store(Protocol):
         """End the owner's lease without a change of state and look again at ``due_at``."""
         ...
 
-    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None: ...
+    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        """The order, if it is the partner's and its create is paid."""
+        ...
+
+    async def current_order(self, service_id: str) -> StoredOrder | None:
+        """As it stands, whoever's it is and whether or not its create is paid: for whoever carries
+        it out."""
+        ...
 
     async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
         """Id of the DEX order that this transaction was confirmed for, whoever's it is."""
         ...
 
+    async def gave_out(self, account: str, since: datetime) -> bool:
+        """Whether an order that was created since then has this deposit account, whoever's it is
+        and whatever became of it."""
+        ...
+
     async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
-        """The version of an order as it stands, read anew each time."""
+        """The version of an order as it stands, read anew each time; None where ``get_order``
+        finds none."""
         ...
 
     async def recent_payouts(
@@ -444,7 +483,7 @@ class Store(Protocol):
     ) -> RecentPayouts: ...
 
     async def list_orders(self, wanted: OrderFilter) -> tuple[list[ListedOrder], int]:
-        """One page and the total of all pages."""
+        """One page and the total of all pages, of orders whose create is paid."""
         ...
 
     async def claim_due(
@@ -463,7 +502,22 @@ class Store(Protocol):
         """Take that back, unless it was settled."""
         ...
 
-    async def settle_payment(self, payment: str, transaction: str) -> None: ...
+    async def pay_for(self, payment: str, service_id: str) -> None:
+        """Let a payment that is reserved be for an order that was begun before."""
+        ...
+
+    async def note_payment_sent(self, payment: str, transaction: str) -> None:
+        """Write down the transaction of a payment before a chain hears of it."""
+        ...
+
+    async def payments_under_way(self, ended_after: datetime) -> list[SentPayment]:
+        """Those that were sent and not settled, except for those that ended by then."""
+        ...
+
+    async def settle_payment(self, payment: str, transaction: str) -> None:
+        """Write down that a payment is made. What it is for is told from here on, in the same
+        commit: orders are announced as they stand, and count if they are finished."""
+        ...
 
     async def drop_payments(self, ended_before: datetime) -> int: ...
 

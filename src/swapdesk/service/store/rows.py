@@ -48,7 +48,7 @@ _AMOUNTS = frozenset(
         "commission",
     }
 )
-_FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered"})
+_FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered", "told"})
 
 QUOTE_COLUMNS = StoredQuote.__struct_fields__
 ORDER_COLUMNS = StoredOrder.__struct_fields__
@@ -145,14 +145,14 @@ _READ: dict[str, Callable[[Any], Any]] = {
 """How they are read."""
 
 
-GROUP = "SELECT * FROM groups WHERE partner_id = ? AND multi_id = ?"
+GROUP = "SELECT * FROM groups WHERE partner_id = ? AND multi_id = ? AND told"
 ORDERS_OF_GROUP = "SELECT * FROM orders WHERE partner_id = ? AND multi_id = ? ORDER BY rowid"
 
 
-def insert_group(db: sqlite3.Connection, group: StoredGroup) -> None:
+def insert_group(db: sqlite3.Connection, group: StoredGroup, *, told: bool) -> None:
     db.execute(
-        "INSERT INTO groups (multi_id, partner_id, created, chain) VALUES (?, ?, ?, ?)",
-        (group.multi_id, group.partner_id, micros(group.created), group.chain),
+        "INSERT INTO groups (multi_id, partner_id, created, chain, told) VALUES (?, ?, ?, ?, ?)",
+        (group.multi_id, group.partner_id, micros(group.created), group.chain, told),
     )
 
 
@@ -240,8 +240,8 @@ def _bundle_of(row: sqlite3.Row) -> StoredBundle:
     )
 
 
-# Identity of an order, which no later write may change.
-_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest"})
+# Identity of an order, and whether it is told: what no step of its own may change.
+_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest", "told"})
 _CHANGING = (*(name for name in ORDER_COLUMNS if name not in _FIXED), "amount_key")
 
 
@@ -261,7 +261,8 @@ ADVANCE = (
 )
 ANNOUNCE = (
     "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
-    " VALUES (:service_id, :partner_id, :version, :status, :rank, :modified)"
+    " SELECT service_id, partner_id, version, status, rank, modified FROM orders"
+    " WHERE service_id = :service_id AND told"
 )
 # Free rows and leased ones apart, so that each half is a walk along the index.
 CLAIM = (
@@ -280,7 +281,16 @@ NEXT_DUE = (
     " SELECT MIN(MAX(due_at, lease_until)) FROM orders"
     "  WHERE lease_until IS NOT NULL AND due_at IS NOT NULL)"
 )
-ORDER_VERSION = "SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"
+TOLD_ORDER = "SELECT * FROM orders WHERE partner_id = ? AND service_id = ? AND told"
+ORDER_VERSION = (
+    "SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ? AND told"
+)
+GAVE_OUT = "SELECT 1 FROM orders WHERE deposit_account = ? AND created >= ? LIMIT 1"
+TELL_GROUP = "UPDATE groups SET told = 1 WHERE multi_id = :opened"
+TELL_ORDERS = (
+    "UPDATE orders SET told = 1"
+    " WHERE (service_id = :opened OR multi_id = :opened) AND told = 0 RETURNING *"
+)
 ORDER_OF_TRANSACTION = (
     "SELECT service_id FROM orders WHERE json_extract(detail, '$.sourceChain') = ?"
     " AND json_extract(detail, '$.confirmedHash') = ?"
@@ -317,7 +327,7 @@ def page_of(db: sqlite3.Connection, wanted: OrderFilter) -> tuple[list[ListedOrd
 
 
 def _where(wanted: OrderFilter) -> tuple[str, list[str | int]]:
-    terms = ["partner_id = ?", "created >= ?"]
+    terms = ["partner_id = ?", "told = 1", "created >= ?"]
     values: list[str | int] = [wanted.partner_id, micros(wanted.since)]
     if wanted.until is not None:
         terms.append("created <= ?")

@@ -31,6 +31,7 @@ from swapdesk.service.store.records import (
     QuoteGone,
     RecentPayouts,
     Scan,
+    SentPayment,
     StoredBundle,
     StoredGroup,
     StoredOrder,
@@ -41,12 +42,16 @@ from swapdesk.service.store.rows import (
     ADVANCE,
     ANNOUNCE,
     CLAIM,
+    GAVE_OUT,
     INSERT_ORDER,
     INSERT_QUOTE,
     NEXT_DUE,
     ORDER_OF_TRANSACTION,
     ORDER_VERSION,
     RECENT_PAYOUTS,
+    TELL_GROUP,
+    TELL_ORDERS,
+    TOLD_ORDER,
     last_sequence,
     micros,
     moment_of,
@@ -57,6 +62,11 @@ from swapdesk.service.store.rows import (
     values_of,
 )
 from swapdesk.wire.orders import OrderStatusCode
+
+
+def _first(db: sqlite3.Connection, query: str, value: str) -> str | None:
+    row = db.execute(query, (value,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:
@@ -107,15 +117,41 @@ def recent_payouts(
     return RecentPayouts(partner_id, since, limit, tuple(wallets))
 
 
-def begin(db: sqlite3.Connection, call: Counting | None, payouts: RecentPayouts | None) -> None:
-    """What has to hold, and counts, when orders are begun. Raises PayoutsChanged and what refuses
-    the call."""
+def begin(
+    db: sqlite3.Connection,
+    opened: str,
+    call: Counting | None,
+    payouts: RecentPayouts | None,
+    payment: str | None,
+) -> None:
+    """What has to hold, and counts, when the order or the group ``opened`` is begun. Raises
+    PayoutsChanged and what refuses the call."""
     if payouts is not None:
         asked = payouts.partner_id, payouts.since, payouts.limit
         if recent_payouts(db, *asked) != payouts:
             raise PayoutsChanged
     if call is not None:
         count_calls(db, call)
+    if payment is not None:
+        db.execute(_PAY_FOR, (opened, payment))
+
+
+_PAY_FOR = "UPDATE payments SET opened = ? WHERE payment = ?"
+
+
+def settle_payment(db: sqlite3.Connection, payment: str, transaction: str) -> None:
+    """What the payment was for is told: announced, and counted where it is finished already."""
+    row = db.execute(
+        "UPDATE payments SET transaction_hash = ? WHERE payment = ? RETURNING opened",
+        (transaction, payment),
+    ).fetchone()
+    if row is None or row["opened"] is None:
+        return
+    db.execute(TELL_GROUP, (row["opened"],))
+    for told in map(order_of, db.execute(TELL_ORDERS, {"opened": row["opened"]}).fetchall()):
+        db.execute(ANNOUNCE, {"service_id": told.service_id})
+        if told.status == OrderStatusCode.FINISHED:
+            books.count_finished(db, told)
 
 
 def note_webhook(db: sqlite3.Connection, source: str, event_id: str, ends: int) -> bool:
@@ -163,6 +199,13 @@ class SqliteStore:
         )
         return None if row is None else quote_of(row)
 
+    async def owner_of_quote(self, quote_id: str) -> str | None:
+        query = (
+            "SELECT partner_id FROM quotes WHERE quote_id = ?1"
+            " UNION ALL SELECT partner_id FROM orders WHERE quote_id = ?1 LIMIT 1"
+        )
+        return await self._file.read(lambda db: _first(db, query, quote_id))
+
     async def drop_quotes(self, expired_before: datetime) -> int:
         limit = micros(expired_before)
         return await self._file.write(
@@ -177,8 +220,9 @@ class SqliteStore:
         *,
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
+        payment: str | None = None,
     ) -> None:
-        values = values_of(order)
+        values = values_of(order) | {"told": payment is None}
 
         def begun(db: sqlite3.Connection) -> None:
             taken = db.execute(
@@ -187,7 +231,7 @@ class SqliteStore:
                 values,
             ).rowcount
             if taken:
-                begin(db, call, payouts)
+                begin(db, order.service_id, call, payouts, payment)
                 db.execute(INSERT_ORDER, values)
                 return
             row = db.execute(
@@ -208,12 +252,13 @@ class SqliteStore:
         *,
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
+        payment: str | None = None,
     ) -> None:
-        rows = [values_of(order) for order in orders]
+        rows = [values_of(order) | {"told": payment is None} for order in orders]
 
         def begun(db: sqlite3.Connection) -> None:
-            begin(db, call, payouts)
-            bundle_rows.insert_group(db, group)
+            begin(db, group.multi_id, call, payouts, payment)
+            bundle_rows.insert_group(db, group, told=payment is None)
             db.executemany(INSERT_ORDER, rows)
 
         await self._file.write(begun)
@@ -221,6 +266,10 @@ class SqliteStore:
     async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None:
         row = self._file.look(bundle_rows.GROUP, (partner_id, multi_id))
         return None if row is None else bundle_rows.group_of(row)
+
+    async def owner_of_group(self, multi_id: str) -> str | None:
+        query = "SELECT partner_id FROM groups WHERE multi_id = ?"
+        return await self._file.read(lambda db: _first(db, query, multi_id))
 
     async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
         values = (partner_id, multi_id)
@@ -241,14 +290,22 @@ class SqliteStore:
         return await self._file.read(bundle_rows.under_way)
 
     async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
-        return await self._one_order("partner_id = ? AND quote_id = ?", (partner_id, quote_id))
+        return self._one_order(
+            "SELECT * FROM orders WHERE partner_id = ? AND quote_id = ?", partner_id, quote_id
+        )
 
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
-        return await self._one_order("partner_id = ? AND service_id = ?", (partner_id, service_id))
+        return self._one_order(TOLD_ORDER, partner_id, service_id)
+
+    async def current_order(self, service_id: str) -> StoredOrder | None:
+        return self._one_order("SELECT * FROM orders WHERE service_id = ?", service_id)
 
     async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
         row = self._file.look(ORDER_OF_TRANSACTION, (chain, transaction))
         return None if row is None else str(row["service_id"])
+
+    async def gave_out(self, account: str, since: datetime) -> bool:
+        return self._file.look(GAVE_OUT, (account, micros(since))) is not None
 
     async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
         row = self._file.look(ORDER_VERSION, (partner_id, service_id))
@@ -354,9 +411,25 @@ class SqliteStore:
         statement = "DELETE FROM payments WHERE payment = ? AND transaction_hash IS NULL"
         await self._file.write(lambda db: db.execute(statement, (payment,)).rowcount)
 
-    async def settle_payment(self, payment: str, transaction: str) -> None:
-        statement = "UPDATE payments SET transaction_hash = ? WHERE payment = ?"
+    async def pay_for(self, payment: str, service_id: str) -> None:
+        await self._file.write(lambda db: db.execute(_PAY_FOR, (service_id, payment)).rowcount)
+
+    async def note_payment_sent(self, payment: str, transaction: str) -> None:
+        statement = "UPDATE payments SET sent = ? WHERE payment = ?"
         await self._file.write(lambda db: db.execute(statement, (transaction, payment)).rowcount)
+
+    async def payments_under_way(self, ended_after: datetime) -> list[SentPayment]:
+        query = (
+            "SELECT payment, sent FROM payments"
+            " WHERE ends > ? AND sent IS NOT NULL AND transaction_hash IS NULL"
+        )
+        values = (micros(ended_after),)
+        return await self._file.read(
+            lambda db: [SentPayment(*row) for row in db.execute(query, values)]
+        )
+
+    async def settle_payment(self, payment: str, transaction: str) -> None:
+        await self._file.write(lambda db: settle_payment(db, payment, transaction))
 
     async def drop_payments(self, ended_before: datetime) -> int:
         limit = micros(ended_before)
@@ -447,9 +520,6 @@ class SqliteStore:
 
     # Below the surface
 
-    async def _one_order(self, where: str, values: tuple[str, str]) -> StoredOrder | None:
-        row = self._file.look(
-            f"SELECT * FROM orders WHERE {where}",  # noqa: S608 - two literals above
-            values,
-        )
+    def _one_order(self, query: str, *values: str) -> StoredOrder | None:
+        row = self._file.look(query, values)
         return None if row is None else order_of(row)

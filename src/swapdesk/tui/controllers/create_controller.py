@@ -143,11 +143,12 @@ class BatchController:
         self._session = host.session
         self.work = BatchWork()
 
-    def create(self, plan: BatchPlan) -> None:
-        """Write the rows of a plan down and create them. Raises NotCreatable,
+    def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
+        """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
+        Raises NotCreatable,
         BatchCreatedBefore and JournalUnavailable, and nothing was sent then."""
         creation = self._creation()
-        self.work.batch_id = creation.write(plan)
+        self.work.batch_id = creation.write(plan, agreed=agreed)
         self.go_on()
 
     def go_on(self) -> None:

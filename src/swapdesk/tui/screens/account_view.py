@@ -58,7 +58,7 @@ def sum_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:
     for place, (label, value) in enumerate(rows):
         amount = Span(usd(value).replace("$", ""), bold=place == 0, amount=True)
         lines.append(spread([Span(label, "muted")], [amount], width))
-    count = Span(f"{told.commission_count:,}")
+    count = Span(f"{told.commission_count:,}", count=True)
     lines.append(spread([Span("entries", "muted")], [count], width))
     return lines
 
@@ -78,11 +78,13 @@ def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) 
     step = 2 if 2 * len(days) <= width - side else 1
     at = {0: labels[0], BAR_ROWS // 2: labels[1], BAR_ROWS - 1: labels[2]}
     for row, cells in enumerate(bar_rows(values, BAR_ROWS)):
-        head = Span(f"{at.get(row, ''):>{side - 2}}  ", "muted")
+        # The axis tells the size of the bars: all of it is an amount but the base line.
+        label = f"{at.get(row, ''):>{side - 2}}"
+        head = [Span(label, "muted", amount=row < BAR_ROWS - 1), Span("  ")]
         drawn = "".join(cell.ljust(step) for cell in cells)
         newest = len(days) - 1
         lines.append(
-            [head, Span(drawn[: newest * step]), Span(drawn[newest * step :].rstrip(), "accent")]
+            [*head, Span(drawn[: newest * step]), Span(drawn[newest * step :].rstrip(), "accent")]
         )
     if days:
         lines.append([Span(" " * side), *_ends(days, len(days) * step)])
@@ -138,8 +140,8 @@ def week_lines(weeks: Sequence[WeeklyVolume], width: int) -> list[Line]:
         lines.append(
             [
                 Span(f"{week.year} W{week.week:02}".ljust(10)),
-                Span(f"{week.count:,}".rjust(cells)),
-                Span(f"{week.anonymous:,}".rjust(cells)),
+                Span(f"{week.count:,}".rjust(cells), count=True),
+                Span(f"{week.anonymous:,}".rjust(cells), count=True),
                 Span(usd(week.volume).rjust(cells), amount=True),
                 Span(usd(week.commission).rjust(cells), amount=True),
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.group_status import Until
-from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.plan import BatchPlan, created_of
 from swapdesk.flows.batch.planned import SheetColumn
 from swapdesk.flows.batch.progress import (
     NoFailedRows,
@@ -22,6 +23,7 @@ from swapdesk.flows.batch.progress import (
     sheet_of,
 )
 from swapdesk.flows.batch.reading import NAME, pointed, template
+from swapdesk.flows.creation.confirm_intent import AGREED
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -53,6 +55,7 @@ from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.screens.batch_editing import BatchEditing
 from swapdesk.tui.screens.batch_facts import PlanState
 from swapdesk.tui.session import PLAYED
+from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 
 PAYING_VERBS = (BuildBundle, SignBundle, SubmitBundle)
 _DOING = {
@@ -98,6 +101,9 @@ class BatchPaying(BatchEditing):
         state, progress = super().plan_state(plan), self.progress
         if progress is None:
             return state
+        if progress.current is not None and not progress.creating:
+            totals = created_of(state.plan, progress.unpaid_rows).totals
+            state = replace(state, plan=replace(state.plan, totals=totals))
         outcome = self.signing.outcome if self.signing is not None else None
         failure = outcome.failure if outcome is not None else None
         current = progress.current
@@ -204,6 +210,17 @@ class BatchPaying(BatchEditing):
         return signing
 
 
+MOST_DOUBTS = 4
+"""So many are read before they are agreed to; the others are read row by row."""
+
+
+def _doubted(plan: BatchPlan) -> Question:
+    said = list(plan.doubts[:MOST_DOUBTS])
+    if more := len(plan.doubts) - len(said):
+        said.append(f"And {more} more: look at these rows first.")
+    return Question("Before these orders are created", said, AGREED, "agree")
+
+
 FILE_VERBS = (CompletePath, FileBelow, FileAbove)
 FIELD_VERBS = (TakeCell, OtherColumn, LeaveCell, *FILE_VERBS)
 CREATING = "creating"
@@ -299,8 +316,23 @@ class BatchScreen(BatchPaying):
             batches.go_on()
             self.show()
             return
+        if plan.doubts:
+            self.app.push_screen(TypedConfirm(_doubted(plan)), self._agreed_to(plan))
+        else:
+            self._create(plan)
+
+    def _agreed_to(self, plan: BatchPlan) -> Callable[[bool | None], None]:
+        """What the answer to the question about this plan does, as long as it is shown."""
+
+        def answered(yes: bool | None) -> None:
+            if yes and self.plan is plan and self.work.batch_id is None:
+                self._create(plan, agreed=True)
+
+        return answered
+
+    def _create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         try:
-            batches.create(plan)
+            self.controls.batches.create(plan, agreed=agreed)
         except NotCreatable:
             self.show_notice("A row has a problem; nothing was created.", "warning")
         except BatchCreatedBefore as error:

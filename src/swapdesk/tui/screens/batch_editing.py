@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import on
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from swapdesk.flows.batch.means import Means, means_of
-from swapdesk.flows.batch.plan import BatchPlan, created_of, plan_of
+from swapdesk.flows.batch.means import means_of
+from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, created_of, plan_of
 from swapdesk.flows.batch.planned import Level, PlannedRow, Sheet, SheetColumn, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
@@ -44,6 +45,7 @@ from swapdesk.tui.screens.batch_facts import (
     head_line,
     row_detail,
     rows_below,
+    tokens_named,
 )
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import LineLike, Span
@@ -76,7 +78,7 @@ class BatchView(Page):
         self.progress: BatchProgress | None = None
         """How far what was created is; None before that."""
         self._update: Timer | None = None
-        self._drawn_width = 0
+        self._drawn_size = Size(0, 0)
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
         self._offers = TextRows(id="offers")
@@ -101,8 +103,8 @@ class BatchView(Page):
         self.read_on()
 
     def on_resize(self) -> None:
-        # Columns are of the width; so is what stands beside what the file holds.
-        if self.app.size.width != self._drawn_width:
+        # Columns and what stands beside what the file holds are of the width, totals of the height.
+        if self.app.size != self._drawn_size:
             self.show()
 
     def session_changed(self) -> None:
@@ -181,7 +183,7 @@ class BatchView(Page):
         self.refresh_frame()
         roomy = made is None and width >= ROOMY
         self._head.show(head_line(plan, made), plan.sheet.said if roomy else "")
-        self._drawn_width = width
+        self._drawn_size = self.app.size
         self._set_columns(batch_columns(plan, width))
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))
         self._label.show("Plan", self.done())
@@ -216,6 +218,8 @@ class BatchView(Page):
             budget.left(RateClass.READ) if budget is not None else None,
             heads=plan.heads_note if made is None else "",
             row=self._row_said(),
+            tokens=tokens_named(self.app.size.height),
+            asks=made is None,
         )
 
     @property
@@ -539,8 +543,7 @@ class BatchEditing(BatchView):
             self.run_worker(work, group="batch-means", exclusive=True, exit_on_error=False)
 
     def balances_changed(self) -> None:
-        self.work.means = ()
-        self.show_row()
+        self._has(())
         self.read_means()
 
     async def _read_means(self, plan: BatchPlan) -> None:
@@ -549,8 +552,18 @@ class BatchEditing(BatchView):
 
     @on(MeansRead)
     def _means_read(self, event: MeansRead) -> None:
-        if event.plan is self.plan:
-            self.work.means = event.means
+        if self.plan is not None and event.plan.sheet is self.plan.sheet:
+            self._has(event.means)
+
+    def _has(self, means: tuple[Means, ...]) -> None:
+        """What the wallet has now. Once rows were written down it is the payment that asks."""
+        self.work.means = means
+        plan = self.plan
+        if plan is not None and self.work.batch_id is None:
+            self.work.plan = against_means(plan, means)
+        if self.plan is not plan:
+            self.show()
+        else:
             self.show_row()
 
     def work_failed(self, group: str) -> None:

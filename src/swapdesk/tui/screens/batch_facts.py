@@ -8,8 +8,7 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from swapdesk.client.budget import Allowance
-from swapdesk.flows.batch.means import Means
-from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, Total
+from swapdesk.flows.batch.plan import BatchPlan, Means, PlannedGroup, Total
 from swapdesk.flows.batch.planned import TEMPLATE, PlannedOrder, PlannedRow, SheetColumn
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
@@ -253,7 +252,16 @@ LABEL = 9
 TWO_COLUMNS = 72
 """Cells from which facts stand beside one another."""
 MOST = 3
-"""Tokens and groups that are named; of more only the number."""
+"""Groups that are named; of more only the number."""
+LEAST_TOKENS = 3
+ROWS_A_TOKEN = 4
+"""Tokens that are named: so many on the lowest screen, and one more for each few rows beyond."""
+LOWEST = 24
+
+
+def tokens_named(height: int) -> int:
+    """How many tokens have room in the totals of a screen of so many rows."""
+    return LEAST_TOKENS + max(0, height - LOWEST) // ROWS_A_TOKEN
 
 
 class PlanState(Struct, frozen=True):
@@ -261,7 +269,8 @@ class PlanState(Struct, frozen=True):
     tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by
     what it was paid; ``stopped`` is why the work on it stopped. ``heads`` says how amounts are
     read where the file does not. ``row`` is what is to be said of the row under the cursor, by its
-    number."""
+    number. ``tokens`` are named in the totals, of more only the number; ``asks``: what the wallet
+    has says whether they can be paid."""
 
     plan: BatchPlan
     means: Sequence[Means] = ()
@@ -273,6 +282,8 @@ class PlanState(Struct, frozen=True):
     stopped: str = ""
     heads: str = ""
     row: tuple[int, str] | None = None
+    tokens: int = LEAST_TOKENS
+    asks: bool = True
 
 
 class PlanPane(LinesView):
@@ -338,9 +349,8 @@ def plan_lines(state: PlanState, width: int) -> list[Line]:
             if state.heads
             else []
         ),
-        # What the wallet had says nothing about what is paid already.
-        ("Total", _totals(plan, () if state.paid else state.means)),
-        ("Arrives", _arrivals(plan)),
+        ("Total", _totals(state)),
+        ("Arrives", _arrivals(plan, state.tokens)),
         ("Orders", _orders(plan)),
         ("Groups", _groups(plan)),
     ]
@@ -385,45 +395,57 @@ def _labelled(fact: tuple[str, Line]) -> Line:
     return [*fill(Span(fact[0], "muted"), LABEL), *fact[1]]
 
 
-def _totals(plan: BatchPlan, means: Sequence[Means]) -> Line:
-    by_chain = {one.chain: one for one in means}
-    line = joined(
-        [_total(one, by_chain.get(one.token.chain_data.short_name)) for one in plan.totals[:MOST]],
-        ", ",
-    )
-    if len(plan.totals) > MOST:
-        line.append(Span(f" and {len(plan.totals) - MOST} more tokens"))
+def _totals(state: PlanState) -> Line:
+    """What is missing stands first, so that no other total hides it. Once something is paid, what
+    the wallet has says nothing about it."""
+    by_chain = {} if state.paid else {one.chain: one for one in state.means}
+    asks = state.asks and not state.paid
+    said = [(one, by_chain.get(one.token.chain_data.short_name)) for one in state.plan.totals]
+    said.sort(key=lambda one: one[1] is None or one[1].missing(one[0]) is None)
+    line = joined([_total(one, means, asks) for one, means in said[: state.tokens]], ", ")
+    if more := len(said) - state.tokens:
+        line += _more_tokens(more)
     return line or [Span("—")]
 
 
-def _arrivals(plan: BatchPlan) -> Line:
+def _more_tokens(count: int) -> Line:
+    return [] if count < 0 else [Span(f" and {count} more token{'' if count == 1 else 's'}")]
+
+
+def _arrivals(plan: BatchPlan, tokens: int) -> Line:
     """``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP Ledger``."""
     found = plan.arrivals
     said = ", ".join(
         f"{about_amount(one.about)} {one.token.symbol} on {one.token.chain_data.name}"
-        for one in found[:MOST]
+        for one in found[:tokens]
     )
-    more = f" and {len(found) - MOST} more tokens" if len(found) > MOST else ""
-    return line_of(f"{said}{more}" or "—")
+    return [*line_of(said or "—"), *_more_tokens(len(found) - tokens or -1)]
 
 
-def _total(total: Total, means: Means | None) -> LineLike:
-    """``18,011.25 of 18,420.75 USDC in wallet trading``."""
-    symbol, amount = total.token.symbol, exact_amount(total.amount)
+def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
+    """``18,011.25 of 18,420.75 USDC on Ethereum in wallet trading``."""
+    amount = exact_amount(total.amount)
+    what = f"{total.token.symbol} on {total.token.chain_data.name}"
     if means is None:
-        return f"{amount} {symbol}"
+        return f"{amount} {what}; what the wallet has is not known" if asks else f"{amount} {what}"
     if means.problem:
-        return [Span(f"{amount} {symbol}. "), Span(f"{TROUBLE} {means.problem}", "status-waiting")]
-    has = means.held.get(total.token.id)
+        return [Span(f"{amount} {what}. "), Span(f"{TROUBLE} {means.problem}", "status-waiting")]
     if means.filling:
-        return f"{amount} {symbol}; the faucet sends {symbol} to wallet {means.wallet}"
+        symbol = total.token.symbol
+        return f"{amount} {what}; the faucet sends {symbol} to wallet {means.wallet}"
+    has = means.has(total.token)
     if has is None:
-        return f"{amount} {symbol}"
-    said = f"{amount} of {exact_amount(has)} {symbol} in wallet {means.wallet}"
+        return f"{amount} {what}; what wallet {means.wallet} has is not known"
     lack = means.missing(total)
+    role = "foreground" if lack is None else "status-waiting"
+    said = [
+        Span(amount, role, amount=True),
+        Span(f" of {exact_amount(has)} {what} in wallet {means.wallet}", role),
+    ]
     if lack is None:
         return said
-    return Span(f"{TROUBLE} {said}; {exact_amount(lack)} are missing", "status-waiting")
+    missing = f"; {exact_amount(lack)} {total.token.symbol} are missing"
+    return [Span(f"{TROUBLE} ", role), *said, Span(missing, role)]
 
 
 def _orders(plan: BatchPlan) -> Line:

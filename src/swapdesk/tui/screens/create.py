@@ -135,8 +135,8 @@ class CreateScreen(Page):
             consent = consent_for(self.board, self.row, self.desk.catalog, self.now())
             self._consented = (self.row.quote_id, consent)
         checked = self._form.checked()
-        refund = checked.refund.differs if checked.refund is not None else None
-        return consent.also(checked.memo.differs).also(refund)
+        refund = checked.refund.doubt if checked.refund is not None else None
+        return consent.also(checked.memo.doubt).also(refund)
 
     def _typing(self) -> bool:
         return self.focused is not self._panel

@@ -264,15 +264,22 @@ def standing_of(
     ``asked`` says why no new quote can be asked for; one may cost ``most`` calls."""
     if verb in (Back, HideAmounts, ReleaseMouse):
         return READY
+    if verb.EVERYWHERE and step is CreateStep.UNKNOWN:
+        return READY
     if step in BUSY:
         return HIDDEN
     if verb in (Keys, Palette):
         return READY
+    if verb.EVERYWHERE:
+        # In a field their letters are typed; outside of it nothing of the intent locks them.
+        return HIDDEN if typing else READY
     if verb in (Complete, FieldBelow, FieldAbove):
         return READY if typing else HIDDEN
     over = step is CreateStep.FAILED or expired
     if verb is Edit:
-        return HIDDEN if typing else READY
+        # Beside a quote that ended its letter is a slip: what is typed after it would be the
+        # recipient. A new quote comes first.
+        return HIDDEN if typing or (expired and step is not CreateStep.FAILED) else READY
     if verb is NextField:
         if not typing and (step is CreateStep.READY or over or not at_end()):
             return HIDDEN

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from swapdesk.flows.notation import exact_amount, usd
+from swapdesk.flows.notation import exact_amount, short_address, usd
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID, GlyphState
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
@@ -171,8 +171,9 @@ def _understood(line: IntentLine) -> Line:
         Span(f"  on {line.token_in.chain_data.name}", "muted"),
     ]
     if line.private_send:
-        if line.recipient_name:
-            text += [Span("    to  ", "muted"), Span(f"@{line.recipient_name}", bold=True)]
+        to = f"@{line.recipient_name}" if line.recipient_name else short_address(line.recipient)
+        if to:
+            text += [Span("    to  ", "muted"), Span(to, bold=True)]
     elif line.token_out is not None:
         text += [Span("    Buy  ", "muted"), *_token(line.token_out)]
     return text

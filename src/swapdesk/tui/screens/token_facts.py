@@ -235,8 +235,7 @@ def _bounds(bucket: Limits | None) -> str:
     if bucket is None:
         return "not stated"
     least = trimmed(bucket.min)
-    # A service may write max 0 for "no bound" (contract 6.2).
-    return f"{least} to {trimmed(bucket.max)}" if bucket.max > 0 else f"{least} or more"
+    return f"{least} or more" if bucket.max is None else f"{least} to {trimmed(bucket.max)}"
 
 
 def _head(row: TokenRow) -> Line:

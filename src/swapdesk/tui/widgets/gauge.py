@@ -40,9 +40,9 @@ def gauge_line(state: GaugeState, width: int) -> Line:
         role = "status-trouble"
     mark = f"{TROUBLE} " if share >= WARN_PERCENT else "  "
     numbers: Line = [
-        Span(f"{state.used:,}".rjust(6)),
+        Span(f"{state.used:,}".rjust(6), count=True),
         Span(" of ", "muted"),
-        Span(f"{state.limit:,}".rjust(6)),
+        Span(f"{state.limit:,}".rjust(6), count=True),
         Span("  "),
         Span(f"{mark}{share}%".rjust(6), "muted" if share < WARN_PERCENT else role),
     ]

@@ -172,6 +172,21 @@ class NumberSchema:
 Amount = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=True), "number")]
 """A number of an answer: a JSON number, or the same digits as a text; scale kept."""
 
+NO_BOUND = Decimal(2**53 - 1)
+"""What a service of JavaScript writes for a bound that there is not."""
+
+
+def _ceiling_of(value: object) -> Decimal | None:
+    # 1.8e308 is out of the bounds of an amount, and only one more way to say "no bound".
+    far = isinstance(value, str) and _TOKEN.fullmatch(value) and Decimal(value) >= NO_BOUND
+    amount = NO_BOUND if far else _amount_of(value, text_allowed=True)
+    return amount if 0 < amount < NO_BOUND else None
+
+
+Ceiling = Annotated[Decimal, NumberSchema(_ceiling_of, "number")] | None
+"""The largest amount that something takes. "No bound" (0, or the largest safe integer) is None, so
+that nobody compares with it (contract 6.2)."""
+
 BodyNumber = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=False), "number")]
 """A number of a request body: only a real JSON number."""
 

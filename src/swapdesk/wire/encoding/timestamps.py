@@ -1,5 +1,5 @@
 """Times on the wire: RFC 3339 text, aware UTC inside, and what is told no further away than can be
-counted with."""
+counted with. The public service also writes Unix time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import (
+    GetCoreSchemaHandler,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.readers import reader
-from swapdesk.wire.encoding.time_range import within_range
+from swapdesk.wire.encoding.time_range import EARLIEST, within_range
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
 _OFFSET = r"([Zz]|[+-][0-9]{2}:[0-9]{2})?"
+_SCHEMA = {"type": "string", "format": "date-time"}
 _RFC3339 = re.compile(f"{_DATE}(?:{_TIME}{_OFFSET})?")
 
 
@@ -86,18 +92,62 @@ class AskedTimeSchema:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return reader(self._validate, {"type": "string", "format": "date-time"}, source, handler)
+        return reader(self._validate, _SCHEMA, source, handler)
+
+
+_UNIX = re.compile(r"([1-9][0-9]{8,9})(?:\.([0-9]{1,9}))?|([1-9][0-9]{11,12})")
+
+
+def _from_unix(text: str) -> datetime | None:
+    """A time of 1973 or later from Unix seconds; from milliseconds where as seconds it would lie
+    thousands of years ahead, and a quote that ends then would never be over."""
+    match = _UNIX.fullmatch(text)
+    if match is None:
+        return None
+    whole, fraction, millis = match.groups()
+    if millis is not None:
+        return EARLIEST + timedelta(milliseconds=int(millis))
+    micros = int((fraction or "").ljust(6, "0")[:6])
+    return EARLIEST + timedelta(seconds=int(whole), microseconds=micros)
 
 
 class TimestampSchema(AskedTimeSchema):
     """The same of what is told: a time outside of the range becomes its nearer end, since an order
-    must not go out of view for it."""
+    must not go out of view for it. A client also reads Unix time, as a number or a text."""
 
-    def _validate(self, value: object) -> datetime:
+    def _told(self, value: object, info: ValidationInfo) -> datetime:
+        if _is_client(info) and isinstance(value, str):
+            unix = _from_unix(value)
+            value = value if unix is None else unix
         if isinstance(value, datetime) and value.tzinfo is not None:
             value = within_range(value)
-        return within_range(super()._validate(value))
+        return within_range(self._validate(value))
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return reader(self._told, _SCHEMA, source, handler, with_context=True)
+
+
+def _is_client(info: ValidationInfo) -> bool:
+    return info.context is not None and info.context["side"] == "client"
+
+
+def _none_if_unreadable(
+    value: object, read: ValidatorFunctionWrapHandler, info: ValidationInfo
+) -> datetime | None:
+    try:
+        moment: datetime | None = read(value)
+    except ValueError:
+        if _is_client(info):
+            return None
+        raise
+    return moment
 
 
 Timestamp = Annotated[datetime, TimestampSchema()]
 """A time of an answer or a body: aware UTC, in the range of ``time_range``."""
+
+OptionalTime = Annotated[Timestamp | None, WrapValidator(_none_if_unreadable)]
+"""The same where a client does without: one that cannot be read is none, so that one row does not
+make a whole list unreadable."""

@@ -8,14 +8,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from swapdesk.agent.gate.case import Case, Objection, Objections, balance_read, refuses, warns
+from swapdesk.agent.gate.case import (
+    Case,
+    Objection,
+    Objections,
+    assets_here,
+    balance_read,
+    decimals_read,
+    refuses,
+    symbol_read,
+    warns,
+)
 from swapdesk.agent.gate.words import amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, Outflow
 from swapdesk.agent.signers.evm import signer_of
-from swapdesk.wallet.promise import Purpose
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.deployments import call_asset, coin_symbols
+from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
+from swapdesk.wallet.promise import Asset, Purpose
 from swapdesk.wallet.review import Simulation
+from swapdesk.wire.encoding.text import safe_text
 
 _SPENDING = frozenset({Act.ORDER, Act.SWAP})
+MOST_DECIMALS = 255
+"""They are a byte on EVM chains and on Solana."""
 
 
 @refuses("TOKEN_SOLD_DIFFERS", Meaning.SOLD_TOKEN)
@@ -35,6 +51,86 @@ def token_bought_is_the_confirmed_one(case: Case) -> Objections:
     if claim.act in _SPENDING and claim.bought != case.promise.buy.contract:
         field = next(claim.of(Meaning.BOUGHT_TOKEN), None)
         yield Objection("Another token is bought than the one that was confirmed.", field)
+
+
+@refuses("TOKEN_DECIMALS", Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS, Meaning.LEAST_UNITS)
+def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
+    """What a person confirms is whole tokens. Whoever names other decimals than the contract has
+    multiplies what leaves by a power of ten, and the amount that is shown stays the same."""
+    claim, promise = case.claim, case.promise
+    paid = next(claim.of(Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS), None)
+    bought = next(claim.of(Meaning.LEAST_UNITS), None)
+    coin = COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
+    for asset in assets_here(claim, promise):
+        told = coin if asset.contract is None else _decimals(case, asset)
+        if (words := _miscounted(asset, told)) is not None:
+            yield Objection(words, bought if asset == promise.buy != promise.sell else paid)
+    crosses = claim.act in _SPENDING and promise.chain_out != promise.chain
+    if crosses and (words := _miscounted(promise.buy, case.facts.bought_decimals)) is not None:
+        yield Objection(words, bought)
+
+
+def _decimals(case: Case, asset: Asset) -> int | None:
+    """As the contract says now. What calls are paid in is known here, whatever it says."""
+    contract = asset.contract or ""
+    if case.claim.solana:
+        # The transaction states them, and the program refuses it where the mint has others.
+        return asset.decimals
+    words = case.facts.words(decimals_read(contract), 1)
+    told = None if words is None else words[0]
+    known = call_asset(case.promise.chain_id, contract)
+    return told if known is None or asset.decimals == known.decimals else known.decimals
+
+
+def _miscounted(asset: Asset, told: int | None) -> str | None:
+    if told is None or told > MOST_DECIMALS:
+        return f"The contract of {asset.symbol} does not say how many decimals it has."
+    if told != asset.decimals:
+        return (
+            f"{asset.symbol} would be counted by {asset.decimals} decimals; it has {told} on its"
+            " chain."
+        )
+    return None
+
+
+@warns("TOKEN_SYMBOL", Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS, Meaning.LEAST_UNITS)
+def token_is_called_so_by_its_contract(case: Case) -> Objections:
+    """A list that puts another contract, or the chain's coin, behind a symbol has it paid with: ten
+    of what was meant become ten of something dearer. Lists shorten symbols too, so that a
+    difference asks for a phrase and refuses nothing."""
+    claim, promise = case.claim, case.promise
+    paid = next(claim.of(Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS), None)
+    bought = next(claim.of(Meaning.LEAST_UNITS), None)
+    crosses = claim.act in _SPENDING and promise.chain_out != promise.chain
+    for asset in assets_here(claim, promise):
+        if (words := _misnamed(asset, promise.chain_id, _symbol(case, asset))) is not None:
+            yield Objection(words, bought if asset == promise.buy != promise.sell else paid)
+    if crosses:
+        words = _misnamed(promise.buy, promise.chain_out_id, case.facts.bought_symbol)
+        if words is not None:
+            yield Objection(words, bought)
+
+
+def _symbol(case: Case, asset: Asset) -> str | None:
+    if case.claim.solana:
+        # A mint has no name of its own.
+        return asset.symbol
+    answer = case.facts.answers.get(symbol_read(asset.contract or ""))
+    return None if answer is None else erc20.read_symbol(answer)
+
+
+def _misnamed(asset: Asset, chain_id: int | None, told: str | None) -> str | None:
+    if asset.contract is None:
+        names = coin_symbols(chain_id)
+        if asset.symbol.upper() in names:
+            return None
+        called = " or ".join(sorted(names)) if names else "not known here by a name"
+        return f"{asset.symbol} would be the chain's own coin, which is {called}."
+    if told is None:
+        return f"The contract of {asset.symbol} does not say what it is called."
+    if told.strip().casefold() != asset.symbol.strip().casefold():
+        return f"The contract of {asset.symbol} calls itself {safe_text(told, 32)}."
+    return None
 
 
 @refuses("ALLOWANCE_ABOVE", Meaning.ALLOWED_UNITS)
@@ -177,6 +273,8 @@ def account_has_the_funds(case: Case) -> Objections:
 AMOUNT_RULES = (
     token_sold_is_the_confirmed_one,
     token_bought_is_the_confirmed_one,
+    amounts_are_counted_as_the_contract_does,
+    token_is_called_so_by_its_contract,
     allowance_is_no_more_than_sold,
     allowance_is_enough,
     one_allowance_at_a_time,

@@ -6,6 +6,8 @@ import os
 import sqlite3
 from pathlib import Path
 
+from swapdesk.database_writing import durable
+
 VERSION = 1
 
 _SCHEMA = """
@@ -38,7 +40,7 @@ def open_chain_file(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
+    durable(connection)
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.executescript(_SCHEMA)
     return connection

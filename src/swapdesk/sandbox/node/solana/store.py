@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from swapdesk.database_writing import durable
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.evm.schema import ChainFileMismatch
 
@@ -124,7 +125,7 @@ class SolanaStore(StoreReader):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=FULL")
+        durable(self._connection)
         self._connection.execute(f"PRAGMA user_version = {VERSION}")
         self._connection.executescript(_SCHEMA)
 

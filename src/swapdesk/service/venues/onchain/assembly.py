@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from swapdesk.chain.rpc.evm import Connect, EvmClient
+import httpx2
+
+from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.clock import Clock
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.basalt import Basalt
@@ -23,11 +25,13 @@ SOLVED_KINDS = ("isthmus",)
 
 
 def open_readers(
-    places: Iterable[ChainPlace], clock: Clock, connect: Connect | None = None
+    places: Iterable[ChainPlace],
+    clock: Clock,
+    transport: httpx2.AsyncBaseTransport | None = None,
 ) -> dict[str, OnchainReader]:
     """A reader for each EVM chain, by short name; nothing is asked yet."""
     return {
-        place.name: OnchainReader(place, EvmClient(place.rpc, connect=connect), clock)
+        place.name: OnchainReader(place, EvmClient(place.rpc, transport=transport), clock)
         for place in places
     }
 

@@ -224,7 +224,7 @@ class Atoll(Unsigned):
         if execution.hash is None:
             return Progress(LegReport(LegStatus.WAITING))
         # In this order: what is executed between the two questions is not taken for expired.
-        height = await self._client.call("getBlockHeight", {"commitment": "finalized"})
+        height = await self._client.ask("getBlockHeight", {"commitment": "finalized"})
         status = await self._client.status(execution.hash)
         if status is None:
             last = execution.notes.get(_LAST_HEIGHT)

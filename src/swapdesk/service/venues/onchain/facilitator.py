@@ -10,7 +10,7 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm_answers import EvmError, EvmRefused, EvmUnreachable
 from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.clock import Clock
-from swapdesk.service.payments import CallPayment, CallTerms, Reason, Settled
+from swapdesk.service.payments import CallPayment, CallTerms, Note, Reason, Settled
 from swapdesk.service.venues.onchain.documents import (
     NOBODY,
     find_domain,
@@ -78,7 +78,7 @@ class ChainFacilitator:
             return Reason.USED
         return Reason.FUNDS if held < payment.units else None
 
-    async def settle(self, payment: CallPayment) -> Settled:
+    async def settle(self, payment: CallPayment, note: Note) -> Settled:
         parts = read_signature(payment.signature)
         assert parts is not None, "it was verified before"
         data = erc20.TRANSFER_WITH_AUTHORIZATION.call(
@@ -93,7 +93,7 @@ class ChainFacilitator:
             parts.s,
         )
         try:
-            sent = await self._wallet.send(self._reader, payment.terms.asset, data)
+            sent = await self._wallet.send(self._reader, payment.terms.asset, data, note)
         except (EvmRefused, EvmUnreachable) as error:
             refused = isinstance(error, EvmRefused)
             return Settled(reason=Reason.FAILED if refused else Reason.CHAIN)
@@ -103,12 +103,17 @@ class ChainFacilitator:
 
     async def _executed(self, transaction: str) -> Settled:
         until = self._clock.monotonic() + SETTLE_SECONDS
-        while self._clock.monotonic() < until:
-            try:
-                receipt = await self._reader.client.receipt(transaction)
-            except EvmError:
-                receipt = None
-            if receipt is not None:
-                return Settled(transaction) if receipt.succeeded else Settled(reason=Reason.FAILED)
+        while (settled := await self.outcome(transaction)).open:
+            if self._clock.monotonic() >= until:
+                break
             await self._clock.sleep(LOOK_SECONDS)
-        return Settled(reason=Reason.CHAIN, open=True)
+        return settled
+
+    async def outcome(self, transaction: str) -> Settled:
+        try:
+            receipt = await self._reader.client.receipt(transaction)
+        except EvmError:
+            receipt = None
+        if receipt is None:
+            return Settled(reason=Reason.CHAIN, open=True)
+        return Settled(transaction) if receipt.succeeded else Settled(reason=Reason.FAILED)

@@ -1,14 +1,14 @@
 """Accounts of the service that send transactions: the solver's, the relayer's.
 
 A contract carries out what it is sent once, however often it is sent; so a lost transaction is
-sent again, and nothing is written down here.
+sent again, and nothing is written down here. Whoever has to know what became of one notes it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
@@ -34,8 +34,15 @@ class HotWallet:
     def __repr__(self) -> str:
         return f"HotWallet({self.address})"
 
-    async def send(self, reader: OnchainReader, to: str, data: bytes) -> str:
-        """Send a call; its hash. Raises EvmError: EvmRefused when it would revert."""
+    async def send(
+        self,
+        reader: OnchainReader,
+        to: str,
+        data: bytes,
+        note: Callable[[str], Awaitable[None]] | None = None,
+    ) -> str:
+        """Send a call; its hash, which ``note`` takes before the chain does. Raises EvmError:
+        EvmRefused when it would revert."""
         from eth_account import Account
 
         async with self._sending[reader.place.name]:
@@ -55,6 +62,8 @@ class HotWallet:
                 },
                 self._secret,
             )
+            if note is not None:
+                await note("0x" + bytes(signed.hash).hex())
             return await reader.client.send_raw(bytes(signed.raw_transaction))
 
 

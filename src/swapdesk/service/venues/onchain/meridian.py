@@ -11,6 +11,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.calldata.venues import FULFIL, SEND
 from swapdesk.chain.rpc.evm import Call
@@ -22,6 +23,7 @@ from swapdesk.service.venues.onchain.adapter import (
     Deal,
     DexPrice,
     DexQuestion,
+    DexRefused,
     Permission,
     Plan,
     PreparedSwap,
@@ -100,6 +102,8 @@ class Meridian(Unsigned):
         out = less(_rescaled(question.amount, token_in.decimals, token_out.decimals), _SHARE)
         if out <= 0:
             return Unavailable("nothing is left of this amount")
+        if await self._cannot_pay(token_out, out):
+            return Unavailable("more than the relayer holds on the other chain")
         payout = Decimal(_PAYOUT_GAS * there.fees.most) * coin_out * _BUFFER
         bridge_fee = int(ROUGH.divide(payout, coin_in)) + 1
         fee = int(ROUGH.divide(_FEE_USD * _WEI, coin_in))
@@ -130,10 +134,20 @@ class Meridian(Unsigned):
     async def allowed(self, deal: Deal, owner: str) -> bool:
         return await self._spender.may_take(self._source(deal), deal, owner)
 
+    async def _cannot_pay(self, token_out: Token, out: int) -> bool:
+        """Whether a payout would have to wait for tokens to come to the relayer, while those that
+        were sold are locked already."""
+        reader, contract = self._readers[token_out.chain_data.short_name], token_out.address or ""
+        asked = checksummed(contract), erc20.BALANCE_OF, (self._relayer.address,)
+        (held,) = await reader.numbers([asked])
+        return held is None or held < out
+
     async def prepare(self, swap: SwapToPrepare) -> PreparedSwap:
         self.refuse(swap.signatures)
         deadline = swap.now + timedelta(seconds=CALLDATA_SECONDS)
         deal, plan = swap.deal, swap.deal.plan
+        if await self._cannot_pay(deal.token_out, plan.out):
+            raise DexRefused("the relayer does not hold enough on the other chain now")
         data = SEND.call(
             plan.path[0],
             plan.amount,

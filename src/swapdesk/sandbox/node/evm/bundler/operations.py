@@ -29,6 +29,7 @@ from swapdesk.chain.smart_account import (
     read_revert_reason,
 )
 from swapdesk.chain.user_operation import UserOperation, operation_json, pack, read_operation
+from swapdesk.database_writing import durable
 from swapdesk.sandbox.chain_rows import GAS_LIMIT
 from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
@@ -257,7 +258,7 @@ class OperationRows:
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.row_factory = sqlite3.Row
         self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=FULL")
+        durable(self._connection)
         self._connection.execute(f"PRAGMA user_version = {VERSION}")
         self._connection.executescript(_SCHEMA)
 

@@ -1,0 +1,157 @@
+"""HTTP to a JSON-RPC node, the one way from this program to any: a question goes out once, and an
+answer is bounded in bytes, time, nesting and encoding before anything of it is believed.
+
+A node may be anybody's, and the process with the keys asks it. So nothing is decompressed (64 KB
+of gzip are 64 MiB of memory), the deadline holds for the whole answer and not for each piece of
+it, redirects are not followed, and nothing comes from the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, ClassVar, Self
+
+import httpx2
+
+from swapdesk.certificates import certificates
+from swapdesk.keepalive import CLIENT_SECONDS
+from swapdesk.wire.encoding.codec import refuse_deep
+
+ANSWER_LIMIT = 8 << 20
+"""Bytes of an answer that are read."""
+
+
+class NodeHttp:
+    """Base of the clients of nodes. ``deadline`` bounds every call, in seconds; ``headers`` go
+    with all of them."""
+
+    unreachable: ClassVar[type[Exception]]
+    """Raised when no connection came about: nothing was sent."""
+    uncertain: ClassVar[type[Exception]]
+    """Raised when a request left and no usable answer came back."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        deadline: float,
+        headers: dict[str, str] | None = None,
+        transport: httpx2.AsyncBaseTransport | None,
+    ) -> None:
+        self._url = url
+        self._deadline = deadline
+        self._ids = count(1)
+        self._http = httpx2.AsyncClient(
+            headers={
+                "accept-encoding": "identity",
+                "content-type": "application/json",
+                **(headers or {}),
+            },
+            timeout=deadline,
+            verify=certificates(httpx2.URL(url)),
+            trust_env=False,
+            follow_redirects=False,
+            limits=httpx2.Limits(
+                max_connections=64, max_keepalive_connections=16, keepalive_expiry=CLIENT_SECONDS
+            ),
+            transport=transport,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def ask(self, method: str, *params: Any) -> Any:
+        """The result of one method as plain JSON values. Raises what ``_refusal`` makes of an
+        error that is answered."""
+        number = next(self._ids)
+        document = self._document(await self._post(_encoded(_request(number, method, params))))
+        if not isinstance(document, dict) or document.get("id") != number:
+            raise self.uncertain(f"{method} was answered with another shape")
+        result = self._result(document)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def _ask_all(self, requests: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
+        """Results of reads that leave in one request, in their order; in the place of a refused
+        one stands what ``_refusal`` makes of it."""
+        bodies = [_request(next(self._ids), method, params) for method, params in requests]
+        document = self._document(await self._post(_encoded(bodies)))
+        if isinstance(document, dict) and document.get("error") is not None:
+            raise self._refusal(document["error"])
+        if not isinstance(document, list) or len(document) != len(bodies):
+            raise self.uncertain("the node answered another number of requests")
+        # By text: 1, 1.0 and true are the same key.
+        found = {json.dumps(each.get("id")): each for each in document if isinstance(each, dict)}
+        try:
+            return [self._result(found[str(body["id"])]) for body in bodies]
+        except KeyError:
+            raise self.uncertain("the node answered other requests") from None
+
+    def _result(self, document: dict[str, Any]) -> Any:
+        """A result, or the refusal in its place."""
+        error = document.get("error")
+        if error is not None:
+            refusal = self._refusal(error)
+            if isinstance(refusal, self.uncertain):
+                raise refusal
+            return refusal
+        if "result" not in document:
+            raise self.uncertain("the node answered without a result")
+        return document["result"]
+
+    def _refusal(self, error: Any) -> Exception:
+        """What an answered error means; ``uncertain`` for one of another shape."""
+        return self.uncertain("the node refused the question")
+
+    async def _post(self, body: bytes, deadline: float | None = None) -> bytes:
+        """The body of the answer, as it came."""
+        deadline = deadline or self._deadline
+        try:
+            async with (
+                asyncio.timeout(deadline),
+                self._http.stream("POST", self._url, content=body, timeout=deadline) as answer,
+            ):
+                if answer.status_code != 200:
+                    raise self.uncertain(f"the node answered with status {answer.status_code}")
+                content = bytearray()
+                async for chunk in answer.aiter_raw():
+                    content += chunk
+                    if len(content) > ANSWER_LIMIT:
+                        raise self.uncertain(f"the answer has more than {ANSWER_LIMIT} bytes")
+                return bytes(content)
+        # The words of these errors may be the node's, so only their kind is told.
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            raise self.unreachable(f"the node cannot be reached: {_kind(error)}") from error
+        except (httpx2.HTTPError, OSError) as error:  # TimeoutError is one
+            raise self.uncertain(f"the node gave no answer: {_kind(error)}") from error
+
+    def _document(self, content: bytes) -> Any:
+        try:
+            # UTF-8 alone: the reader below takes UTF-16 too, whose bytes hide brackets.
+            text = content.decode("utf-8")
+            refuse_deep(content)
+            return json.loads(text)
+        except ValueError as error:
+            raise self.uncertain("the node answered no JSON") from error
+
+
+def _request(number: int, method: str, params: Sequence[Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
+
+
+def _encoded(body: object) -> bytes:
+    return json.dumps(body).encode()
+
+
+def _kind(error: Exception) -> str:
+    return type(error).__name__

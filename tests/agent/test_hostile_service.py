@@ -1,0 +1,571 @@
+"""Nothing is signed beyond what was confirmed, whatever a service rewrites in whichever answer.
+
+Each history is of one kind of signature. What the service says of tokens, prices, payees and
+amounts is true or not, before somebody confirms and again after. The promise is made of it by the
+desk's own code, and judged and signed by the agent's; the nodes tell the truth. What was signed is
+held against what a person confirmed, in whole tokens by their names, counted as the chains count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from decimal import ROUND_DOWN, Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import ValidationError
+
+from agent.gate_world import (
+    PERMIT2_DOMAIN,
+    PERMIT_NONCE,
+    PORTAL,
+    ROUTER,
+    SETTLEMENT,
+    SETTLEMENT_DOMAIN,
+    TOKEN_DOMAIN,
+)
+from agent.honest import DOCUMENTS
+from agent.hostile_service import (
+    BASE,
+    BASE_ID,
+    CALL_DOMAIN,
+    DEPOSIT,
+    DOLLAR,
+    ETHEREUM,
+    IDS,
+    KINDS,
+    PHRASE,
+    TRUE,
+    Confirmed,
+    Got,
+    Service,
+    Taken,
+    Trader,
+    asset_of,
+    opened_wallet,
+)
+from flows.orders import intent, order
+from sampling import examples
+from swapdesk.agent.gate.rules.deposit import LONGEST_CALL
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.calldata.method import CalldataError
+from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2
+from swapdesk.chain.smart_account import InnerCall, encode_batch
+from swapdesk.chain.user_operation import UserOperation, nonce_key, operation_json
+from swapdesk.client.errors import NotPaid
+from swapdesk.client.payments import PaymentTerms, RequiredPayment
+from swapdesk.flows.batch.bundle_promise import (
+    Payer,
+    funding_payload,
+    funding_promise,
+    item_promise,
+    operation_payload,
+)
+from swapdesk.flows.deposits.wallet_funding import NotPayable, deposit_payload, deposit_promise
+from swapdesk.flows.dex.dex_plan import promise_of
+from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
+from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, FundingNeed
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.wallet.call_payments import CallPayer
+from swapdesk.flows.wallet.local_wallet import own_promise
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.promise import Promise, Purpose, TakenOut, WithdrawalPromise
+from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
+from swapdesk.wire.encoding.numbers import NumberError, to_base_units
+from swapdesk.wire.operations import OPERATIONS
+
+SLIPPAGE = Decimal("0.5")
+PRICES = {"USDC": Decimal(1), "WETH": Decimal(2_500), "ETH": Decimal(2_500),
+          "WBTC": Decimal(100_000), "PEPE": Decimal("0.00001")}  # fmt: skip
+READ = next(one for one in OPERATIONS if one.name == "get_order")
+
+
+def confirmed_intent(
+    trader: Trader, service: Service, sold: str, bought: str, provider: str, chain_out: str
+) -> Intent:
+    """What somebody confirms who types an amount and reads the rest off the service."""
+    random = service.random
+    amount = Decimal(random.choice(["10", "0.5", "2.25", "1000"]))
+    price = service.price(PRICES[sold] / PRICES[bought])
+    listed = service.listed(sold)
+    flips(trader, service, listed)
+    return intent(
+        token_in=listed,
+        token_out=service.listed(bought, chain_out),
+        amount_in=amount,
+        amount_out=(amount * price).quantize(Decimal("1e-6"), ROUND_DOWN),
+        route="dex",
+        provider=provider,
+        quote_id=f"q-{random.random()}",
+        valid_until=trader.clock.now() + timedelta(minutes=5),
+        recipient=trader.address,
+        dex=DexTerms(trader.address, SLIPPAGE, 10**16),
+    )
+
+
+def flips(trader: Trader, service: Service, row: TokenFacts) -> None:
+    """Some contracts agree with the list when they are first asked, and tell the truth then."""
+    if "decimals" in service.lies and service.random.random() < 0.5:
+        service.lies.add("first answer")
+        trader.flips = row
+
+
+def confirmed_by(made: Intent, payees: set[str]) -> Confirmed:
+    return Confirmed(ETHEREUM, made.token_in.symbol, made.amount_in, frozenset(payees))
+
+
+def buying(made: Intent, payees: set[str]) -> Confirmed:
+    """The same with what has to arrive: what was quoted less the slippage."""
+    out = made.token_out
+    least = made.amount_out * (100 - SLIPPAGE) / 100
+    digits = Decimal(1).scaleb(-TRUE[out.chain][out.symbol].decimals)
+    return replace(
+        confirmed_by(made, payees),
+        bought=out.symbol,
+        least=least.quantize(digits, ROUND_DOWN),
+        to=made.recipient,
+        chain_out=out.chain,
+    )
+
+
+async def swap_promise(made: Intent) -> Promise | None:
+    try:
+        return promise_of(made)
+    except NumberError:
+        # More digits than the token is said to have: nothing comes of it.
+        return None
+
+
+def call(purpose: Purpose, to: str | None, data: bytes, value: int = 0) -> TransactionPayload:
+    return TransactionPayload(purpose, to or ROUTER, "0x" + data.hex(), value)
+
+
+async def deposit(trader: Trader, service: Service, sold: str) -> bool:
+    made = confirmed_intent(trader, service, sold, "WETH", "ba", ETHEREUM)
+    asked = Decimal(service.units(int(made.amount_in * 10**4))) / 10**4
+    expires = trader.clock.now() + timedelta(minutes=30)
+    try:
+        told = order(made, deposit_address=DEPOSIT, in_amount=asked, expires=expires)
+    except ValidationError:
+        return False  # An amount that is no amount is not read.
+    tracked = TrackedOrder(told, made, None, ended=False, seen_at=told.created, source="create")
+    try:
+        promise = deposit_promise(tracked, trader.account, None)
+        again = promise.deposit
+        assert again is not None
+        # The order as it is told once more, after it was compared and released.
+        later = replace(
+            promise,
+            sell=replace(promise.sell, contract=service.contract(promise.sell.contract)),
+            deposit=replace(
+                again, address=service.payee(again.address), units=service.units(again.units)
+            ),
+        )
+        payload = deposit_payload(later)
+    except NotPayable:
+        return False
+    assert later.deposit is not None
+    taken = [Taken(later.sell.contract, later.deposit.units, later.deposit.address)]
+    return await trader.signs(payload, promise, confirmed_by(made, {DEPOSIT}), taken)
+
+
+async def token_deposit(trader: Trader, service: Service) -> bool:
+    return await deposit(trader, service, service.random.choice(["USDC", "WBTC", "PEPE"]))
+
+
+async def coin_deposit(trader: Trader, service: Service) -> bool:
+    return await deposit(trader, service, "ETH")
+
+
+async def approval(trader: Trader, service: Service) -> bool:
+    sold = service.random.choice(["USDC", "WBTC", "PEPE"])
+    made = confirmed_intent(trader, service, sold, "WETH", "ba", ETHEREUM)
+    promise = await swap_promise(made)
+    if promise is None:
+        return False
+    spender, units = service.payee(ROUTER), min(service.units(promise.sell_units), (1 << 256) - 1)
+    contract = service.contract(promise.sell.contract)
+    if service.random.random() < 0.5:
+        payload = call(Purpose.APPROVE, contract, erc20.APPROVE.call(spender, units))
+    else:
+        units = min(units, (1 << 160) - 1)
+        data = permit2.APPROVE.call(contract or ROUTER, spender, units, trader.soon())
+        payload = call(Purpose.APPROVE, PERMIT2, data)
+    taken = [Taken(contract, units, spender)] if units else []
+    return await trader.signs(payload, promise, confirmed_by(made, {ROUTER}), taken)
+
+
+def document(name: str, domain: dict[str, Any], **message: Any) -> dict[str, Any]:
+    payload = DOCUMENTS[name].payload
+    assert isinstance(payload, TypedDataPayload)
+    told = payload.document
+    return {**told, "domain": domain, "message": {**told["message"], **message}}
+
+
+def signable(purpose: Purpose, told: dict[str, Any], key: str) -> TypedDataPayload:
+    return TypedDataPayload(purpose, told, ChainStep(key, 0, 1, complete=True, chained=False))
+
+
+async def permit(trader: Trader, service: Service) -> bool:
+    """EIP-2612 of the dollar, or a document of Permit2."""
+    random = service.random
+    sold = random.choice(["USDC", "USDC", "WBTC"])
+    made = confirmed_intent(trader, service, sold, "WETH", "is", ETHEREUM)
+    promise = await swap_promise(made)
+    if promise is None:
+        return False
+    spender = service.payee(SETTLEMENT)
+    units = min(service.units(promise.sell_units), (1 << 160) - 1)
+    contract = service.contract(promise.sell.contract) or ROUTER
+    if sold == "USDC" and random.random() < 0.5:
+        domain = {**TOKEN_DOMAIN, "verifyingContract": contract}
+        if service.rewrites("domain"):
+            domain["version"] = "1"
+        told = document(
+            "Permit", domain, owner=trader.address, spender=spender, value=str(units),
+            nonce=PERMIT_NONCE, deadline=trader.soon(),
+        )  # fmt: skip
+    else:
+        permitted = {"token": contract, "amount": str(units)}
+        told = document(
+            "PermitTransferFrom", PERMIT2_DOMAIN, permitted=permitted, spender=spender,
+            nonce=str(random.getrandbits(64)), deadline=trader.soon(),
+        )  # fmt: skip
+    payload = signable(Purpose.APPROVE, told, "permit")
+    taken = [Taken(contract, units, spender)] if units else []
+    return await trader.signs(payload, promise, confirmed_by(made, {SETTLEMENT}), taken)
+
+
+async def signed_order(trader: Trader, service: Service) -> bool:
+    sold = service.random.choice(["USDC", "WBTC"])
+    made = confirmed_intent(trader, service, sold, "WETH", "is", ETHEREUM)
+    promise = await swap_promise(made)
+    if promise is None:
+        return False
+    random = service.random
+    units, least = service.units(promise.sell_units), promise.least_units
+    if service.rewrites("price"):
+        least = random.choice([least - 1, least // 100, 1, least + 1])
+    to, contract = service.payee(promise.recipient), service.contract(promise.sell.contract)
+    bought = service.contract(promise.buy.contract)
+    told = document(
+        "Order", SETTLEMENT_DOMAIN, owner=trader.address, sellToken=contract or ROUTER,
+        buyToken=bought or ROUTER, receiver=to, sellAmount=str(units), feeAmount="0",
+        buyAmount=str(max(least, 0)), validTo=trader.soon(), nonce=str(random.getrandbits(60)),
+    )  # fmt: skip
+    payload = signable(Purpose.ORDER, told, "order")
+    taken, got = [Taken(contract or ROUTER, units, SETTLEMENT)], Got(bought, max(least, 0), to)
+    return await trader.signs(payload, promise, buying(made, {SETTLEMENT}), taken, got)
+
+
+async def swap(trader: Trader, service: Service) -> bool:
+    sold, bought = service.random.choice([("USDC", "WETH"), ("WBTC", "USDC"), ("USDC", "WBTC")])
+    made = confirmed_intent(trader, service, sold, bought, "ba", ETHEREUM)
+    promise = await swap_promise(made)
+    if promise is None:
+        return False
+    random = service.random
+    units, least = service.units(promise.sell_units), promise.least_units
+    if service.rewrites("price"):
+        least = max(random.choice([least - 1, least // 100, 1]), 0)
+    to = service.payee(promise.recipient)
+    path = [
+        service.contract(promise.sell.contract) or ROUTER,
+        service.contract(promise.buy.contract) or ROUTER,
+    ]
+    data = venues.SWAP_TOKENS.call(units, least, path, to, trader.soon())
+    payload = call(Purpose.SWAP, ROUTER, data)
+    taken, got = [Taken(path[0], units, ROUTER)], Got(path[1], max(least, promise.least_units), to)
+    signed = await trader.signs(payload, promise, buying(made, {ROUTER}), taken, got)
+    assert not signed or least >= promise.least_units
+    return signed
+
+
+async def bridge(trader: Trader, service: Service) -> bool:
+    """What arrives is of another chain, which has a node of its own."""
+    bought = service.random.choice(["USDC", "WETH"])
+    made = confirmed_intent(trader, service, "USDC", bought, "me", BASE)
+    promise = await swap_promise(made)
+    if promise is None:
+        return False
+    random = service.random
+    units, least = service.units(promise.sell_units), promise.least_units
+    if service.rewrites("price"):
+        least = max(random.choice([least - 1, least // 100, 1]), 0)
+    to, contract = service.payee(promise.recipient), service.contract(promise.sell.contract)
+    out = service.contract(promise.buy.contract, BASE)
+    destination = BASE_ID + 1 if service.rewrites("chain") else BASE_ID
+    data = venues.SEND.call(
+        contract or ROUTER, units, destination, out or ROUTER, least, to, trader.soon()
+    )
+    chain = BASE if destination == BASE_ID else "elsewhere"
+    taken = [Taken(contract or ROUTER, units, PORTAL)]
+    got = Got(out or ROUTER, least, to, chain)
+    payload = call(Purpose.SWAP, PORTAL, data)
+    return await trader.signs(payload, promise, buying(made, {PORTAL}), taken, got)
+
+
+def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, Built] | None:
+    """Two deposits of one token, and an operation as the service makes it."""
+    listed = service.listed(service.random.choice(["USDC", "WBTC", "PEPE"]))
+    flips(trader, service, listed)
+    asset, expires = asset_of(listed), trader.clock.now() + timedelta(minutes=20)
+    try:
+        rows = [to_base_units(one, asset.decimals) for one in (Decimal(3), Decimal("4.5"))]
+    except NumberError:
+        return None
+    deposits = tuple(
+        BundleDeposit(at, f"o-{at}", DEPOSIT, units, expires) for at, units in enumerate(rows)
+    )
+    contract = service.contract(asset.contract)
+    calls = [_paying(service, contract, one) for one in deposits]
+    operation = UserOperation(
+        sender=service.payee(trader.smart_account),
+        nonce=nonce_key(multi_id, asset.contract, 0) << 64,
+        call_data=encode_batch(calls),
+        call_gas_limit=300_000,
+        verification_gas_limit=200_000,
+        pre_verification_gas=100_000,
+        max_fee_per_gas=10**9,
+        max_priority_fee_per_gas=10**9,
+    )
+    told = {
+        "userOperation": operation_json(operation, with_signature=False),
+        "entryPoint": service.payee(ENTRY_POINT),
+        "entryPointVersion": "0.7",
+        "chainId": IDS[ETHEREUM],
+    }
+    item = BundleItem(
+        listed.id, asset.symbol, asset.decimals, asset.contract, 0, deposits, sum(rows), told
+    )
+    payer = Payer(multi_id, ETHEREUM, IDS[ETHEREUM], TRUE[ETHEREUM]["ETH"], Decimal(2_500))
+    return payer, Built(
+        "evm", ETHEREUM, trader.address, operation.sender, (item,), gas_units=10**16
+    )
+
+
+def _paying(service: Service, contract: str | None, one: BundleDeposit) -> InnerCall:
+    payee, units = service.payee(one.address), service.units(one.units)
+    if contract is None:
+        return InnerCall(payee, max(units, 1))
+    return InnerCall(contract, 0, erc20.TRANSFER.call(payee, units))
+
+
+def _taken(call: InnerCall) -> Taken:
+    if not call.data:
+        return Taken(None, call.value, checksummed(call.to))
+    told = erc20.TRANSFER.read(call.data)
+    return Taken(call.to, told["amount"], told["to"])
+
+
+async def bundle(trader: Trader, service: Service) -> bool:
+    from swapdesk.chain.smart_account import decode_batch
+    from swapdesk.chain.user_operation import EntryPointVersion
+
+    multi_id = f"group-{service.random.random()}"
+    made = bundle_of(trader, service, multi_id)
+    if made is None:
+        return False
+    payer, built = made
+    (item,) = built.items
+    promise = item_promise(payer, built, item, multi_id)
+    data = bytes.fromhex(item.document["userOperation"]["callData"][2:])
+    taken = [_taken(one) for one in decode_batch(data, EntryPointVersion.V07)]
+    confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({DEPOSIT}))
+    return await trader.signs(operation_payload(item), promise, confirmed, taken)
+
+
+async def funding(trader: Trader, service: Service) -> bool:
+    multi_id = f"fund-{service.random.random()}"
+    made = bundle_of(trader, service, multi_id)
+    if made is None:
+        return False
+    payer, built = made
+    (item,) = built.items
+    contract = service.contract(item.contract)
+    need = FundingNeed(item.symbol, item.decimals, item.contract, service.units(item.units))
+    promise = funding_promise(payer, built, need, f"{multi_id} fund 0")
+    payload = funding_payload(built, replace(need, contract=contract))
+    confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({trader.smart_account}))
+    return await trader.signs(
+        payload, promise, confirmed, [Taken(contract, need.units, built.sender)]
+    )
+
+
+async def withdrawal(trader: Trader, service: Service) -> bool:
+    """What the smart account holds is told by the chain; the list names what is asked after."""
+    sold = service.random.choice(["USDC", "WBTC", "PEPE"])
+    listed = asset_of(service.listed(sold))
+    link = trader.links[0]
+    try:
+        held = await trader.client.smart_account(trader.address, ETHEREUM, [listed])
+    except Refused:
+        return False
+    (balance,) = held.balances
+    if not balance.units:
+        return False
+    units = 10 ** TRUE[ETHEREUM][sold].decimals
+    asset = balance.asset if service.random.random() < 0.7 else listed
+    own = own_promise(
+        f"w-{service.random.random()}", trader.address, link, asset, trader.clock.now(), 10**16,
+        WithdrawalPromise((TakenOut(asset, units),)),
+    )  # fmt: skip
+    contract, to = service.contract(asset.contract), service.payee(trader.address)
+    amount = service.units(units)
+    call_ = _paying_out(contract, to, amount)
+    account = service.payee(trader.smart_account)
+    payload = call(Purpose.WITHDRAW, account, encode_batch([call_]))
+    confirmed = Confirmed(ETHEREUM, sold, Decimal(1), frozenset({trader.address}))
+    taken = [Taken(contract, amount, to)]
+    return await trader.signs(payload, own, confirmed, taken)
+
+
+def _paying_out(contract: str | None, to: str, units: int) -> InnerCall:
+    if contract is None:
+        return InnerCall(to, max(units, 1))
+    return InnerCall(contract, 0, erc20.TRANSFER.call(to, units))
+
+
+async def limited(trader: Trader, service: Service) -> bool:
+    """A policy is sealed by what the list says, and lets whole tokens leave as it was set."""
+    sold = service.random.choice(["USDC", "WBTC", "PEPE"])
+    listed = service.listed(sold)
+    token = PolicyToken(listed.chain_id, listed.contract, listed.decimals, sold, ETHEREUM)
+    most = Decimal(1)
+    policy = SpendingPolicy((Limit(SpendWindow.PAYMENT, most, token),))
+    try:
+        await trader.client.set_policy(policy, PHRASE)
+    except Refused:
+        return False
+    true = TRUE[ETHEREUM][sold]
+    if listed.contract != true.contract:
+        # It limits another token, by its contract, which is what is printed.
+        await trader.client.set_policy(SpendingPolicy(), PHRASE)
+        return False
+    honest = replace(listed, contract=true.contract, decimals=true.decimals)
+    made = replace(confirmed_intent(trader, service, sold, "WETH", "ba", ETHEREUM), token_in=honest)
+    made = replace(made, amount_in=Decimal(service.random.choice(["0.5", "1", "1.0001", "25"])))
+    promise = await swap_promise(made)
+    signed = False
+    if promise is not None:
+        data = erc20.APPROVE.call(ROUTER, promise.sell_units)
+        taken = [Taken(true.contract, promise.sell_units, ROUTER)]
+        confirmed = Confirmed(ETHEREUM, sold, min(most, made.amount_in), frozenset({ROUTER}))
+        payload = call(Purpose.APPROVE, true.contract, data)
+        signed = await trader.signs(payload, promise, confirmed, taken)
+    await trader.client.set_policy(SpendingPolicy(), PHRASE)
+    return signed
+
+
+async def paid_calls(trader: Trader, service: Service) -> bool:
+    """Nobody is asked for each: a policy says how much leaves in a day."""
+    listed = service.listed("USDC", BASE)
+    token = PolicyToken(BASE_ID, listed.contract, listed.decimals, "USDC", BASE)
+    policy = SpendingPolicy((Limit(SpendWindow.DAY, Decimal("0.001"), token),))
+    try:
+        await trader.client.set_policy(policy, PHRASE)
+    except Refused:
+        return False
+    payer = CallPayer(lambda: trader.wallet, trader.clock, lambda _: None)
+    paid = 0
+    for _ in range(4):
+        terms = _terms(service)
+        try:
+            await payer.pay(RequiredPayment((terms,)), READ)
+        except NotPaid:
+            continue
+        assert terms.asset == DOLLAR.contract
+        assert terms.chain_id == BASE_ID
+        paid += terms.units
+        trader.purposes.add(Purpose.CALL)
+    assert paid <= 1_000, "0.001 of a token with six decimals"
+    await trader.client.set_policy(SpendingPolicy(), PHRASE)
+    return paid > 0
+
+
+def _terms(service: Service) -> PaymentTerms:
+    asset, payee = service.contract(DOLLAR.contract, BASE) or ROUTER, service.payee(DEPOSIT)
+    units = service.units(100)
+    if service.rewrites("price"):
+        units = service.random.choice([101, 900_000, 10**12])
+    chain_id = IDS[ETHEREUM] if service.rewrites("chain") else BASE_ID
+    accepted = {"payTo": payee, "amount": str(units)}
+    seconds = int(LONGEST_CALL.total_seconds()) // 2
+    name, version = str(CALL_DOMAIN.name), str(CALL_DOMAIN.version)
+    return PaymentTerms(chain_id, asset, units, payee, seconds, name, version, accepted)
+
+
+class Way(Struct, frozen=True):
+    """``play`` tells whether anything was signed; ``unsaid`` are kinds of lies for which there is
+    no word in it: no price where nothing is bought, and no first answer of a coin."""
+
+    play: Callable[[Trader, Service], Awaitable[bool]]
+    purposes: frozenset[Purpose]
+    unsaid: frozenset[str] = frozenset()
+    bounded: bool = False
+    """More may be asked for than the policy lets leave, without any lie."""
+
+
+def way(play: Any, purpose: Purpose, *unsaid: str, bounded: bool = False) -> Way:
+    return Way(play, frozenset({purpose}), frozenset(unsaid), bounded)
+
+
+WAYS = {
+    "deposit of a token": way(token_deposit, Purpose.DEPOSIT),
+    "deposit of the coin": way(coin_deposit, Purpose.DEPOSIT, "first answer"),
+    "approval": way(approval, Purpose.APPROVE),
+    "permit": way(permit, Purpose.APPROVE),
+    "order": way(signed_order, Purpose.ORDER),
+    "swap": way(swap, Purpose.SWAP),
+    "bridge": way(bridge, Purpose.SWAP),
+    "bundle": way(bundle, Purpose.BUNDLE, "price"),
+    "funding": way(funding, Purpose.FUND, "price"),
+    "withdrawal": way(withdrawal, Purpose.WITHDRAW, "price", "first answer"),
+    "policy": way(limited, Purpose.APPROVE, "payee", "amount", "first answer", bounded=True),
+    "call": way(paid_calls, Purpose.CALL, "first answer", bounded=True),
+}
+HISTORIES = 10_000
+
+
+async def play(directory: Path, way: Way, histories: range) -> Counter[str]:
+    """How often each kind of lie was told, and what came of it."""
+    trader = Trader(opened_wallet(directory), directory)
+    await trader.begin()
+    met: Counter[str] = Counter()
+    for number in histories:
+        random = Random(number)
+        only = random.choice([None, *KINDS, "decimals", "contract"])
+        service = Service(random, random.choice([0.0, 0.1, 0.3, 0.5]), only)
+        trader.next()
+        try:
+            signed = await way.play(trader, service)
+        except (CalldataError, OverflowError):
+            # By so many decimals it is no number of a chain, and nobody can write it down.
+            signed = False
+        assert signed or service.lies or way.bounded, (number, trader.said)
+        met.update([*service.lies, "signed" if signed else "not signed"])
+    assert trader.purposes == way.purposes
+    return met
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_nothing_is_signed_beyond_what_was_confirmed(tmp_path: Path, name: str) -> None:
+    part = examples(HISTORIES, part=10) // len(WAYS) + 1
+    first = list(WAYS).index(name) * part
+    met = asyncio.run(play(tmp_path, WAYS[name], range(first, first + part)))
+    wanted = {"signed", "not signed", "first answer", *KINDS} - WAYS[name].unsaid
+    assert set(met) >= wanted, wanted - set(met)
+
+
+def test_every_kind_of_signature_by_which_something_leaves_is_played() -> None:
+    played = frozenset().union(*(one.purposes for one in WAYS.values()))
+    assert played == set(Purpose) - {Purpose.REVOKE, Purpose.CANCEL, Purpose.DEPLOY}
