@@ -18,6 +18,7 @@ from swapdesk.cli.order_document import (
     order_sentence,
 )
 from swapdesk.cli.output import members
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus
@@ -134,7 +135,12 @@ def test_a_completed_order_names_what_was_sent_and_the_payout_of_its_route() -> 
     private = tracked(display_status=done, in_status=4, out_transaction_out_hash="0xbb")
     assert dict(order_facts(standard, NOW))["Payout hash"] == "0xaa"
     assert dict(order_facts(private, NOW))["Payout hash"] == "0xbb"
-    assert "You sent" in dict(order_facts(standard, NOW))
+    # Of what came the service says nothing; a chain does.
+    assert dict(order_facts(standard, NOW))["Asked for"] == "0.5 BTC"
+    own = (OrderTransaction(TransactionRole.DEPOSIT, "aa", Fate.CONFIRMED, Sender.WALLET),)
+    paid = replace(standard, intent=intent())
+    assert dict(order_facts(paid, NOW, own))["You sent"] == "0.5 BTC on Bitcoin"
+    assert "Asked for" not in dict(order_facts(paid, NOW, own))
     short = replace(
         tracked(display_status=done, in_status=5, out_amount=Decimal("8.7")), intent=intent()
     )

@@ -128,15 +128,16 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     ),
     (
         "failed after", {**FAILED, **HELD_BACK}, Situation.FAILED_STUCK,
-        "Halyard could not finish after 0.5 BTC arrived",
-        "0.5 BTC is with the service.", "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
+        "Halyard could not finish after the payment arrived",
+        "with the service.",
+        "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "refund pending", {"display_status": "FAILED", "in_status": 3, "refund_address": REFUND},
         Situation.FAILED_RETURNING,
-        f"Halyard could not finish after 0.5 BTC arrived. The deposit goes back to"
+        f"Halyard could not finish after the payment arrived. The deposit goes back to"
         f" {REFUND[:4]} …{REFUND[-4:]}",
-        "0.5 BTC is with the service.", "the service", "it sends the deposit back",
+        "with the service.", "the service", "it sends the deposit back",
     ),
     (
         "refunded", {
@@ -145,7 +146,7 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
         },
         Situation.REFUNDED,
         f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin."
-        " The provider kept 0.00006 BTC",
+        " That is 0.00006 BTC less than the order asked for",
         f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin.",
         "nobody", "nothing is left to do",
     ),
@@ -172,8 +173,10 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     ),
     (
         "hold", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 8}, Situation.HELD,
-        "Halyard holds 0.5 BTC for a compliance check; the service does not say what it asks for",
-        "0.5 BTC, held at Halyard.", "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
+        "Halyard holds the payment for a compliance check; the service does not say what it asks"
+        " for",
+        "held at Halyard.",
+        "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "hold in the second leg",
@@ -209,9 +212,9 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     ),
     (
         "not refundable", {**FAILED, **HELD_BACK, "non_refundable": True}, Situation.NOT_REFUNDABLE,
-        "0.5 BTC arrived and the order did not finish; the service says a refund is not"
+        "The payment arrived and the order did not finish; the service says a refund is not"
         " possible any more",
-        "0.5 BTC is with the service or its provider.",
+        "with the service or its provider.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
@@ -228,14 +231,14 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
         "late", {"display_status": "EXPIRED", "in_status": 2, "refund_address": REFUND},
         Situation.LATE_RETURNING,
         f"The deposit came after the deadline and goes back to {REFUND[:4]} …{REFUND[-4:]}",
-        "0.5 BTC is with the service, after the deadline.",
+        "with the service, after the deadline.",
         "the service", "it sends the deposit back",
     ),
     (
         "late without a way back", {"display_status": "EXPIRED", "in_status": 9, **HELD_BACK},
         Situation.LATE_STUCK,
         "The deposit came after the deadline, and no address for a refund is known",
-        "0.5 BTC is with the service, after the deadline.",
+        "with the service, after the deadline.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (

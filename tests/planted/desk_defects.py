@@ -488,4 +488,53 @@ SHOWING = (
         "        if at < 0:",
         ("tests/client/test_order_frames.py::test_one_character_otherwise",),
     ),
+    Defect(
+        "asked-told-as-paid",
+        "A customer who paid less is told that all of it is there, and waits for a refund of it.",
+        "swapdesk/flows/orders/order_status.py",
+        'paid, known = asked if order.is_dex else "the payment", order.is_dex is True',
+        "paid, known = asked, True",
+        ("tests/flows/support/test_told_amounts.py",),
+    ),
+    Defect(
+        "found-payment-forgotten",
+        "A payment that was found on its chain is told as money in the wallet, and paid again.",
+        "swapdesk/flows/tracking/known_orders.py",
+        "            payments=self._shown(entry.order.service_id),\n",
+        "",
+        (
+            "tests/flows/support/test_told_amounts.py"
+            "::test_a_payment_that_was_found_by_its_hash_stays_with_its_order",
+        ),
+    ),
+    Defect(
+        "old-state-told-as-present",
+        "Money that was paid out days ago is told to be held, and is asked for once more.",
+        "swapdesk/flows/orders/order_status.py",
+        "return tracked.out_of_reach(now) and not status.situation.meaning.lasts",
+        "return False",
+        ("tests/flows/support/test_told_amounts.py",),
+    ),
+    Defect(
+        "words-of-a-stranger-copied",
+        "The reply in a file of a stranger is sent to a customer, whose money goes to a thief.",
+        "swapdesk/tui/case_file_app.py",
+        "    def do_case_history(self) -> None:",
+        "    def do_go_back(self) -> None:\n"
+        "        self.app.copy_to_clipboard(str(self.file.record.sheet.reply))\n\n"
+        "    def do_case_history(self) -> None:\n"
+        "        self.do_go_back()",
+        ("tests/tui/test_support_files.py::test_a_file_can_do_nothing_but_be_read",),
+    ),
+    Defect(
+        "case-file-unpacked-at-once",
+        "A file of 4 KB that a customer sends takes all memory of the desk.",
+        "swapdesk/flows/support/case_file.py",
+        "PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)",
+        "PACKED = (0, 8, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)",
+        (
+            "tests/flows/support/test_case_file.py"
+            "::test_a_file_that_would_unpack_without_a_bound_is_not_unpacked",
+        ),
+    ),
 )

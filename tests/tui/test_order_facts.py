@@ -66,7 +66,7 @@ def test_a_completed_order_was_executed() -> None:
 def test_an_amount_that_is_rounded_above_stands_exactly_among_the_facts() -> None:
     exact = Decimal("0.06934956")
     shown = facts(exchanging(ManualClock(NOW), in_amount=exact))
-    assert shown["You sent"] == "0.06934956 BTC"
+    assert shown["Asked for"] == "0.06934956 BTC"
     less = exchanging(ManualClock(NOW), in_amount=exact, out_amount=Decimal(12))
     assert facts(less)["Asked for"] == "0.06934956 BTC"
     assert "You sent" not in facts(exchanging(ManualClock(NOW))), "0.5 BTC is exact above"

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from corpus import load
 from swapdesk.flows.support.case_file import CaseFile, Shown, read_case_file
-from swapdesk.tui.case_file_app import CaseFileApp, FileCasePage, FileHistoryPage
+from swapdesk.tui.case_file_app import NOT_OUR_REPLY, CaseFileApp, FileCasePage, FileHistoryPage
 from swapdesk.tui.commands import all_commands
 from swapdesk.tui.screens.bundle import BundleScreen
 from swapdesk.tui.screens.inspect import InspectScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
+from swapdesk.tui.widgets.case_body import READY_REPLY
 from tui.desk_run import DeskRun, Market
 from tui.hostile_service import unsafe_characters
 from tui.known_orders import Known, exchanging, held, prepare, private
@@ -83,8 +84,15 @@ async def test_a_bundle_shows_what_the_desk_showed(market: Market) -> None:
     assert file.masked == ()
 
     def look(app: CaseFileApp, shown: str, history: str) -> None:
-        assert part_from(shown, "Order ") == case
-        assert part_from(history, "Received")[:-1] == part_from(line, "Received")[:-2]
+        ours = [row.replace(NOT_OUR_REPLY, READY_REPLY) for row in part_from(shown, "Order ")]
+        assert [row.rstrip(" ─-") for row in ours] == [row.rstrip(" ─-") for row in case]
+        assert NOT_OUR_REPLY in shown
+        assert READY_REPLY not in shown + history
+        assert "was written by whoever made it" in " ".join(shown.split())
+        theirs = part_from(history.replace(NOT_OUR_REPLY, READY_REPLY), "Received")[:-1]
+        assert [row.rstrip(" ─-") for row in theirs] == [
+            row.rstrip(" ─-") for row in part_from(line, "Received")[:-2]
+        ]
         for text in (shown, history):
             assert text.startswith(" FILE ")
 
@@ -98,7 +106,7 @@ async def test_a_masked_bundle_shows_the_same_without_what_is_masked(market: Mar
     def look(app: CaseFileApp, shown: str, history: str) -> None:
         assert "rule held" in shown
         assert "••• BTC → ••• ETH" in shown
-        assert "Juniper holds ••• BTC for a compliance check" in " ".join(shown.split())
+        assert "Juniper holds the payment for a compliance check" in " ".join(shown.split())
         for state in known.states:
             assert str(state.receiver_address) not in shown + history
             assert str(state.in_amount) not in shown.partition("Order")[2].partition("Request")[0]
@@ -106,8 +114,9 @@ async def test_a_masked_bundle_shows_the_same_without_what_is_masked(market: Mar
     await opened(file, look)
 
 
-async def test_a_file_can_do_nothing_but_be_read_and_copied(market: Market) -> None:
-    """Each key of each verb is pressed: the pages stay, and only the clipboard changes."""
+async def test_a_file_can_do_nothing_but_be_read(market: Market) -> None:
+    """Each key of each verb is pressed on both pages: they stay, and nothing is copied, for a
+    stranger wrote the reply."""
     file, _, _ = await written(market, exchanging(market.clock))
     keys = {key for verb in all_commands() for key in verb.KEY.split(",")}
     kept = sorted(keys - {"q", "escape", "ctrl+p", "question_mark", "f1", "ctrl+q", "ctrl+z"})
@@ -116,8 +125,9 @@ async def test_a_file_can_do_nothing_but_be_read_and_copied(market: Market) -> N
     def look(app: CaseFileApp, shown: str, history: str) -> None:
         assert isinstance(app.screen, FileHistoryPage)
         assert screen_text(app).startswith(" FILE ")
+        assert app.clipboard == ""
 
-    await opened(file, look, *kept)
+    await opened(file, look, "escape", "y", "Y", "h", *kept)
 
 
 async def test_a_hostile_file_is_shown_as_text(market: Market) -> None:

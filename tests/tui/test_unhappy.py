@@ -50,17 +50,17 @@ class Path(Struct, frozen=True):
 STUCK = "you: write to support with order"
 ENDED = "nobody: nothing is left to do"
 PATHS = [
-    Path("kept after the deposit", "could not finish after", "is with the service.", STUCK,
+    Path("kept after the deposit", "could not finish after", "with the service.", STUCK,
          "fail_after_deposit", always=True),
-    Path("returned without a way back", "could not finish after", "is with the service.", STUCK,
+    Path("returned without a way back", "could not finish after", "with the service.", STUCK,
          "refund"),
-    Path("refunded", r"The provider kept 0\.\d+ BTC", r"came back to .* on Bitcoin\.", ENDED,
-         "refund", fixed="standard", always=True),
-    Path("refunded whole", r"0\.5 BTC came back to .* on Bitcoin(?!.*provider kept)",
+    Path("refunded", r"That is 0\.\d+ BTC less than the order asked for",
+         r"came back to .* on Bitcoin\.", ENDED, "refund", fixed="standard", always=True),
+    Path("refunded whole", r"0\.5 BTC came back to .* on Bitcoin(?!.*less than the order)",
          r"came back to .* on Bitcoin\.", ENDED, "refund", fixed="standard", provider="Cobalt"),
     Path("private and fixed, stopped part-way", "stopped part-way", r"came back to .* on Bitcoin",
          ENDED, "refund", leg="out", fixed="private"),
-    Path("held", r"holds 0\.5 BTC for a compliance check", r"0\.5 BTC, held at \w+\.", STUCK,
+    Path("held", r"holds the payment for a compliance check", r"held at \w+\.", STUCK,
          "hold"),
     Path("paid by fallback", "did not finish; the service paid it by another way",
          r"ETH arrived at @bob\.", ENDED, "fallback"),

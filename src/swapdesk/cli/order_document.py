@@ -19,6 +19,7 @@ from swapdesk.flows.orders.deposit_destination import (
     named_deposit,
     other_deposit,
     own_payment,
+    sent_amounts,
     symbol_to_pay,
     token_to_pay,
 )
@@ -27,10 +28,8 @@ from swapdesk.flows.orders.order_fields import (
     Proceeds,
     ProceedsOutcome,
     deposit_arrived,
-    deposit_doubted,
     get_label,
     route_of,
-    send_label,
     shown,
     shown_order,
     unsaid,
@@ -167,10 +166,8 @@ def order_facts(
 ) -> list[tuple[str, str]]:
     """Labels and values to read; ``made`` are the transactions of the order."""
     order, summary = tracked.order, order_status(tracked, now, made)
-    sent, _ = tracked.symbols
     got = tracked.proceeds
     back = got.outcome is ProceedsOutcome.CAME_BACK
-    doubted = deposit_doubted(order, tracked.intent)
     theirs = tracked.intent is not None and tracked.intent.kind == "private_send"
     spent = ""
     stages = summary.stages
@@ -184,9 +181,9 @@ def order_facts(
         ("Money", summary.money),
         ("Next", summary.next),
         ("By", summary.by),
-        (
-            send_label(order, got.outcome, doubted=doubted),
-            _side(order.in_amount, sent, order.in_token),
+        *(
+            (one.label, f"{one.amount:,f} {one.symbol}{f' on {one.chain}' if one.chain else ''}")
+            for one in sent_amounts(tracked, made)
         ),
         (
             get_label(got.outcome, theirs=theirs),

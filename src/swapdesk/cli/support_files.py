@@ -121,7 +121,8 @@ async def _write(session: CommandSession, name: str, out: Path | None, shown: se
 def open_file(call: CliContext, file: Path) -> int:
     """Show FILE as the desk showed it: without profile, keys, service or journal.
 
-    In a terminal it opens the pages of the desk; in a pipe it prints the case.
+    In a terminal it opens the pages of the desk; in a pipe it prints the case. Its words are those
+    of whoever wrote it: do not send them on.
     """
     case = _read(file)
     output = call.output
@@ -139,9 +140,13 @@ def open_file(call: CliContext, file: Path) -> int:
             theme, glyphs = settings.theme.value, settings.glyphs.value
         return CaseFileApp(case, theme=theme, glyph_set=wanted_set(glyphs)).run() or Exit.DONE
     else:
+        from swapdesk.flows.support.case_file import NOT_OURS
+
         sheet = case.record.sheet
         output.say(
-            f"From a file, written {case.written:%Y-%m-%d %H:%M} UTC. Masked in it:"
+            NOT_OURS,
+            *filter(None, (case.newer,)),
+            f"Written {case.written:%Y-%m-%d %H:%M} UTC. Masked in it:"
             f" {', '.join(case.masked) or 'nothing'}.",
             f"Order {sheet.order_id}, {sheet.route}: {''.join(text for text, _ in sheet.pair)}.",
             f"Cause: {sheet.cause}",
@@ -149,7 +154,7 @@ def open_file(call: CliContext, file: Path) -> int:
             f"Acts: {sheet.acts}",
             f"By: {sheet.by}",
             *(f"Fact: {fact}" for fact in sheet.facts),
-            *(f"Reply: {line}" for line in sheet.reply if line),
+            *(f"Reply, not of this desk: {line}" for line in sheet.reply if line),
             *(
                 f"Seen: {one.at:%H:%M:%S} {one.source}: {one.state}; {', '.join(one.changed)}"
                 for one in case.record.moments

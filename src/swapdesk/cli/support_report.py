@@ -12,12 +12,11 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import Moment, iso
 from swapdesk.flows.orders.order_history import updates_of
-from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.situations import Certainty
 from swapdesk.flows.support.diagnosis import Owner
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched
 from swapdesk.flows.support.pasted_text import PastedText, ReadAs, read_pasted
-from swapdesk.flows.support.support_case import SupportCase, facts_of, support_case
+from swapdesk.flows.support.support_case import SupportCase, case_sentence, facts_of, support_case
 from swapdesk.wire.orders import Order
 
 
@@ -149,7 +148,7 @@ def _tell(
     *,
     whole: bool,
 ) -> None:
-    output, now = session.call.output, session.desk.clock.now()
+    output = session.call.output
     if output.json:
         output.document(
             CaseListDocument(
@@ -166,12 +165,12 @@ def _tell(
     if unspent:
         output.talk(unspent)
     if len(cases) > 1:
-        output.say(*(order_sentence(case.facts.tracked, now, case.facts.made) for case in cases))
+        output.say(*map(case_sentence, cases))
         output.talk(f"{len(cases)} orders. Give the id of one for its diagnosis.")
         return
     case = cases[0]
     found = case.diagnosis
-    output.say(order_sentence(case.facts.tracked, now, case.facts.made))
+    output.say(case_sentence(case))
     rows = [
         ("Rule", f"{found.rule}, {found.certainty}"),
         ("Cause", found.cause),

@@ -1,7 +1,7 @@
 """A support file on the screen: the pages of the desk from the file alone.
 
 There is no profile, key, service or journal behind it. Nothing can be sent, signed or asked; the
-texts of the file are shown as texts.
+texts of the file are shown as texts of whoever wrote it, and none is offered to be copied.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from textual.widget import Widget
 
 from swapdesk.clock import ManualClock
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.support.case_file import CaseFile
+from swapdesk.flows.support.case_file import NOT_OURS, CaseFile
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, CommandState
 from swapdesk.tui.commands.inspect import Back as LeaveCase
-from swapdesk.tui.commands.inspect import CaseHistory, CopyEscalation, CopyReply
+from swapdesk.tui.commands.inspect import CaseHistory
 from swapdesk.tui.commands.order_history import Back as LeaveHistory
-from swapdesk.tui.commands.order_history import CopyUpdate, EarlierUpdate, LaterUpdate
+from swapdesk.tui.commands.order_history import EarlierUpdate, LaterUpdate
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.spans import Span
+from swapdesk.tui.spans import Span, wrapped
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.case_body import CaseBody, TimeLine, say_money
 from swapdesk.tui.widgets.frame import FrameState, World
@@ -34,6 +34,8 @@ from swapdesk.tui.widgets.lines_view import TextRows
 
 HERE = (everywhere.Keys, everywhere.Palette, everywhere.Quit)
 """What works everywhere and needs no desk."""
+NOT_OUR_REPLY = "Reply, not of this desk"
+WHOSE = "by the file, "
 
 
 class FilePage(DeskScreen, bare=True):
@@ -53,14 +55,10 @@ class FilePage(DeskScreen, bare=True):
     def verb_standing(self, verb: type[Command]) -> CommandState:
         return READY if verb in (*self.VERBS, *HERE) else HIDDEN
 
-    def copy(self, label: str, value: str) -> None:
-        app: Any = self.app
-        app.copy_value(label, value)
-
 
 class FileCasePage(FilePage):
     NAME = "Inspect"
-    VERBS = (CopyReply, CopyEscalation, CaseHistory, LeaveCase)
+    VERBS = (CaseHistory, LeaveCase)
     AUTO_FOCUS: ClassVar[str | None] = "CaseBody"
 
     def __init__(self, file: CaseFile) -> None:
@@ -81,17 +79,14 @@ class FileCasePage(FilePage):
     def _show(self) -> None:
         sheet = self.file.record.sheet
         masked = ", ".join(self.file.masked)
-        said = f"From a file. Masked in it: {masked}." if masked else "From a file."
-        self._masked.show([[Span(said, "muted")]])
-        self._body.show(sheet)
-        say_money(self, sheet)
+        said = f"Masked in it: {masked}." if masked else ""
+        rows = wrapped([Span(NOT_OURS, "status-waiting")], max(8, self.app.size.width - 4))
+        for text in filter(None, (self.file.newer, said)):
+            rows += wrapped([Span(text, "muted")], max(8, self.app.size.width - 4))
+        self._masked.show(rows)
+        self._body.show(sheet, reply=NOT_OUR_REPLY)
+        say_money(self, sheet, WHOSE)
         self.refresh_keys()
-
-    def do_copy_reply(self) -> None:
-        self.copy("reply", "\n".join(self.file.record.sheet.reply))
-
-    def do_copy_escalation(self) -> None:
-        self.copy("text for the service", "\n".join(self.file.record.sheet.escalation))
 
     def do_case_history(self) -> None:
         self.app.push_screen(FileHistoryPage(self.file))
@@ -102,12 +97,12 @@ class FileCasePage(FilePage):
 
 class FileHistoryPage(FilePage):
     NAME = "History"
-    VERBS = (EarlierUpdate, LaterUpdate, CopyUpdate, LeaveHistory)
+    VERBS = (EarlierUpdate, LaterUpdate, LeaveHistory)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, file: CaseFile) -> None:
         super().__init__(file)
-        self._line = TimeLine()
+        self._line = TimeLine(NOT_OUR_REPLY)
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._line
@@ -120,7 +115,7 @@ class FileHistoryPage(FilePage):
     def _stand(self) -> None:
         self._line.show_moment()
         if self._line.sheet is not None:
-            say_money(self, self._line.sheet)
+            say_money(self, self._line.sheet, WHOSE)
         self.set_frame(self.frame(self._line.standing))
         self.refresh_keys()
 
@@ -129,9 +124,6 @@ class FileHistoryPage(FilePage):
 
     def do_later_update(self) -> None:
         self._line.step(1)
-
-    def do_copy_update(self) -> None:
-        self.copy("update", self._line.said)
 
     def do_back(self) -> None:
         self.app.pop_screen()

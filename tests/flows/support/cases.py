@@ -18,13 +18,18 @@ from msgspec.structs import replace
 from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import DepositRelease
+from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, SwapPayment, SwapStage
+from swapdesk.flows.orders.payment_progress import (
+    BatchPayment,
+    PaidTo,
+    PaymentMatch,
+    SwapPayment,
+    SwapStage,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, Owner, diagnose
-from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch, match_payment
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.wire.orders import Order
 
 SOON, LATER = NOW + timedelta(minutes=6), NOW + timedelta(minutes=40)
 REFUND = derive_address("bitcoin", b"f" * 32)
@@ -46,7 +51,9 @@ _PLACES = (
 
 
 def place_of(money: str) -> str:
-    """Which place a sentence about money names; fails for one that names none."""
+    """Which place a sentence about money names; fails for one that names none. Where it was when
+    that was heard last is a place, too."""
+    money = re.sub("^As of [0-9A-Za-z: ]+ UTC, (.)", lambda found: found[1].upper(), money)
     for name, words in _PLACES:
         if re.search(words, money):
             return name
@@ -72,11 +79,12 @@ class Case(Struct, frozen=True):
         of = intent(route=self.route) if self.tracked.get("intent", True) else None
         one = TrackedOrder(order(of, **self.order), of, None, False, NOW, "read")
         changes = {name: value for name, value in self.tracked.items() if name != "intent"}
-        return replace(one, **changes)
+        payments = () if self.paid is None else (self.paid,)
+        return replace(one, payments=payments, **changes)
 
     @property
     def facts(self) -> dict[str, Any]:
-        return {"made": self.made, "payment": self.paid, "known": self.known}
+        return {"made": self.made, "known": self.known}
 
     def diagnosis(self, **changes: Any) -> Diagnosis:
         asked = {"request_id": REQUEST, **self.facts, **changes}
@@ -104,6 +112,7 @@ def paid(amount: str | None = "0.5", **changes: Any) -> PaidOnChain:
         memo=None,
         confirmations=2,
         at=NOW + timedelta(minutes=3),
+        seen_at=NOW + timedelta(minutes=5),
     )
     return replace(one, **changes)
 
@@ -150,7 +159,14 @@ def moving(display: str, first: int, second: int | None = None) -> dict[str, Any
     return {**PRIVATE, "display_status": display, "in_status": first, "out_status": second}
 
 
+MUCH_LATER = NOW + timedelta(hours=51)
 SITUATIONS = (
+    # Too old, and not known to the service any more.
+    Case("last-heard", _YOU, "service", {**EXCHANGING, "in_status": 8}, now=MUCH_LATER),
+    Case("last-heard", _YOU, "service", {**FAILED, **ACT}, now=MUCH_LATER),
+    Case("last-heard", _YOU, "wallet, if unsent", {"expires": None}, now=MUCH_LATER),
+    Case("last-heard", _YOU, "service", EXCHANGING, {"gone": True}),
+    Case("last-heard", _YOU, "wallet, if unsent", tracked={"gone": True}),
     Case("not-signed-yet", _CUSTOMER, "wallet", DEX, swap(SwapStage.TO_SIGN)),
     Case("not-signed", _CUSTOMER, "wallet", DEX, swap(SwapStage.NOT_SIGNED)),
     Case("reverted", _CUSTOMER, "wallet", DEX, swap(SwapStage.REVERTED)),
@@ -329,6 +345,11 @@ PAYMENTS = (
 )  # fmt: skip
 """What a chain shows of a payment that the service has not seen."""
 
+
+def without_payment(case: Case) -> Case:
+    return replace(case, paid=None)
+
+
 SILENT = DeskFacts(silent_since=NOW + timedelta(minutes=2))
 OFF = DeskFacts(provider_off="Halyard")
 AHEAD = DeskFacts(clock_problem="This machine's clock is 5m ahead of the service's.")
@@ -355,7 +376,3 @@ def names(cases: tuple[Case, ...] = CASES) -> list[str]:
         seen[case.rule] = seen.get(case.rule, 0) + 1
         found.append(case.rule if seen[case.rule] == 1 else f"{case.rule} {seen[case.rule]}")
     return found
-
-
-def matched(one: Order, payment: PaidOnChain | None) -> PaymentMatch | None:
-    return match_payment(one, payment) if payment is not None else None

@@ -62,7 +62,6 @@ def facts(case: Case) -> CaseFacts:
         case.made,
         ((NOW, "create", first), (case.now, "read", case.whole.order)),
         REQUEST,
-        case.paid,
         case.known or DeskFacts(),
         (call(1, f"/v2/orders/{first.service_id}"),),
     )
@@ -102,8 +101,8 @@ def told(one: CaseFacts, kind: Shown) -> set[str]:
                 Shown.HASHES: name.endswith("_hash"),
             }.get(kind, False):
                 found.add(value)
-    paid, known = one.payment, one.tracked.intent
-    if paid is not None:
+    known = one.tracked.intent
+    for paid in one.tracked.payments:
         of_payment = {
             Shown.ADDRESSES: [paid.to],
             Shown.HASHES: [paid.hash],
@@ -228,6 +227,19 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
     return archive(case__json=json.dumps(document).encode())
 
 
+def packed_by(method: int, content: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as made:
+        made.writestr(MEMBER, content)
+    return out.getvalue()
+
+
+def bomb(one: Any) -> bytes:
+    """A file as the corpus describes it."""
+    method, byte, times = one.input["method"], one.input["byte"], one.input["times"]
+    return packed_by(getattr(zipfile, f"ZIP_{method}"), byte.encode() * times)
+
+
 REFUSED: dict[str, Callable[[], bytes]] = {
     "empty": lambda: b"",
     "no zip": lambda: b"PK but no zip" * 9,
@@ -264,6 +276,12 @@ def test_a_hostile_file_is_refused_in_a_sentence(name: str) -> None:
     assert len(said) < 300
 
 
+@pytest.mark.parametrize("hostile", load("case_file", name="answers"), ids=lambda one: one.id)
+def test_a_file_that_would_unpack_without_a_bound_is_not_unpacked(hostile: Any) -> None:
+    with pytest.raises(CaseFileRefused, match=hostile.expect["refused"]):
+        unpacked(bomb(hostile))
+
+
 @pytest.mark.parametrize("hostile", load("markup", "text"), ids=lambda one: one.id)
 def test_texts_of_a_file_are_made_safe(hostile: Any) -> None:
     def plant(document: dict[str, Any]) -> None:
@@ -289,6 +307,8 @@ def test_a_file_of_a_newer_version_keeps_what_it_has() -> None:
         document["record"]["sheet"]["tide"] = "low"
 
     file = unpacked(changed(newer))
+    assert "A newer version wrote it (schema 9, this one knows 1)" in file.newer
+    assert unpacked(changed(lambda _: None)).newer == ""
     assert file.record.sheet.level == "teleporting"
     lacking = changed(lambda d: (d.update(schema=9), d.pop("record")))
     with pytest.raises(CaseFileRefused, match=r"newer version \(schema 9\)"):

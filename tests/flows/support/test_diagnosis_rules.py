@@ -20,12 +20,13 @@ from flows.support.cases import (
     Case,
     names,
     place_of,
+    without_payment,
 )
 from swapdesk.flows.orders import situations
+from swapdesk.flows.orders.payment_progress import PaymentMatch
 from swapdesk.flows.orders.situations import Certainty, Situation
 from swapdesk.flows.support import diagnosis as table
 from swapdesk.flows.support.diagnosis import Owner
-from swapdesk.flows.support.paid_on_chain import PaymentMatch
 
 UNSAID = {Situation.WITHHELD_FOREIGN}
 """Situations that support never sees."""
@@ -56,14 +57,13 @@ def test_support_is_not_taken_for_the_customer(case: Case) -> None:
 
 
 def test_every_rule_of_the_tables_has_a_case() -> None:
-    told = {case.rule for case in SITUATIONS}
+    told = {case.rule for case in (*SITUATIONS, *PAYMENTS)}
     assert told == {row.code.replace(" ", "-") for row in set(Situation) - UNSAID}
     shown = {case.rule for case in PAYMENTS}
     assert shown == {f"payment-{match.replace(' ', '-')}" for match in PaymentMatch}
-    assert set(table.CHAIN_RULES) == set(PaymentMatch)
 
 
-@pytest.mark.parametrize("case", SITUATIONS, ids=names(SITUATIONS))
+@pytest.mark.parametrize("case", [*SITUATIONS, *PAYMENTS], ids=names((*SITUATIONS, *PAYMENTS)))
 def test_a_case_is_another_one_without_its_row(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Situation[case.rule.upper().replace("-", "_")]
     for name in ("_OF_DESK", "_OF_SERVICE"):
@@ -81,18 +81,8 @@ def test_a_case_is_another_one_without_its_row(case: Case, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("case", PAYMENTS, ids=names(PAYMENTS))
-def test_a_payment_on_the_chain_is_said_by_its_row_alone(
-    case: Case, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    match = case.diagnosis().match
-    assert match is not None
-    assert case.rule == f"payment-{match.replace(' ', '-')}"
-    kept = {one: row for one, row in table.CHAIN_RULES.items() if one is not match}
-    monkeypatch.setattr(table, "CHAIN_RULES", kept)
-    with pytest.raises(KeyError):
-        case.diagnosis()
-    # Without the payment it is a situation as any other.
-    assert not case.diagnosis(payment=None).rule.startswith("payment-" + match.replace(" ", "-"))
+def test_a_payment_on_the_chain_is_what_decides(case: Case) -> None:
+    assert not without_payment(case).diagnosis().rule.startswith("payment-")
 
 
 @pytest.mark.parametrize("case", OVERLAYS, ids=names(OVERLAYS))

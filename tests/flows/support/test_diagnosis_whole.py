@@ -67,11 +67,10 @@ class Facts(Struct, frozen=True):
 
     @property
     def diagnosis(self) -> Diagnosis:
-        payment = _PAYMENT if self.seen else None
+        payments = (_PAYMENT,) if self.seen else ()
         return diagnose(
-            TrackedOrder(self.order, None, None, False, NOW, "read"),
+            TrackedOrder(self.order, None, None, False, NOW, "read", payments=payments),
             AFTER if self.over else BEFORE,
-            payment=payment,
         )
 
     @property

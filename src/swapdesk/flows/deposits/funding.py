@@ -125,6 +125,10 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
     if tracked.withheld is not None:
         return tracked.withheld
     order = tracked.order
+    if tracked.payments:
+        return "A chain shows a payment to its address. Do not send to it again."
+    if tracked.gone:
+        return "The service does not know the order any more."
     if order.deposit_address is None:
         return "The order has no deposit address yet."
     if not awaits_deposit(order):

@@ -257,6 +257,16 @@ CREATE INDEX known_order_released ON known_order
     WHERE standing = 'released' AND json_valid(last);
 """
 
+_CHAIN_PAYMENTS = """
+CREATE TABLE chain_payment (
+    service_id   TEXT NOT NULL,
+    hash         TEXT NOT NULL,
+    token        TEXT NOT NULL,
+    raw          TEXT NOT NULL,
+    PRIMARY KEY (service_id, hash, token)
+) STRICT;
+"""
+
 STEPS: tuple[str, ...] = (
     _FIRST,
     _FIRST + _HASHES_OF_DEPOSITS,
@@ -264,6 +274,7 @@ STEPS: tuple[str, ...] = (
     _ORDERS_BY_NAME,
     _PUT_AWAY,
     _RELEASED_DEPOSITS,
+    _CHAIN_PAYMENTS,
 )
 """Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
 empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""

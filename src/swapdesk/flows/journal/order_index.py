@@ -34,6 +34,7 @@ _NAMED = f"""
 SELECT service_id FROM known_order INDEXED BY known_order_named
   WHERE json_valid(last) AND instr({NAMED}, ?1)
 UNION SELECT service_id FROM told_deposit WHERE instr(lower(hash), ?1)
+UNION SELECT service_id FROM chain_payment WHERE instr(lower(hash), ?1)
 UNION SELECT service_id FROM call
   WHERE service_id > '' AND (instr(lower(hash), ?1) OR instr(lower(request_id), ?1))
 UNION SELECT known_order.service_id FROM step JOIN known_order USING (intent_id)

@@ -13,6 +13,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
+import msgspec
+
 from swapdesk.clock import Clock
 from swapdesk.flows.intents.intent import (
     FOREIGN,
@@ -23,7 +25,7 @@ from swapdesk.flows.intents.intent import (
     contradiction,
 )
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_records import JournaledOrder, Source
+from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
 from swapdesk.flows.journal.order_index import OrderIndex
 from swapdesk.flows.journal.order_merge import (
     contradicts,
@@ -233,6 +235,31 @@ class OrderLog:
         rows = self._file.read("SELECT service_id, trouble FROM put_away", ())
         return {row["service_id"]: row["trouble"] for row in rows}
 
+    def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
+        """What a chain shows of the deposit of an order. A node that is behind takes no payment out
+        of its block again."""
+        with self._file.write() as db:
+            db.execute(
+                "INSERT INTO chain_payment (service_id, hash, token, raw) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET raw = excluded.raw"
+                " WHERE json_extract(chain_payment.raw, '$.confirmations') IS NULL"
+                " OR json_extract(excluded.raw, '$.confirmations') IS NOT NULL",
+                (
+                    service_id,
+                    folded_hash(payment.hash),
+                    payment.token_id or "",
+                    msgspec.json.encode(payment).decode(),
+                ),
+            )
+
+    def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
+        """What chains showed of the deposits of orders, by their ids."""
+        found: dict[str, tuple[PaidOnChain, ...]] = {}
+        for row in self._file.read("SELECT service_id, raw FROM chain_payment ORDER BY rowid", ()):
+            payment = msgspec.json.decode(row["raw"], type=PaidOnChain)
+            found[row["service_id"]] = (*found.get(row["service_id"], ()), payment)
+        return found
+
     def each(self) -> Iterator[JournaledOrder]:
         """Every order this desk knows, newest first, read a few at a time."""
         before = 1 << 62
@@ -406,6 +433,11 @@ class OrderLog:
             source=row["source"],
             accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
         )
+
+
+def folded_hash(hash_: str) -> str:
+    """A hash as it is compared: hexadecimal is the same in any case, base58 is not."""
+    return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_
 
 
 def _differs(known: Order, order: Order) -> bool:

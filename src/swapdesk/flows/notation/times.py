@@ -106,6 +106,15 @@ def date(moment: datetime, now: datetime) -> str:
     return text if there.year == _utc(now).year else f"{text} {there.year}"
 
 
+def as_of(moment: datetime, now: datetime) -> str:
+    """``06:44``, ``24 Nov 06:44``: when something was true that may not be any more."""
+    there = _utc(moment)
+    if there.date() == _utc(now).date():
+        return short_clock(there)
+    year = "" if there.year == _utc(now).year else f" {there.year}"
+    return f"{there.day} {_MONTHS[there.month - 1]}{year} {short_clock(there)}"
+
+
 def day(moment: datetime, now: datetime) -> str:
     """``today 11:20``, ``yesterday``, else the date."""
     days = (_utc(now).date() - _utc(moment).date()).days

@@ -11,14 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from swapdesk.flows.intents.intent import TokenFacts
+from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.order_log import folded_hash
 from swapdesk.flows.journal.order_merge import display_of, ended, linked_deposit
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.transaction_log import (
+    Fate,
+    OrderTransaction,
+    Sender,
+    TransactionRole,
+)
 from swapdesk.flows.notation import copied_amount, exact_amount
-from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
+from swapdesk.flows.orders.order_fields import (
+    deposit_arrived,
+    deposit_doubted,
+    send_label,
+    symbols,
+)
+from swapdesk.flows.orders.payment_progress import deposit_on_chain
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, to_base_units
 from swapdesk.wire.orders import Order
@@ -47,14 +61,9 @@ def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
 def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
     """What the service names where that is another transaction than this desk sent."""
     own, named = own_payment(made), named_deposit(order, made)
-    if own is None or named is None or _folded(own.hash) == _folded(named):
+    if own is None or named is None or folded_hash(own.hash) == folded_hash(named):
         return None
     return named
-
-
-def _folded(hash_: str) -> str:
-    """Hexadecimal is the same in any case, base58 is not."""
-    return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_
 
 
 ARRIVED = "the deposit arrived there; do not send to it again"
@@ -150,6 +159,92 @@ def symbol_to_pay(tracked: TrackedOrder) -> str:
     """What the token to send is called."""
     token = token_to_pay(tracked)
     return token.symbol if token is not None else tracked.symbols[0]
+
+
+def deposit_known(
+    tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
+) -> PaidOnChain | None:
+    """What chains show of the deposit: of payments that somebody looked for, and of this desk's own
+    once its chain confirmed it, whose amount was compared before it was signed. None where only the
+    service could know, which does not tell (contract 8.1)."""
+    own = own_payment(made) if made else tracked.own_payment
+    if own is None or own.fate is not Fate.CONFIRMED or own.by is Sender.FAUCET:
+        return tracked.deposit
+    token, amount = token_to_pay(tracked), amount_to_pay(tracked)
+    looked_for = {folded_hash(one.hash) for one in tracked.payments}
+    if token is None or amount is None or folded_hash(own.hash) in looked_for:
+        return tracked.deposit
+    sent = PaidOnChain(
+        hash=own.hash,
+        chain=token.chain,
+        chain_name=token.chain_name,
+        to=own.address or tracked.order.deposit_address or "",
+        token_id=token.id,
+        symbol=token.symbol,
+        amount=amount.exact,
+        memo=tracked.order.deposit_tag,
+        confirmations=1,
+        at=None,
+        seen_at=tracked.seen_at,
+    )
+    return deposit_on_chain(tracked.order, (*tracked.payments, sent))
+
+
+def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
+    """What a provider kept of a deposit that a chain shows; None where nobody knows what came."""
+    if deposit is None or not deposit.moved or deposit.amount is None or order.is_dex:
+        return None
+    if order.refund_amount is None or _other_token(order, deposit):
+        return None
+    return max(Decimal(0), _WIDE.subtract(deposit.amount, order.refund_amount))
+
+
+def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
+    """Whether a chain shows that more, less or something else was sent than the order asked for."""
+    if not deposit.moved or order.is_dex:
+        return False
+    return _other_token(order, deposit) or (
+        order.in_amount is not None and deposit.amount != order.in_amount
+    )
+
+
+def asked_only(tracked: TrackedOrder) -> bool:
+    """Whether the amount of the order is what it asked for and not what came, as a chain shows or
+    as what came of it tells."""
+    deposit = tracked.deposit
+    if deposit is not None and deposit.moved:
+        return sent_otherwise(tracked.order, deposit)
+    return deposit_doubted(tracked.order, tracked.intent)
+
+
+def _other_token(order: Order, deposit: PaidOnChain) -> bool:
+    return order.in_token is not None and order.in_token.id != deposit.token_id
+
+
+class SentAmount(NamedTuple):
+    label: str
+    """``You sent``, ``Asked for``."""
+    amount: Decimal
+    symbol: str
+    chain: str
+
+
+def sent_amounts(
+    tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
+) -> tuple[SentAmount, ...]:
+    """What was sent as a chain shows it, and what the order asks for where that is another."""
+    order, deposit = tracked.order, deposit_known(tracked, made)
+    found: list[SentAmount] = []
+    if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:
+        sent = SentAmount("You sent", deposit.amount, deposit.symbol, deposit.chain_name)
+        found.append(sent)
+    if order.in_amount is not None and (
+        not found or (deposit is not None and sent_otherwise(order, deposit))
+    ):
+        chain = order.in_token.chain_data.name if order.in_token is not None else ""
+        label = "Asked for" if found else send_label(order, tracked.proceeds.outcome)
+        found.append(SentAmount(label, order.in_amount, tracked.symbols[0], chain))
+    return tuple(found)
 
 
 def _whole(amount: Decimal, decimals: int) -> bool:

@@ -215,11 +215,11 @@ def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
     return f"{'They' if theirs else 'You'} {verb}"
 
 
-def send_label(order: Order, outcome: ProceedsOutcome, *, doubted: bool = False) -> str:
-    """``You send``, ``You sent``, ``You were to send``: only what arrived was sent. ``doubted``:
-    what was asked for may not be what arrived."""
+def send_label(order: Order, outcome: ProceedsOutcome) -> str:
+    """``You send``, ``You were to send``, ``Asked for``: what arrived the service does not say
+    (contract 8.1), only what a swap on a chain sent."""
     if deposit_arrived(order):
-        return "Asked for" if doubted else "You sent"
+        return "You sent" if order.is_dex else "Asked for"
     return "You were to send" if outcome is ProceedsOutcome.MISSED else "You send"
 
 

@@ -25,7 +25,7 @@ from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.notation import age, written_seconds
 from swapdesk.flows.orders.order_fields import expected_end, route_of
 from swapdesk.flows.orders.order_status import OrderStatus
-from swapdesk.flows.orders.situations import Situation, needs_owner, situation_of
+from swapdesk.flows.orders.situations import Situation, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.quotes import RouteType
 
@@ -154,7 +154,8 @@ def _state(looked: _Looked) -> str:
     status = looked.status
     late = "late" if status.time.late else ""
     away = "put away" if status.put_away else ""
-    return f"{status.word} {'finished' if status.ended else 'open'} {late} {away}"
+    heard = status.said.meaning.word if status.situation is Situation.LAST_HEARD else ""
+    return f"{status.word} {heard} {'finished' if status.ended else 'open'} {late} {away}"
 
 
 def _to(looked: _Looked) -> str:
@@ -214,7 +215,7 @@ def group_of(tracked: TrackedOrder) -> Group:
         return Group.PUT_AWAY
     if not ended(display_of(order)):
         return Group.NOT_SIGNED if tracked.not_signed else Group.OPEN
-    return Group.NEEDS_YOU if needs_owner(order) else Group.FINISHED
+    return Group.NEEDS_YOU if tracked.trouble is not None else Group.FINISHED
 
 
 class Sorting(StrEnum):

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time, day, elapsed, tracker_amount
-from swapdesk.flows.orders.deposit_destination import amount_to_pay
-from swapdesk.flows.orders.order_fields import ProceedsOutcome, deposit_doubted, route_of, unsaid
+from swapdesk.flows.orders.deposit_destination import amount_to_pay, asked_only
+from swapdesk.flows.orders.order_fields import ProceedsOutcome, route_of, unsaid
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
@@ -20,20 +20,25 @@ def order_sentence(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> str:
     """The order as one line to read aloud; ``made`` are its transactions."""
-    order, status = tracked.order, order_status(tracked, now, made)
-    sent, _ = tracked.symbols
-    route = route_of(order)
-    stage = f"stage {status.stage + 1} of {len(status.stages)}"
-    time = f", {status.time.text}" if status.time.text != NOTHING else ""
-    asked = " asked for" if deposit_doubted(order, tracked.intent) else ""
+    status = order_status(tracked, now, made)
     warning = ""
     if tracked.withheld is not None and not tracked.awaits_address and not status.ended:
         warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
+    head = order_head(tracked, status)
+    return f"{head}: {status.told}{warning} Money: {status.money} Next: {status.next}."
+
+
+def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
+    """Who sends what for what, and how far it is; without what that means."""
+    order, (sent, _) = tracked.order, tracked.symbols
+    route = route_of(order)
+    stage = f"stage {status.stage + 1} of {len(status.stages)}"
+    time = f", {status.time.text}" if status.time.text != NOTHING else ""
+    asked = " asked for" if asked_only(tracked) else ""
     return (
         f"Order {order.service_id},"
         f" {sent_amount(tracked, status)} {sent}{asked}{_becomes(tracked)},"
-        f" {route}, {stage}{time}:"
-        f" {status.told}{warning} Money: {status.money} Next: {status.next}."
+        f" {route}, {stage}{time}"
     )
 
 
@@ -51,7 +56,7 @@ def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
     of each says whether it is an amount."""
     sent, _ = tracked.symbols
     found = tracked.proceeds
-    asked = " asked for" if deposit_doubted(tracked.order, tracked.intent) else ""
+    asked = " asked for" if asked_only(tracked) else ""
     paid = (f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", True)
     if unsaid(found):
         return (

@@ -1,8 +1,10 @@
 """What an order means at one moment: one object, made by one pure function.
 
 The service's words (``situations``) are filled with the facts of the order and of what was
-confirmed, then with what this desk knows better: a withheld address, its own payment, a batch, a
-swap on chains, a deadline that passed. Lists, pages, sentences, exports, JSON, messages and the
+confirmed, then with what this desk knows better: a payment that a chain shows, a withheld address,
+its own payment, a batch, a swap on chains, a deadline that passed. An amount that was paid is told
+as a chain shows it: the service names only what it asked for. What it cannot be asked any more is
+told as of when it was heard. Lists, pages, sentences, exports, JSON, messages and the
 diagnosis only render an :class:`OrderStatus`. Text of the service is a value, never a template.
 """
 
@@ -19,10 +21,12 @@ from msgspec.structs import replace
 
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease, Intent
+from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
 from swapdesk.flows.notation import (
     NOTHING,
+    as_of,
     clock_time,
     countdown,
     duration,
@@ -32,20 +36,24 @@ from swapdesk.flows.notation import (
     short_address,
     short_clock,
 )
-from swapdesk.flows.orders.deposit_destination import own_payment
+from swapdesk.flows.orders.deposit_destination import (
+    deposit_known,
+    kept_of,
+    own_payment,
+    sent_otherwise,
+)
 from swapdesk.flows.orders.order_fields import (
     against_promise,
     deposit_arrived,
     deposit_doubted,
     expected_end,
     in_second_leg,
-    kept_as_fee,
     kept_by_provider,
     pays_otherwise,
     refund_chain,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import BatchPayment, venue_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, unseen_match, venue_of
 from swapdesk.flows.orders.situations import (
     NO_TIME,
     PAY_BATCH,
@@ -67,7 +75,8 @@ LONGEST_NAME = 40
 NOT_REFUNDABLE = "A refund is not possible any more"
 OTHER_PROVIDER = "Another provider took over from {first}"
 PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"
-ASKED_FOR = "The order asked for {paid}; the service does not say how much arrived"
+ASKED_FOR = "The order asked for {asked}; the service does not say how much arrived"
+SENT_OTHERWISE = "{Paid} arrived on {network}; the order asked for {asked_on}. {cause}"
 SENT_AGAIN = "; swapdesk fund, or f, sends the same transaction again and no other"
 """Where nobody may be left who sends it again."""
 
@@ -206,7 +215,7 @@ class OrderStatus(Struct, frozen=True):
     @property
     def yours(self) -> bool:
         """Whether you act next: on an open order, or on one that ended with its money stuck."""
-        owed = not self.ended or self.said in STRANDED
+        owed = not self.ended or self.said in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 
     @property
@@ -246,24 +255,64 @@ def order_status(
     tracker knows it.
     """
     order, intent = tracked.order, tracked.intent
-    status, facts = _reported(order, intent, now, tracked.seen_at)
+    deposit = deposit_known(tracked, made)
+    status, facts = _reported(order, intent, now, tracked.seen_at, deposit)
     own = own_payment(made) if made else tracked.own_payment
     if tracked.withheld is not None or status.evidence.display != DisplayStatus.WAITING_FOR_DEPOSIT:
         own = None
     batch = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None
-    better = known_better(_knowledge(tracked, status, own, batch))
+    known = _knowledge(tracked, status, own, batch, deposit)
+    better = known_better(known)
     if better is not None:
         status = _said_by_desk(status, better, facts, tracked, own, batch)
+    arrived = deposit is not None and deposit_arrived(order)
+    if deposit is not None and arrived and sent_otherwise(order, deposit):
+        status = replace(status, cause=SENT_OTHERWISE.format_map({**facts, "cause": status.cause}))
     if tracked.not_signed:
         # Nobody waits for it, whatever the service says of a deadline.
         status = replace(status, left=None, time=_NO_TIME, payable=False, ended=True)
     if tracked.put_away:
         status = replace(status, put_away=True)
-    if own is None:
-        return status
-    where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
-    place = f"{where} the deposit address"
-    return replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
+    if own is not None and known.payment is None:
+        where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
+        place = f"{where} the deposit address"
+        status = replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
+    if _outdated(tracked, status, now):
+        status = _heard_last(tracked, status, replace(known, out_of_reach=True), facts, now)
+    return status
+
+
+def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
+    return tracked.out_of_reach(now) and not status.situation.meaning.lasts
+
+
+def _heard_last(
+    tracked: TrackedOrder,
+    status: OrderStatus,
+    known: Knowledge,
+    facts: dict[str, str],
+    now: datetime,
+) -> OrderStatus:
+    """``status`` as something that was heard, and may not be so any more."""
+    at = as_of(tracked.seen_at, now)
+    # That nothing was paid was true then, as far as the service had seen.
+    unpaid = status.money == Situation.WAITING.meaning.money
+    money = "in your wallet, if you sent nothing." if unpaid else status.money
+    # How late it is was worked out now.
+    notes = status.notes[1:] if status.late_by is not None else status.notes
+    told = replace(status, notes=notes).told.removesuffix(".")
+    facts = {**facts, "told": told, "money": money, "as_of": at}
+    situation = known_better(known)
+    assert situation is not None  # its row is the first
+    heard = _said_by_desk(status, situation, facts, tracked, None, None)
+    return replace(
+        heard,
+        notes=(),
+        deadline=None,
+        left=None,
+        late_by=None,
+        time=RowTime(f"as of {at}", at, late=False),
+    )
 
 
 def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
@@ -287,6 +336,12 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> RowTim
     is another one by then. None when the deadline lies between, which changes more."""
     if tracked.not_signed:
         return _NO_TIME
+    outdated = _outdated(tracked, status, now)
+    if outdated is not (status.situation is Situation.LAST_HEARD):
+        return None
+    if outdated:
+        same_day = status.time.short == as_of(tracked.seen_at, now)
+        return status.time if same_day else None
     created = tracked.order.created
     passed = status.elapsed if status.closed or created is None else now - created
     left = status.deadline - now if status.deadline is not None else None
@@ -302,15 +357,15 @@ def short_place(money: str) -> str:
         if found:
             return f"{head}."
     head, came_from, _ = money.partition(" on the chain it came from")
-    return (
-        f"{head}."
-        if came_from
-        else money.replace(" is with the service or ", " with the service or ")
-    )
+    return f"{head}." if came_from else money
 
 
 def _reported(
-    order: Order, intent: Intent | None, now: datetime, seen_at: datetime | None
+    order: Order,
+    intent: Intent | None,
+    now: datetime,
+    seen_at: datetime | None,
+    deposit: PaidOnChain | None = None,
 ) -> tuple[OrderStatus, dict[str, str]]:
     """What the service says, and the facts that fill the words."""
     display, private = display_of(order), order.anonymous is True
@@ -319,9 +374,9 @@ def _reported(
     passed, due, late_by = _times(order, now, display)
     deadline = order.expires if row.until_deadline else None
     left = deadline - now if deadline is not None else None
-    facts = order_words(order, intent, said, now, left)
+    facts = order_words(order, intent, said, now, left, deposit)
     money, by = (row.money or "").format_map(facts), (row.by or "").format_map(facts)
-    notes = _notes(order, intent, said, facts)
+    notes = _notes(order, intent, said, facts, deposit)
     if late_by is not None:
         notes = (f"{elapsed(late_by.total_seconds()).text} over the expected time", *notes)
     sign: Sign = "failed" if display == DisplayStatus.FAILED else row.level
@@ -364,6 +419,7 @@ def _knowledge(
     status: OrderStatus,
     own: OrderTransaction | None,
     batch: BatchPayment | None,
+    deposit: PaidOnChain | None,
 ) -> Knowledge:
     """What this desk knows beside ``status``, which the service said."""
     display = status.evidence.display
@@ -378,6 +434,7 @@ def _knowledge(
         against = pays_otherwise(tracked.order, tracked.intent)
         paid_less = against is not None and against < 0
     return Knowledge(
+        payment=unseen_match(tracked.order, deposit) if tracked.payments else None,
         said=status.said,
         display=display,
         late=waiting and status.left is not None and status.left <= timedelta(),
@@ -486,11 +543,21 @@ def _stage(order: Order, display: str | None, *, private: bool) -> int:
 
 
 def order_words(
-    order: Order, intent: Intent | None, said: Situation, now: datetime, left: timedelta | None
+    order: Order,
+    intent: Intent | None,
+    said: Situation,
+    now: datetime,
+    left: timedelta | None,
+    deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """What fills the words of a situation, by the name of the place."""
+    """What fills the words of a situation, by the name of the place. ``deposit`` is what chains
+    show of it; without that only a swap on chains tells what was paid, in its transaction."""
     sent, received = symbols(order, intent)
-    paid, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
+    asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
+    paid, known = asked if order.is_dex else "the payment", order.is_dex is True
+    if deposit is not None and not (order.is_dex or deposit.failed or deposit.missing):
+        paid, known = deposit.what, True
+    where = order.in_token.chain_data.name if order.in_token is not None else ""
     display = display_of(order) or ""
     holder = _holder(order)
     second = in_second_leg(order)
@@ -509,10 +576,15 @@ def order_words(
     within = f" within {countdown(left.total_seconds())}" if left is not None else ""
     return {
         "name": order.service_id,
+        "asked": asked,
+        "asked_on": f"{asked} on {where}" if where else asked,
         "paid": paid,
+        "Paid": _capital(paid),
+        "network": deposit.chain_name if deposit is not None else where or "its chain",
+        "looked": as_of(deposit.seen_at, now) if deposit is not None else "",
         "got": got,
         "moving": "the funds" if second else paid,
-        "amount": "" if second else f"{paid}, ",
+        "amount": f"{paid}, " if known and not second else "",
         "holder": holder,
         "Holder": _capital(holder),
         "recipient": label or "the recipient",
@@ -526,7 +598,7 @@ def order_words(
         "to": to if refunded else "",
         "chain": chain,
         "chain_or_origin": chain or " on the chain it came from",
-        "kept": _kept(order, sent),
+        "kept": _kept(order, sent, deposit),
         "refund_to": to,
         "before": f" {deadline}" if passed else "",
         "within": within,
@@ -541,7 +613,11 @@ _REFUNDED = (Situation.REFUNDED, Situation.REFUNDED_FIRST_TOKEN, Situation.PART_
 
 
 def _notes(
-    order: Order, intent: Intent | None, said: Situation, facts: dict[str, str]
+    order: Order,
+    intent: Intent | None,
+    said: Situation,
+    facts: dict[str, str],
+    deposit: PaidOnChain | None,
 ) -> tuple[str, ...]:
     notes: list[str] = []
     over = ended(display_of(order))
@@ -553,20 +629,21 @@ def _notes(
     if against is not None:
         pays = "paid" if over else "pays"
         notes.append(PAYS_OTHERWISE.format(pays=pays, differs=_versus(against)))
-        if deposit_doubted(order, intent):
+        if deposit is None and deposit_doubted(order, intent):
             notes.append(ASKED_FOR.format_map(facts))
     return tuple(notes)
 
 
-def _kept(order: Order, sent: str) -> str:
-    kept = kept_by_provider(order)
-    if kept is None:
+def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
+    """What is missing from a refund: kept is only what a chain shows to have been there."""
+    missing, kept = kept_by_provider(order), kept_of(order, deposit)
+    if missing is None:
         return ". The service does not say how much"
-    if not kept:
+    if kept is not None:
+        return f". The provider kept {plain(kept)} {sent}" if kept else ""
+    if not missing:
         return ""
-    if kept_as_fee(order):
-        return f". The provider kept {plain(kept)} {sent}"
-    return f". That is {plain(kept)} {sent} less than the order asked for"
+    return f". That is {plain(missing)} {sent} less than the order asked for"
 
 
 def _versus(against: Decimal) -> str:

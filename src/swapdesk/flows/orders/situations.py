@@ -20,9 +20,14 @@ from msgspec import Struct
 
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
+from swapdesk.flows.journal.order_merge import PROGRESS, display_of
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
-from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapStage
+from swapdesk.flows.orders.payment_progress import (
+    QUOTE_AGAIN,
+    PaidTo,
+    PaymentMatch,
+    SwapStage,
+)
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
@@ -70,6 +75,13 @@ class SituationRow(Struct, frozen=True):
     """An end in which money is, or may be, with the service until its owner acts."""
     asks_where: bool = False
     """Whether support is to be told where the deposit goes, if the order does not say."""
+    own: bool = False
+    """Whether it rests on what this desk did alone, which the service cannot change."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is still true once the service cannot be asked any more."""
+        return self.own or (self.settled and not self.stranded)
 
 
 class Knowledge(Struct, frozen=True):
@@ -90,8 +102,12 @@ class Knowledge(Struct, frozen=True):
     swap: SwapStage | None
     paid: bool
     """This desk sent the deposit, and the service has not seen it."""
+    payment: PaymentMatch | None
+    """How what chains show of the deposit stands to the order, before the service has seen it."""
     pays_less: bool
     """It paid noticeably less than was confirmed."""
+    out_of_reach: bool = False
+    """The service cannot be asked any more, and this may have become another."""
 
     @property
     def over(self) -> bool:
@@ -120,9 +136,14 @@ NO_TIME = "the service names no time"
 _SUPPORT = "write to support with order {name}"
 _NO_DEADLINE = "no deadline is known"
 _NOTHING = "nothing is due"
+_AT_ADDRESS = "{paid} at the deposit address on {network}."
 _LIKELY = Certainty.LIKELY
 _NOT_KNOWN = Certainty.NOT_KNOWN
 _LEG_STATUSES = frozenset(LegStatus)
+
+
+def _chain_shows(match: PaymentMatch) -> Callable[[Knowledge], bool]:
+    return lambda known: known.payment is match
 
 
 def _always(order: Order) -> bool:
@@ -180,6 +201,119 @@ def _leg_known(order: Order) -> bool:
 class Situation(Enum):
     """What is going on, and with whom the money is."""
 
+    # What the service cannot be asked any more; the words are those of what was heard last.
+    LAST_HEARD = SituationRow(
+        _ANY, None, "As of {as_of}", "waiting",
+        "As of {as_of} UTC: {told}. The service cannot be asked about this order any more",
+        "as of {as_of} UTC, {money}", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, sign="unknown",
+        known=lambda known: known.out_of_reach,
+    )
+    # What a chain shows of the deposit before the service has seen it.
+    PAYMENT_MISSING = SituationRow(
+        _ANY, None, "Payment missing", "trouble",
+        "{network} does not know the payment that was sent: it was dropped, or another transaction"
+        " took its place",
+        "in the wallet that sent it, unless another transaction took it.",
+        "you", "look at the wallet's transactions; nothing was paid by this one", NO_TIME, _LIKELY,
+        known=_chain_shows(PaymentMatch.MISSING),
+    )
+    PAYMENT_FAILED = SituationRow(
+        _ANY, None, "Payment failed", "trouble",
+        "The payment was executed on {network} and failed; nothing was paid by it",
+        "in the wallet that sent it, but for the network fee.",
+        "you", "look at the wallet; the order is unpaid", NO_TIME,
+        known=_chain_shows(PaymentMatch.FAILED),
+    )
+    PAYMENT_WRONG_CHAIN = SituationRow(
+        _ANY, None, "Wrong chain", "trouble",
+        "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not see a"
+        " payment on another chain by itself",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
+        known=_chain_shows(PaymentMatch.WRONG_CHAIN),
+    )
+    PAYMENT_WRONG_TOKEN = SituationRow(
+        _ANY, None, "Wrong token", "trouble",
+        "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not credit"
+        " another token by itself",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
+        known=_chain_shows(PaymentMatch.WRONG_TOKEN),
+    )
+    PAYMENT_MEMO_MISSING = SituationRow(
+        _ANY, None, "Memo missing", "trouble",
+        "{Paid} was sent without the memo that the order names, so the exchange cannot tell whose"
+        " it is",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
+        known=_chain_shows(PaymentMatch.NO_MEMO),
+    )
+    PAYMENT_ANOTHER_MEMO = SituationRow(
+        _ANY, None, "Another memo", "trouble",
+        "{Paid} was sent with another memo than the order names, so the exchange cannot tell whose"
+        " it is",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
+        known=_chain_shows(PaymentMatch.WRONG_MEMO),
+    )
+    PAYMENT_UNDERPRICED = SituationRow(
+        _ANY, None, "Fee too low", "trouble",
+        "The payment waited at {looked} UTC, and its network fee was below what a block of"
+        " {network} cost",
+        "in the wallet that sent it, until the payment is in a block.",
+        "you", "raise the fee of the same transaction, or wait; not pay a second time", NO_TIME,
+        _LIKELY, known=_chain_shows(PaymentMatch.UNDERPRICED),
+    )
+    PAYMENT_NOT_IN_A_BLOCK = SituationRow(
+        _ANY, None, "Not in a block", "moving",
+        "The payment of {paid} was not in a block of {network} at {looked} UTC",
+        "on its way to the deposit address.",
+        "the chain", "it takes the payment into a block", NO_TIME,
+        _LIKELY, known=_chain_shows(PaymentMatch.UNCONFIRMED),
+    )
+    PAYMENT_CLOSED_BEFORE = SituationRow(
+        _ANY, None, "Closed before", "trouble",
+        "The payment of {paid} was not in a block of {network} at {looked} UTC, and the order is"
+        " closed",
+        "in the wallet that sent it, until the payment is in a block.",
+        "you", "cancel the transaction, where the wallet can; not pay a second time", NO_TIME,
+        _LIKELY, known=_chain_shows(PaymentMatch.CLOSED_BEFORE),
+    )
+    PAYMENT_LATE_STUCK = SituationRow(
+        _ANY, None, "Came too late", "trouble",
+        "{Paid} arrived on {network} after the deadline of the order. The order names no address"
+        " for a refund",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
+        known=_chain_shows(PaymentMatch.LATE_STUCK),
+    )
+    PAYMENT_LATE = SituationRow(
+        _ANY, None, "Came too late", "trouble",
+        "{Paid} arrived on {network} after the deadline of the order",
+        _AT_ADDRESS, "the service", "it sends the deposit back", NO_TIME, _LIKELY,
+        known=_chain_shows(PaymentMatch.LATE),
+    )
+    PAYMENT_CLOSED_WITHOUT = SituationRow(
+        _ANY, None, "Closed without it", "trouble",
+        "{Paid} arrived on {network}, and the order was closed as one that was not paid",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
+        known=_chain_shows(PaymentMatch.CLOSED_WITHOUT),
+    )
+    PAYMENT_TOO_LITTLE = SituationRow(
+        _ANY, None, "Too little came", "trouble",
+        "{Paid} arrived on {network}, less than the {asked_on} that the order asked for; the"
+        " service has not said what it does with it",
+        _AT_ADDRESS, "the service", "it exchanges what came, or sends it back", NO_TIME, _LIKELY,
+        known=_chain_shows(PaymentMatch.TOO_LITTLE),
+    )
+    PAYMENT_TOO_MUCH = SituationRow(
+        _ANY, None, "Too much came", "trouble",
+        "{Paid} arrived on {network}, more than the {asked_on} that the order asked for; the"
+        " service has not said what it does with it",
+        _AT_ADDRESS, "the service", "it exchanges what it takes, and sends a rest back", NO_TIME,
+        _LIKELY, known=_chain_shows(PaymentMatch.TOO_MUCH),
+    )
+    PAYMENT_AS_ASKED = SituationRow(
+        _ANY, None, "On the chain", "moving",
+        "{Paid} arrived on {network} as asked; the service has not seen it yet. Do not send again",
+        _AT_ADDRESS, "the service", "it takes note of the deposit", NO_TIME,
+        known=_chain_shows(PaymentMatch.AS_ASKED),
+    )
     # What the desk knows better: a swap on chains that it signs.
     NOT_SIGNED_YET = SituationRow(
         _WAITING, None, "To be signed", "waiting",
@@ -191,19 +325,19 @@ class Situation(Enum):
         _ANY, None, "Not signed", "expired",
         "The order's transaction was not signed and nothing is on the chain",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        known=lambda known: known.swap is SwapStage.NOT_SIGNED,
+        own=True, known=lambda known: known.swap is SwapStage.NOT_SIGNED,
     )
     REVERTED = SituationRow(
         _WAITING, None, "Failed", "trouble",
         "The order's transaction was executed and failed",
         "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
-        known=lambda known: known.swap is SwapStage.REVERTED,
+        own=True, known=lambda known: known.swap is SwapStage.REVERTED,
     )
     NOT_EXECUTED = SituationRow(
         _WAITING, None, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        known=lambda known: known.swap is SwapStage.NOT_EXECUTED,
+        own=True, known=lambda known: known.swap is SwapStage.NOT_EXECUTED,
     )
     EXECUTED = SituationRow(
         _WAITING, None, "Executed", "moving",
@@ -236,7 +370,7 @@ class Situation(Enum):
         _WAITING, None, "Deadline over", "expired",
         "The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        known=lambda known: known.over and known.batch is PaidTo.ACCOUNT,
+        own=True, known=lambda known: known.over and known.batch is PaidTo.ACCOUNT,
     )
     DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
@@ -247,7 +381,7 @@ class Situation(Enum):
     WITH_BATCH = SituationRow(
         _NOT_PAID_YET, None, "With its batch", "waiting", "{withheld}",
         "{batch_money}", "{batch_actor}", "{batch_act}", None,
-        known=lambda known: known.withheld(DepositRelease.FOREIGN) and known.in_batch,
+        own=True, known=lambda known: known.withheld(DepositRelease.FOREIGN) and known.in_batch,
     )
     WITHHELD_FOREIGN = SituationRow(
         _NOT_PAID_YET, None, "Not of this desk", "waiting", "{withheld}",
@@ -331,7 +465,7 @@ class Situation(Enum):
     DEPOSIT_AHEAD = SituationRow(
         _WAITING, deposit_arrived, "Deposit seen", "moving",
         "The exchange has seen the deposit; the order still shows waiting. Do not send again",
-        "{paid} on its way to {holder}.", "the service", "it confirms the deposit", "{expected}",
+        "{amount}on its way to {holder}.", "the service", "it confirms the deposit", "{expected}",
     )
     SETTING_UP = SituationRow(
         _WAITING, _no_address, "Setting up", "waiting",
@@ -346,12 +480,12 @@ class Situation(Enum):
     CHAIN_SEEN = SituationRow(
         _DETECTED, _on_chain, "On the chain", "moving",
         "The order's transaction was seen and is being confirmed",
-        "{paid} on its way to {holder}.", "the chain", "it confirms the transaction", "{expected}",
+        "{amount}on its way to {holder}.", "the chain", "it confirms the transaction", "{expected}",
     )
     DEPOSIT_SEEN = SituationRow(
         _DETECTED, _always, "Deposit seen", "moving",
         "The deposit was seen and is being confirmed",
-        "{paid} on its way to {holder}.", "the chain", "it confirms the deposit", "{expected}",
+        "{amount}on its way to {holder}.", "the chain", "it confirms the deposit", "{expected}",
     )
     EXCHANGING = SituationRow(
         (DisplayStatus.EXCHANGE_IN_PROGRESS,), _always, "Exchanging", "moving",
@@ -421,21 +555,21 @@ class Situation(Enum):
     # What the service says: the order ended otherwise.
     NOT_REFUNDABLE = SituationRow(
         (*_EXPIRED, *_FAILED), _arrived_for_good, "Not refundable", "trouble",
-        "{paid} arrived and the order did not finish; the service says a refund is not possible"
+        "{Paid} arrived and the order did not finish; the service says a refund is not possible"
         " any more",
-        "{paid} is with the service or its provider.", "you", _SUPPORT, _NO_DEADLINE,
+        "{amount}with the service or its provider.", "you", _SUPPORT, _NO_DEADLINE,
         settled=True, stranded=True,
     )
     LATE_STUCK = SituationRow(
         _EXPIRED, _arrived_and_stuck, "Came too late", "trouble",
         "The deposit came after the deadline, and no address for a refund is known",
-        "{paid} is with the service, after the deadline.",
+        "{amount}with the service, after the deadline.",
         "you", _SUPPORT, _NO_DEADLINE, stranded=True,
     )
     LATE_RETURNING = SituationRow(
         _EXPIRED, deposit_arrived, "Came too late", "trouble",
         "The deposit came after the deadline and goes back{refund_to}",
-        "{paid} is with the service, after the deadline.",
+        "{amount}with the service, after the deadline.",
         "the service", "it sends the deposit back", NO_TIME, _LIKELY,
     )
     CHAIN_EXPIRED = SituationRow(
@@ -447,13 +581,13 @@ class Situation(Enum):
     FAILED_STUCK = SituationRow(
         _FAILED, _arrived_and_stuck, "Failed", "trouble",
         "{Holder} could not finish after {paid} arrived",
-        "{paid} is with the service.", "you", _SUPPORT, _NO_DEADLINE,
+        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE,
         stranded=True, asks_where=True,
     )
     FAILED_RETURNING = SituationRow(
         _FAILED, deposit_arrived, "Refund pending", "trouble",
         "{Holder} could not finish after {paid} arrived. The deposit goes back{refund_to}",
-        "{paid} is with the service.",
+        "{amount}with the service.",
         "the service", "it sends the deposit back", NO_TIME, _LIKELY,
     )
     CHAIN_FAILED = SituationRow(
@@ -498,7 +632,7 @@ class Situation(Enum):
     DELETED_WITH_MONEY = SituationRow(
         _GONE, deposit_arrived, "Deleted", "trouble",
         "The service deleted the order after a deposit arrived",
-        "{paid} is with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
+        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
         stranded=True, asks_where=True,
     )
     DELETED = SituationRow(
@@ -530,6 +664,11 @@ def _rows(*, of_desk: bool) -> dict[str | None, tuple[Situation, ...]]:
 _OF_SERVICE = _rows(of_desk=False)
 _OF_DESK = _rows(of_desk=True)
 
+OF_PAYMENT = {
+    match: Situation[f"PAYMENT_{match.upper().replace(' ', '_')}"] for match in PaymentMatch
+}
+"""What a payment means that a chain shows and the service has not seen."""
+
 STRANDED = frozenset(row for row in Situation if row.meaning.stranded)
 """Ends of an order in which its money is, or may be, with the service and stays there until the
 owner acts."""
@@ -552,11 +691,6 @@ def known_better(known: Knowledge) -> Situation | None:
         if test is not None and test(known):
             return row
     return None
-
-
-def needs_owner(order: Order) -> bool:
-    """Whether an order that ended waits for its owner all the same (contract 8.13)."""
-    return ended(display_of(order)) and situation_of(order) in STRANDED
 
 
 def awaits_deposit(order: Order) -> bool:

@@ -8,15 +8,29 @@ from decimal import Decimal
 from msgspec import Struct
 
 from swapdesk.flows.intents.intent import DepositRelease, Intent
-from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.journal_records import PaidOnChain, Source
+from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.orders.order_fields import Proceeds, proceeds, short_id, symbols
-from swapdesk.flows.orders.payment_progress import BatchPayment, SwapPayment, SwapStage
-from swapdesk.flows.orders.situations import needs_owner, situation_of
+from swapdesk.flows.orders.order_fields import (
+    Proceeds,
+    proceeds,
+    short_id,
+    symbols,
+)
+from swapdesk.flows.orders.payment_progress import (
+    BatchPayment,
+    SwapPayment,
+    SwapStage,
+    deposit_on_chain,
+    unseen_match,
+)
+from swapdesk.flows.orders.situations import OF_PAYMENT, STRANDED, situation_of
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)
 """How long the service answers for an order (contract 8.18)."""
+FRESH = timedelta(minutes=2)
+"""For so long what the service said of an older one all the same stands for the present."""
 
 
 class TrackedOrder(Struct, frozen=True):
@@ -41,6 +55,10 @@ class TrackedOrder(Struct, frozen=True):
     """The trouble in which its owner put it away."""
     own_payment: OrderTransaction | None = None
     """What this desk sent to pay the deposit, for as long as the service has not seen that."""
+    payments: tuple[PaidOnChain, ...] = ()
+    """What chains showed of its deposit, where somebody looked."""
+    gone: bool = False
+    """Whether the service did not know it, or did not list it, when it was asked last."""
 
     @property
     def service_id(self) -> str:
@@ -72,7 +90,11 @@ class TrackedOrder(Struct, frozen=True):
         swap = self.swap_payment
         if swap is not None and swap.at in (SwapStage.REVERTED, SwapStage.NOT_EXECUTED):
             return swap.at
-        return situation_of(self.order).code if needs_owner(self.order) else None
+        if not ended(display_of(self.order)):
+            return None
+        match = unseen_match(self.order, self.deposit)
+        found = OF_PAYMENT[match] if match is not None else situation_of(self.order)
+        return found.code if found in STRANDED else None
 
     @property
     def put_away(self) -> bool:
@@ -89,6 +111,16 @@ class TrackedOrder(Struct, frozen=True):
         """What came of it, or is to come of it."""
         return proceeds(self.order, self.intent)
 
+    @property
+    def deposit(self) -> PaidOnChain | None:
+        """What chains show of its deposit, as one payment."""
+        return deposit_on_chain(self.order, self.payments) if self.payments else None
+
     def archived(self, now: datetime) -> bool:
         """Whether the service no longer answers for it."""
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
+
+    def out_of_reach(self, now: datetime) -> bool:
+        """Whether the service cannot be asked for it any more: it does not know it, or it is too
+        old and was last heard of a while ago."""
+        return self.gone or (self.archived(now) and now - self.seen_at > FRESH)

@@ -3,7 +3,9 @@
 It is masked when it is written. Keys, secrets and whatever looks like one never stand in it;
 addresses, amounts, memos, hashes and names stand in it only where they were asked for, and
 otherwise under a name that is the same in the whole file, or as dots. Reading takes the file for
-hostile: its size and shape are bounded, its texts are made safe, and nothing in it is run.
+hostile: its size and shape are bounded, its texts are made safe, and nothing in it is run. A reply
+in it may send a customer to a thief: its words are told as those of whoever wrote the file, and are
+not offered to be copied.
 """
 
 from __future__ import annotations
@@ -42,6 +44,13 @@ MOST_BYTES = 2 << 20
 MOST_UNPACKED = 8 << 20
 LONGEST_TEXT = 4_000
 LONGEST_LIST = 2_000
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How a member may be packed: of these a part can be unpacked. Bzip2 and LZMA unpack all there is
+of a block at once, whatever was asked for."""
+NOT_OURS = (
+    "From a file: what stands here was written by whoever made it, and this desk knows nothing of"
+    " it. Send none of its words on."
+)
 SECRET = "«removed: it looks like a key»"
 
 
@@ -65,6 +74,16 @@ class CaseFile(Struct, frozen=True, rename="camel"):
     """Versions, the clock and the settings that are no secret."""
     record: CaseRecord
     order: Mapping[str, Any]
+
+    @property
+    def newer(self) -> str:
+        """A sentence where a newer version wrote it; else empty."""
+        if self.schema <= SCHEMA:
+            return ""
+        return (
+            f"A newer version wrote it (schema {self.schema}, this one knows {SCHEMA}): what was"
+            " added since is not shown."
+        )
 
 
 class CaseFileRefused(ValueError):
@@ -158,7 +177,6 @@ class Masks:
                 intermediate_refund=self.maybe(Shown.ADDRESSES, intent.intermediate_refund),
             )
         own = tracked.own_payment
-        payment = facts.payment
         return replace(
             facts,
             tracked=replace(
@@ -166,6 +184,15 @@ class Masks:
                 order=self.order(tracked.order),
                 intent=intent,
                 own_payment=replace(own, hash=self.of(Shown.HASHES, own.hash)) if own else None,
+                payments=tuple(
+                    replace(
+                        one,
+                        hash=self.of(Shown.HASHES, one.hash),
+                        to=self.of(Shown.ADDRESSES, one.to),
+                        memo=self.maybe(Shown.MEMOS, one.memo),
+                    )
+                    for one in tracked.payments
+                ),
             ),
             made=tuple(
                 replace(
@@ -176,14 +203,6 @@ class Masks:
                 for one in facts.made
             ),
             seen=tuple((at, source, self.order(order)) for at, source, order in facts.seen),
-            payment=None
-            if payment is None
-            else replace(
-                payment,
-                hash=self.of(Shown.HASHES, payment.hash),
-                to=self.of(Shown.ADDRESSES, payment.to),
-                memo=self.maybe(Shown.MEMOS, payment.memo),
-            ),
             calls=tuple(
                 replace(call, target=call.target.partition("?")[0]) for call in facts.calls
             ),
@@ -300,11 +319,12 @@ def _amounts_of(facts: CaseFacts) -> set[str]:
     """Every amount of the case in each form in which it may be written."""
     orders = [facts.tracked.order, *(order for _, _, order in facts.seen)]
     known = {getattr(order, field) for order in orders for field in _AMOUNTS}
-    intent, payment = facts.tracked.intent, facts.payment
+    intent, payments = facts.tracked.intent, facts.tracked.payments
     if intent is not None:
         known |= {intent.amount_in, intent.amount_out, intent.net_amount_out}
-    if payment is not None:
-        known.add(payment.amount)
+    known |= {one.amount for one in payments}
+    together = facts.tracked.deposit
+    known.add(together.amount if together is not None else None)
     forms = (plain, exact_amount, copied_amount, tracker_amount)
     return {form(amount) for amount in known if amount is not None for form in forms}
 
@@ -352,6 +372,8 @@ def _document(data: bytes) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if archive.namelist() != [MEMBER]:
                 raise CaseFileRefused(f"It is no support case: it holds more than {MEMBER}.")
+            if archive.getinfo(MEMBER).compress_type not in PACKED:
+                raise CaseFileRefused("It is no support case: it is packed in another way.")
             with archive.open(MEMBER) as member:
                 # The size that the archive names may be a lie.
                 text = member.read(MOST_UNPACKED + 1)

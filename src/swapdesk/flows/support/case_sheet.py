@@ -19,7 +19,6 @@ from swapdesk.flows.orders.order_fields import route_of
 from swapdesk.flows.orders.order_history import Update, updates_of
 from swapdesk.flows.orders.order_sentence import pair_parts
 from swapdesk.flows.request_lines import logged_call
-from swapdesk.flows.support.diagnosis import for_support
 from swapdesk.flows.support.support_case import CaseFacts, support_case
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseS
         certainty=found.certainty,
         cause=found.cause,
         money=found.money,
-        place=for_support(status.money) if found.match is None else found.money,
+        place=f"{found.money[:1].lower()}{found.money[1:]}",
         owner=found.owner,
         acts=found.acts,
         by=found.by,

@@ -1,9 +1,8 @@
 """Why an order is where it is: cause, money, who acts next, by when, how sure, from which facts.
 
-The situation of the order (``orders.situations``) gives the words. What else is known stands in
-three tables beside it: what a chain shows of a payment that the service has not seen, what is
-wrong with the service or the clock, and what an overdue order means. Where the service gives no
-reason, amount or date, that is the diagnosis. Pure.
+The situation of the order (``orders.situations``) gives the words, so that no line of a desk says
+another thing. Beside it stands what is wrong with the service or the clock, and what an overdue
+order means. Where the service gives no reason, amount or date, that is the diagnosis. Pure.
 """
 
 from __future__ import annotations
@@ -17,13 +16,10 @@ from msgspec.structs import replace
 
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction
-from swapdesk.flows.notation import clock_time, date, exact_amount
-from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
+from swapdesk.flows.notation import clock_time, date
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.orders.situations import NO_TIME, Certainty, Situation
+from swapdesk.flows.orders.situations import NO_TIME, OF_PAYMENT, Certainty, Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch, match_payment
-from swapdesk.wire.orders import Order
 
 MUCH_LATER = 2
 """From so many times the expected time on, waiting longer is no advice."""
@@ -66,140 +62,9 @@ class Diagnosis(Struct, frozen=True):
     by: str
     facts: tuple[str, ...]
     """What it was concluded from: each with its value, its source and its time."""
-    match: PaymentMatch | None = None
-    """How the payment that the chain shows stands to the order, where that decided."""
-
-
-class ChainRule(Struct, frozen=True):
-    """What a payment means that the chain shows and the service has not seen. ``{paid}`` is what
-    was paid, ``{asked}`` what was asked for, ``{chain}`` where."""
-
-    cause: str
-    money: str
-    owner: Owner
-    act: str
-    certainty: Certainty = Certainty.CERTAIN
-    by: str = NO_TIME
 
 
 _PASS_ON = "pass it to the service with order {order}{request}"
-_AT_ADDRESS = "{paid} at the deposit address on {chain}."
-
-CHAIN_RULES: dict[PaymentMatch, ChainRule] = {
-    PaymentMatch.MISSING: ChainRule(
-        "{chain} does not know the payment that was sent: it was dropped, or another transaction"
-        " took its place",
-        "in the wallet that sent it, unless another transaction took it.",
-        Owner.CUSTOMER,
-        "look at the wallet's transactions; nothing was paid by this one",
-        Certainty.LIKELY,
-    ),
-    PaymentMatch.FAILED: ChainRule(
-        "The payment was executed on {chain} and failed; nothing was paid by it",
-        "in the wallet that sent it, but for the network fee.",
-        Owner.CUSTOMER,
-        "look at the wallet; the order is unpaid",
-    ),
-    PaymentMatch.WRONG_CHAIN: ChainRule(
-        "{paid} was sent on {chain}; the order asked for {asked}. An exchange does not see a"
-        " payment on another chain by itself",
-        _AT_ADDRESS,
-        Owner.SUPPORT,
-        _PASS_ON,
-        Certainty.LIKELY,
-        "no deadline is known",
-    ),
-    PaymentMatch.WRONG_TOKEN: ChainRule(
-        "{paid} was sent on {chain}; the order asked for {asked}. An exchange does not credit"
-        " another token by itself",
-        _AT_ADDRESS,
-        Owner.SUPPORT,
-        _PASS_ON,
-        Certainty.LIKELY,
-        "no deadline is known",
-    ),
-    PaymentMatch.NO_MEMO: ChainRule(
-        "{paid} was sent without the memo that the order names, so the exchange cannot tell whose"
-        " it is",
-        _AT_ADDRESS,
-        Owner.SUPPORT,
-        _PASS_ON,
-        Certainty.LIKELY,
-        "no deadline is known",
-    ),
-    PaymentMatch.WRONG_MEMO: ChainRule(
-        "{paid} was sent with another memo than the order names, so the exchange cannot tell whose"
-        " it is",
-        _AT_ADDRESS,
-        Owner.SUPPORT,
-        _PASS_ON,
-        Certainty.LIKELY,
-        "no deadline is known",
-    ),
-    PaymentMatch.UNDERPRICED: ChainRule(
-        "The payment waits, and its network fee is below what a block of {chain} costs now",
-        "in the wallet that sent it, until the payment is in a block.",
-        Owner.CUSTOMER,
-        "raise the fee of the same transaction, or wait; not pay a second time",
-    ),
-    PaymentMatch.UNCONFIRMED: ChainRule(
-        "The payment of {paid} is not in a block of {chain} yet",
-        "on its way to the deposit address.",
-        Owner.CHAIN,
-        "it takes the payment into a block",
-    ),
-    PaymentMatch.CLOSED_BEFORE: ChainRule(
-        "The payment of {paid} is not in a block of {chain} yet, and the order is closed",
-        "in the wallet that sent it, until the payment is in a block.",
-        Owner.CUSTOMER,
-        "cancel the transaction, where the wallet can; not pay a second time",
-    ),
-    PaymentMatch.LATE_STUCK: ChainRule(
-        "{paid} arrived on {chain} after the deadline of the order. " + NO_REFUND_ADDRESS[:-1],
-        _AT_ADDRESS,
-        Owner.SUPPORT,
-        _PASS_ON,
-        Certainty.LIKELY,
-        "no deadline is known",
-    ),
-    PaymentMatch.CLOSED_WITHOUT: ChainRule(
-        "{paid} arrived on {chain}, and the order was closed as one that was not paid",
-        _AT_ADDRESS,
-        Owner.SUPPORT,
-        _PASS_ON,
-        Certainty.LIKELY,
-        "no deadline is known",
-    ),
-    PaymentMatch.LATE: ChainRule(
-        "{paid} arrived on {chain} after the deadline of the order",
-        _AT_ADDRESS,
-        Owner.SERVICE,
-        "it sends the deposit back",
-        Certainty.LIKELY,
-    ),
-    PaymentMatch.TOO_LITTLE: ChainRule(
-        "{paid} arrived on {chain}, less than the {asked} that the order asked for; the service"
-        " has not said what it does with it",
-        _AT_ADDRESS,
-        Owner.SERVICE,
-        "it exchanges what came, or sends it back",
-        Certainty.LIKELY,
-    ),
-    PaymentMatch.TOO_MUCH: ChainRule(
-        "{paid} arrived on {chain}, more than the {asked} that the order asked for; the service has"
-        " not said what it does with it",
-        _AT_ADDRESS,
-        Owner.SERVICE,
-        "it exchanges what it takes, and sends a rest back",
-        Certainty.LIKELY,
-    ),
-    PaymentMatch.AS_ASKED: ChainRule(
-        "{paid} arrived on {chain} as asked; the service has not seen it yet. Do not send again",
-        _AT_ADDRESS,
-        Owner.SERVICE,
-        "it takes note of the deposit",
-    ),
-}
 
 
 def diagnose(
@@ -209,46 +74,18 @@ def diagnose(
     request_id: str | None = None,
     since: datetime | None = None,
     made: Sequence[OrderTransaction] = (),
-    payment: PaidOnChain | None = None,
     known: DeskFacts | None = None,
 ) -> Diagnosis:
     """``request_id`` is that of the create, where this desk made it; ``since`` is when the present
-    state was first seen; ``made`` are the order's transactions; ``payment`` is what a chain shows
-    of its deposit."""
+    state was first seen; ``made`` are the order's transactions."""
     known = known or DeskFacts()
     order, status = tracked.order, status_for_support(tracked, now, made)
     request = f", request {request_id}" if request_id else ""
     found = _of_situation(tracked, status, request)
-    match = match_payment(order, payment) if payment is not None else None
-    untold = match is not None and not deposit_arrived(order)
-    # That a swap on a chain was executed is told by its situation.
-    if untold and order.is_dex and match is PaymentMatch.AS_ASKED:
-        untold = False
-    if payment is not None and match is not None and untold:
-        rule = CHAIN_RULES[match]
-        words = {
-            "paid": payment.what,
-            "asked": _asked(order),
-            "chain": payment.chain_name,
-            "order": tracked.service_id,
-            "request": request,
-        }
-        found = _Found(
-            f"payment-{match.value.replace(' ', '-')}",
-            rule.certainty,
-            rule.cause.format_map(words),
-            rule.money.format_map(words),
-            rule.owner,
-            rule.act.format_map(words),
-            rule.by,
-        )
-    elif payment is not None and sent_otherwise(order, payment):
-        found = replace(
-            found,
-            cause=f"{payment.what} arrived on {payment.chain_name}; the order asked for"
-            f" {_asked(order)}. {status.cause}",
-        )
-    elif tracked.intent is not None and tracked.intent.route == "private" and not order.anonymous:
+    old = status.situation is Situation.LAST_HEARD
+    ahead = old or status.situation in _OF_CHAIN
+    private = tracked.intent is not None and tracked.intent.route == "private"
+    if private and not order.anonymous and not ahead:
         found = found.on_top(
             "not-private",
             "A private route was confirmed, and the service tells the order as one that is not"
@@ -256,10 +93,10 @@ def diagnose(
             Owner.SUPPORT,
             _PASS_ON.format(order=tracked.service_id, request=request),
         )
-    elif status.late_by is not None and status.situation.meaning.level == "moving":
+    elif status.late_by is not None and status.situation.meaning.level == "moving" and not ahead:
         found = _overdue(found, tracked, status, known, request)
     silent = known.silent_since
-    if silent is not None and not status.closed:
+    if silent is not None and not status.closed and not old:
         found = found.on_top(
             "service-silent",
             f"The service has not answered since {_moment(silent, now)}. What is said of the order"
@@ -268,7 +105,7 @@ def diagnose(
             "it answers again",
         )
     cause = f"{found.cause}."
-    if since is not None and not status.closed and match is None:
+    if since is not None and not status.closed and not ahead:
         cause = f"{cause} Seen so since {_moment(since, now)}."
     if known.clock_problem is not None:
         cause = f"{cause} {known.clock_problem} Times of this desk are off by as much."
@@ -280,16 +117,11 @@ def diagnose(
         owner=found.owner,
         acts=f"{found.actor or found.owner}: {found.act}.",
         by=f"{found.by[:1].upper()}{found.by[1:]}.",
-        facts=_facts(tracked, status, made, payment, known, now),
-        match=match if untold else None,
+        facts=_facts(tracked, status, made, known, now),
     )
 
 
-def sent_otherwise(order: Order, payment: PaidOnChain) -> bool:
-    """Whether the chain shows why an order that the service carried out pays another amount: it
-    was sent more or less than it asked for."""
-    other = match_payment(order, payment) in (PaymentMatch.TOO_LITTLE, PaymentMatch.TOO_MUCH)
-    return other and deposit_arrived(order)
+_OF_CHAIN = frozenset(OF_PAYMENT.values())
 
 
 def status_for_support(
@@ -407,18 +239,10 @@ def _much_later(status: OrderStatus) -> bool:
     return status.elapsed >= status.expected * MUCH_LATER
 
 
-def _asked(order: Order) -> str:
-    sent, _ = symbols(order)
-    amount = f"{exact_amount(order.in_amount)} {sent}" if order.in_amount is not None else sent
-    chain = order.in_token.chain_data.name if order.in_token is not None else None
-    return f"{amount} on {chain}" if chain else amount
-
-
 def _facts(
     tracked: TrackedOrder,
     status: OrderStatus,
     made: Sequence[OrderTransaction],
-    payment: PaidOnChain | None,
     known: DeskFacts,
     now: datetime,
 ) -> tuple[str, ...]:
@@ -443,13 +267,15 @@ def _facts(
     for one in made:
         who = "the service names" if one.fate is Fate.SEEN else f"journal: {one.fate}"
         said.append(f"{who} {one.role} {one.hash}")
-    if payment is not None:
+    for payment in tracked.payments:
         at = f", {_moment(payment.at, now)}" if payment.at is not None else ""
         said.append(f"chain: {payment.said}{at}")
     if known.silent_since is not None:
         said.append(f"no answer of the service since {_moment(known.silent_since, now)}")
     if tracked.archived(now):
         said.append("older than the 48 hours that the service answers for")
+    elif tracked.gone:
+        said.append("the service did not know the order when it was asked last")
     return tuple(said)
 
 

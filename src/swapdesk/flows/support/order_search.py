@@ -23,13 +23,13 @@ from msgspec import Struct
 from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import concerns, logged_call
 from swapdesk.flows.support.paid_on_chain import (
-    PaidOnChain,
     meant_by,
     not_on_chain,
     paid_by,
@@ -363,8 +363,13 @@ class OrderSearch:
             self._take([order.service_id], way)
 
     def _match_payments(self) -> None:
+        """What the payments name. One that is meant for a single order stays with it."""
         for paid in self.payments:
-            self._take(self._paid_for(paid), "deposit address that was paid")
+            meant = self._paid_for(paid)
+            self._take(meant, "deposit address that was paid")
+            known = self.order(meant[0]) if len(meant) == 1 else None
+            if known is not None and not paid.failed and paid not in known.payments:
+                self._desk.link.tracker.keep_payment(meant[0], paid)
 
     def _paid_for(self, paid: PaidOnChain) -> list[str]:
         """Orders known here that a payment was meant for."""
@@ -377,8 +382,8 @@ class OrderSearch:
         return sorted(order.service_id for order in meant_by(paid, known.values()))
 
     def _transactions(self) -> list[Reading]:
-        """What chains can be asked for: the hashes in the text, and what this desk sent for the
-        one order that was found."""
+        """What chains can be asked for: the hashes in the text, and of the one order that was found
+        what this desk sent for it, and what was in no block yet."""
         readings = self.pasted.of(ReadAs.TRANSACTION)
         if readings or len(self._found) != 1:
             return readings
@@ -386,9 +391,11 @@ class OrderSearch:
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None or deposit_arrived(tracked.order):
             return []
+        sent = [one.hash for one in self._sent(tracked.service_id)[-1:]]
+        waited = [one.hash for one in tracked.payments if one.confirmations is None]
         return [
-            Reading(ReadAs.TRANSACTION, one.hash, "", (), (token.chain_data.kind,))
-            for one in self._sent(tracked.service_id)[-1:]
+            Reading(ReadAs.TRANSACTION, hash_, "", (), (token.chain_data.kind,))
+            for hash_ in dict.fromkeys((*sent, *waited))
         ]
 
     def _nodes(self) -> list[NodeReader | None]:
@@ -421,7 +428,7 @@ class OrderSearch:
             if isinstance(answer, ChainTransaction):
                 told.setdefault((answer.chain, answer.hash.lower()), answer)
         for transaction in told.values():
-            self.payments += paid_by(transaction, self._desk.catalog)
+            self.payments += paid_by(transaction, self._desk.catalog, self._desk.clock.now())
         self._match_payments()
         if not self.payments and not failures:
             self._note_missing(readings)
@@ -437,13 +444,14 @@ class OrderSearch:
 
     def _note_missing(self, readings: list[Reading]) -> None:
         """What this desk sent and no chain knows."""
+        now = self._desk.clock.now()
         for service_id in self._found:
             tracked = self.order(service_id)
             token = tracked.order.in_token if tracked is not None else None
             sent = {one.hash for one in self._sent(service_id)}
             if token is not None and any(reading.value in sent for reading in readings):
                 hash_ = next(reading.value for reading in readings if reading.value in sent)
-                self.payments.append(not_on_chain(hash_, token.chain, self._desk.catalog))
+                self.payments.append(not_on_chain(hash_, token.chain, self._desk.catalog, now))
 
     async def _ask_node(
         self, reader: NodeReader | None, text: str

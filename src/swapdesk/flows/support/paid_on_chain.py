@@ -1,129 +1,21 @@
-"""What a transaction paid, and how that differs from what an order asked for.
-
-The chain shows what the service does not tell: another token or chain, a missing memo, less or
-more than asked for, a payment after the deadline.
-"""
+"""What a transaction paid, in the words of the catalogue, and which orders that was meant for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
-from decimal import Decimal
-from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.encoding.text import identity_text
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
-
-
-class PaidOnChain(Struct, frozen=True):
-    """One receiver of a transaction, in the words of the catalogue."""
-
-    hash: str
-    chain: str
-    """Short name: ``tron``."""
-    chain_name: str
-    to: str
-    token_id: str | None
-    """None for a token that the catalogue does not have."""
-    symbol: str
-    amount: Decimal | None
-    """None where its decimals are not known."""
-    memo: str | None
-    confirmations: int | None
-    """None while it waits for a block."""
-    at: datetime | None
-    """Time of its block, where the chain tells one."""
-    failed: bool = False
-    """It was executed in vain and moved nothing."""
-    underpriced: bool = False
-    """It waits, and offers less than what a block costs now."""
-    missing: bool = False
-    """This desk sent it, and its chain does not know it."""
-
-    @property
-    def what(self) -> str:
-        """``12,000 USDT``, or ``another token`` where nobody knows it."""
-        if self.amount is None:
-            return "a token that the catalogue does not have"
-        return f"{exact_amount(self.amount)} {self.symbol}"
-
-    @property
-    def words(self) -> str:
-        """The same to a customer, behind "your"."""
-        return "payment of another token" if self.amount is None else self.what
-
-    @property
-    def said(self) -> str:
-        """``12,000 USDT on Tron, 19 confirmations``."""
-        if self.failed:
-            return f"a transaction on {self.chain_name} that failed"
-        if self.missing:
-            return f"no such transaction on {self.chain_name}"
-        waits = "not in a block yet"
-        depth = waits if self.confirmations is None else f"{self.confirmations:,} confirmations"
-        return f"{self.what} on {self.chain_name}, {depth}"
-
-
-class PaymentMatch(StrEnum):
-    """How a payment to the deposit address stands to the order, the worst first."""
-
-    MISSING = "missing"
-    FAILED = "failed"
-    WRONG_CHAIN = "wrong chain"
-    WRONG_TOKEN = "wrong token"
-    NO_MEMO = "memo missing"
-    WRONG_MEMO = "another memo"
-    UNDERPRICED = "underpriced"
-    UNCONFIRMED = "not in a block"
-    CLOSED_BEFORE = "closed before"
-    """It waits for a block, and the order is closed."""
-    LATE_STUCK = "late stuck"
-    """After the deadline, and the order names no address for a refund."""
-    LATE = "late"
-    CLOSED_WITHOUT = "closed without"
-    """It arrived, and the order was closed as one that was not paid."""
-    TOO_LITTLE = "too little"
-    TOO_MUCH = "too much"
-    AS_ASKED = "as asked"
-
-
-def match_payment(order: Order, paid: PaidOnChain) -> PaymentMatch:
-    """How ``paid`` stands to what ``order`` asked for (contract 8.10 to 8.12)."""
-    asked = order.in_token
-    if paid.missing:
-        return PaymentMatch.MISSING
-    if paid.failed:
-        return PaymentMatch.FAILED
-    if order.is_dex:
-        return _waiting(paid) or PaymentMatch.AS_ASKED
-    if asked is not None and asked.chain != paid.chain:
-        return PaymentMatch.WRONG_CHAIN
-    if asked is not None and paid.token_id != asked.id:
-        return PaymentMatch.WRONG_TOKEN
-    if order.deposit_tag and not paid.memo:
-        return PaymentMatch.NO_MEMO
-    if order.deposit_tag and paid.memo != order.deposit_tag:
-        return PaymentMatch.WRONG_MEMO
-    closed = ended(display_of(order))
-    if (waits := _waiting(paid)) is not None:
-        return PaymentMatch.CLOSED_BEFORE if closed else waits
-    if paid.at is not None and order.expires is not None and paid.at > order.expires:
-        return PaymentMatch.LATE if order.refund_address else PaymentMatch.LATE_STUCK
-    if closed:
-        return PaymentMatch.CLOSED_WITHOUT
-    if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
-        return PaymentMatch.AS_ASKED
-    return PaymentMatch.TOO_LITTLE if paid.amount < order.in_amount else PaymentMatch.TOO_MUCH
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
@@ -147,13 +39,7 @@ def _same(one: str, other: str | None) -> bool:
     return one.lower() == other.lower() if one.startswith("0x") else one == other
 
 
-def _waiting(paid: PaidOnChain) -> PaymentMatch | None:
-    if paid.confirmations is not None:
-        return None
-    return PaymentMatch.UNDERPRICED if paid.underpriced else PaymentMatch.UNCONFIRMED
-
-
-def not_on_chain(transaction: str, chain: str, catalog: Catalog) -> PaidOnChain:
+def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) -> PaidOnChain:
     """A transaction that was sent and that its chain does not know."""
     known = catalog.chain(chain)
     return PaidOnChain(
@@ -167,17 +53,24 @@ def not_on_chain(transaction: str, chain: str, catalog: Catalog) -> PaidOnChain:
         memo=None,
         confirmations=None,
         at=None,
+        seen_at=now,
         missing=True,
     )
 
 
-def paid_by(found: ChainTransaction, catalog: Catalog) -> list[PaidOnChain]:
-    """Every receiver of a transaction; one without a receiver where it moved nothing."""
-    payments: Sequence[Payment] = found.payments or (Payment("", 0),)
-    return [_paid(found, payment, catalog) for payment in payments]
+def paid_by(found: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
+    """Every receiver of a transaction as it was read at ``now``, what each got of one token added
+    up; one without a receiver where it moved nothing."""
+    got: dict[Payment, int] = {}
+    for one in found.payments or (Payment("", 0),):
+        to = replace(one, units=0)
+        got[to] = got.get(to, 0) + one.units
+    return [_paid(found, replace(to, units=units), catalog, now) for to, units in got.items()]
 
 
-def _paid(found: ChainTransaction, payment: Payment, catalog: Catalog) -> PaidOnChain:
+def _paid(
+    found: ChainTransaction, payment: Payment, catalog: Catalog, now: datetime
+) -> PaidOnChain:
     token = paid_token(found.chain, payment, catalog)
     chain = catalog.chain(found.chain)
     return PaidOnChain(
@@ -191,6 +84,7 @@ def _paid(found: ChainTransaction, payment: Payment, catalog: Catalog) -> PaidOn
         memo=payment.memo,
         confirmations=found.confirmations,
         at=found.at,
+        seen_at=now,
         failed=found.failed,
         underpriced=found.underpriced,
     )

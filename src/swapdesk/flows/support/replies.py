@@ -2,7 +2,7 @@
 
 A reply says in plain words what happened, where the money is, what the customer must and must not
 do, and what comes next. It promises nothing that the facts do not carry and never asks for a second
-payment. One text for each situation; what a chain shows of a payment comes before it. Pure.
+payment. It names an amount as paid only where a chain shows it. One text for each situation. Pure.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from datetime import datetime
 
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.notation import clock_time, exact_amount, iso, short_address
-from swapdesk.flows.orders.order_fields import deposit_arrived, deposit_doubted, symbols
+from swapdesk.flows.notation import as_of, clock_time, iso, short_address
+from swapdesk.flows.orders.deposit_destination import deposit_known, sent_otherwise
+from swapdesk.flows.orders.order_fields import deposit_arrived, symbols
 from swapdesk.flows.orders.order_status import order_words
 from swapdesk.flows.orders.situations import Situation
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import Diagnosis, Owner, sent_otherwise, status_for_support
-from swapdesk.flows.support.paid_on_chain import PaidOnChain, PaymentMatch
+from swapdesk.flows.support.diagnosis import Diagnosis, Owner, status_for_support
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import LegStatus
 
@@ -32,13 +32,13 @@ _DONE = "Nothing is left to do."
 
 _EXCHANGING = "{Yours} arrived and is being exchanged by {holder}. " + _WATCH + " Do not pay twice."
 _BATCH = (
-    "Your order over {paid} belongs to a payment of ours that covers several orders at once."
+    "Your order over {asked} belongs to a payment of ours that covers several orders at once."
     " Do not pay it yourself."
 )
 _HIDDEN = (
     "Do not pay this order: we are comparing what the exchange service made of it with what"
-    " was asked for. If you sent nothing, {yours} is in your wallet. We write to you when that is"
-    " settled."
+    " was asked for. If you sent nothing, your money is in your wallet. We write to you when that"
+    " is settled."
 )
 _STUCK = (
     "{Yours} arrived, but the exchange could not be finished. The money is with the exchange"
@@ -89,26 +89,26 @@ REPLIES: dict[Situation, str] = {
         _BATCH + " The time for that ran out, and the money is with us. " + _PASSED_ON
     ),
     Situation.DEADLINE_OVER: (
-        "The time to pay your order ran out. " + _NOT_AGAIN + " If you sent nothing, {yours} is"
+        "The time to pay your order ran out. " + _NOT_AGAIN + " If you sent nothing, your money is"
         " in your wallet. " + _ASK_HASH
     ),
     Situation.WITH_BATCH: _BATCH + " The money is with us until then. " + _WATCH,
     Situation.WITHHELD_FOREIGN: (
-        "We are waiting for the payment of {paid} for your order{until}. Pay only to the"
+        "We are waiting for the payment of {asked} for your order{until}. Pay only to the"
         " address that you were given when you made the order, and only once. " + _ASK_HASH
     ),
     Situation.WITHHELD_UNREPEATED: (
-        "Your order over {paid} was just made and its address is being checked. Wait for it"
+        "Your order over {asked} was just made and its address is being checked. Wait for it"
         " and pay nothing yet; the money is in your wallet."
     ),
     Situation.WITHHELD_LOWER: (
         "The rate fell before your order was paid: it would pay out {got}. Do not pay it"
-        " unless you agree to that; without a payment it closes by itself, and {yours} stays in"
+        " unless you agree to that; without a payment it closes by itself, and your money stays in"
         " your wallet."
     ),
     Situation.WITHHELD: _HIDDEN,
     Situation.PAID_BY_DESK: (
-        "Your payment of {paid} was sent and is on its way to the exchange service, which has not"
+        "{Yours} was sent and is on its way to the exchange service, which has not"
         " noted it yet. Do not pay again. " + _WATCH
     ),
     Situation.PAID_LESS: (
@@ -116,7 +116,7 @@ REPLIES: dict[Situation, str] = {
         " exchange service gives no reason."
     ),
     Situation.NOT_SAID: (
-        "We do not know the state of your order over {paid} yet and are asking the exchange"
+        "We do not know the state of your order over {asked} yet and are asking the exchange"
         " service. Do not pay it now. " + _ASK_HASH
     ),
     Situation.HELD: (
@@ -124,7 +124,7 @@ REPLIES: dict[Situation, str] = {
         " are not told what the check asks for. " + _PASSED_ON + " Do not pay again."
     ),
     Situation.FLAGGED: (
-        "Your order over {paid} needs a person to look at it. We are not told why. The money is"
+        "Your order over {asked} needs a person to look at it. We are not told why. The money is"
         " with the exchange service. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.LEG_FAILED: (
@@ -138,12 +138,12 @@ REPLIES: dict[Situation, str] = {
     Situation.LEG_FAILED_UNPAID: (
         "The exchange failed before a payment was seen, and your order is being closed. "
         + _NOT_AGAIN
-        + " If you sent nothing, {yours} is in your wallet. "
+        + " If you sent nothing, your money is in your wallet. "
         + _ASK_HASH
     ),
     Situation.LEG_EXPIRED: (
         "No payment was seen in time, and your order is being closed. " + _NOT_AGAIN + " If you"
-        " sent nothing, {yours} is in your wallet. " + _ASK_HASH
+        " sent nothing, your money is in your wallet. " + _ASK_HASH
     ),
     Situation.FALLBACK_PAYING: (
         "{Holder} did not finish your order, and the exchange service pays {got} by another way."
@@ -154,23 +154,21 @@ REPLIES: dict[Situation, str] = {
         " {yours} is in your wallet. Do not sign it a second time. " + _ASK_HASH
     ),
     Situation.DEPOSIT_AHEAD: (
-        "Your payment of {paid} was seen and is being confirmed. " + _WATCH + " Do not pay again."
+        "{Yours} was seen and is being confirmed. " + _WATCH + " Do not pay again."
     ),
     Situation.SETTING_UP: (
-        "Your order over {paid} is being set up and has no address yet. Pay nothing before"
+        "Your order over {asked} is being set up and has no address yet. Pay nothing before"
         " you are given one; the money is in your wallet."
     ),
     Situation.WAITING: (
-        "We are waiting for your payment of {paid}{until}. If you have not paid, pay exactly this"
+        "We are waiting for your payment of {asked}{until}. If you have not paid, pay exactly this"
         " amount once, to the address of your order. If you have paid, do not pay again;"
         " send us the transaction hash."
     ),
-    Situation.CHAIN_SEEN: "Your swap of {paid} was seen on the chain and is being confirmed. "
+    Situation.CHAIN_SEEN: "Your swap of {asked} was seen on the chain and is being confirmed. "
     + _WATCH,
     Situation.DEPOSIT_SEEN: (
-        "Your payment of {paid} was seen and is being confirmed by the network. "
-        + _WATCH
-        + " Do not pay again."
+        "{Yours} was seen and is being confirmed by the network. " + _WATCH + " Do not pay again."
     ),
     Situation.EXCHANGING: _EXCHANGING,
     Situation.TO_MIDDLE: _EXCHANGING,
@@ -179,7 +177,7 @@ REPLIES: dict[Situation, str] = {
     Situation.SECOND_EXCHANGE: _EXCHANGING,
     Situation.PAYING_OUT: ("The exchange is done and {got} is on its way to {receiver}. " + _WATCH),
     Situation.UNKNOWN_STATE: (
-        "Your order over {paid} is in a state that we do not know and are asking the exchange"
+        "Your order over {asked} is in a state that we do not know and are asking the exchange"
         " service about. Do not pay now. " + _ASK_HASH
     ),
     Situation.COMPLETED_FLAGGED: (
@@ -201,11 +199,11 @@ REPLIES: dict[Situation, str] = {
         " which says that a refund is not possible any more. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.LATE_STUCK: (
-        "Your payment of {paid} came after the time for it had run out. The money is with the"
+        "{Yours} came after the time for it had run out. The money is with the"
         " exchange service.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
     ),
     Situation.LATE_RETURNING: (
-        "Your payment of {paid} came after the time for it had run out. It is with the exchange"
+        "{Yours} came after the time for it had run out. It is with the exchange"
         " service, which sends it back{back_to}. We are not told when. " + _NOT_AGAIN
     ),
     Situation.CHAIN_EXPIRED: (
@@ -223,19 +221,19 @@ REPLIES: dict[Situation, str] = {
     ),
     Situation.NEVER_SET_UP: (
         "Your order could not be set up and never had an address, so nothing could be paid."
-        " {Yours} is in your wallet. You can start a new order at any time."
+        " Your money is in your wallet. You can start a new order at any time."
     ),
     Situation.EXPIRED: (
         "No payment came in time, and your order is closed. " + _NOT_AGAIN + " If you sent nothing,"
-        " {yours} is in your wallet. " + _ASK_HASH
+        " your money is in your wallet. " + _ASK_HASH
     ),
     Situation.FAILED_BEFORE: (
         "Your order failed before a payment arrived. " + _NOT_AGAIN + " If you sent nothing,"
-        " {yours} is in your wallet. " + _ASK_HASH
+        " your money is in your wallet. " + _ASK_HASH
     ),
     Situation.FAILED_UNCLEAR: (
         "Your order failed, and the exchange service does not say whether a payment arrived. If you"
-        " sent nothing, {yours} is in your wallet; else it is with the exchange service. "
+        " sent nothing, your money is in your wallet; else it is with the exchange service. "
         + _NOT_AGAIN
         + " "
         + _ASK_HASH
@@ -248,57 +246,54 @@ REPLIES: dict[Situation, str] = {
         "The exchange was not carried out, and {back} went back{back_to}.{refund} " + _NOT_AGAIN
     ),
     Situation.DELETED_WITH_MONEY: (
-        "The exchange service deleted your order after {paid} arrived. The money is with the"
+        "The exchange service deleted your order after {yours} arrived. The money is with the"
         " exchange service.{where_back} " + _PASSED_ON + " " + _NOT_AGAIN
     ),
-    Situation.DELETED: (
-        "Your order was deleted. " + _NOT_AGAIN + " If you sent nothing, {yours} is in your"
-        " wallet. " + _ASK_HASH
+    Situation.LAST_HEARD: (
+        "We cannot read your order at the exchange service any more. When it was last read, at"
+        " {as_of} UTC, {heard}. We ask the exchange service what became of it and write to you when"
+        " we know more. " + _NOT_AGAIN + "{ask_hash}"
     ),
-}
-"""What is written in each situation. A new situation without a text fails its test."""
-
-CHAIN_REPLIES: dict[PaymentMatch, str] = {
-    PaymentMatch.MISSING: (
-        "{chain} does not know the transaction of your payment of {paid}: it was dropped, or"
-        " another one took its place. Unless another one took it, {yours} is in your wallet."
+    Situation.PAYMENT_MISSING: (
+        "{network} does not know the transaction of your payment: it was dropped, or another one"
+        " took its place. Unless another one took it, the money is in your wallet."
         " Look at your wallet's transactions and tell us what you see before you pay anything."
     ),
-    PaymentMatch.FAILED: (
-        "Your transaction was executed on {chain} and failed. Nothing was paid by it; {yours} is in"
-        " the wallet that sent it, and only the network fee was spent."
+    Situation.PAYMENT_FAILED: (
+        "Your transaction was executed on {network} and failed. Nothing was paid by it; your money"
+        " is in the wallet that sent it, and only the network fee was spent."
     ),
-    PaymentMatch.WRONG_CHAIN: (
-        "Your {sent} arrived at the address, but on {chain}, and the order asked for {asked}. The"
+    Situation.PAYMENT_WRONG_CHAIN: (
+        "Your {sent} arrived at the address, but on {network}, and the order asked for {asked}. The"
         " exchange cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
-    PaymentMatch.WRONG_TOKEN: (
+    Situation.PAYMENT_WRONG_TOKEN: (
         "Your {sent} arrived at the address of your order, which asked for {asked}. The exchange"
         " cannot credit that by itself. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
-    PaymentMatch.NO_MEMO: (
+    Situation.PAYMENT_MEMO_MISSING: (
         "Your {sent} arrived at the address without the memo that your order names, so the exchange"
         " cannot tell that it is yours. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
-    PaymentMatch.WRONG_MEMO: (
+    Situation.PAYMENT_ANOTHER_MEMO: (
         "Your {sent} arrived at the address with another memo than your order names, so the"
         " exchange cannot tell that it is yours. " + _PASSED_ON + " " + _NOT_AGAIN
     ),
-    PaymentMatch.UNDERPRICED: (
-        "Your payment of {paid} waits because its network fee is below what {chain} asks for now."
+    Situation.PAYMENT_UNDERPRICED: (
+        "Your payment waits because its network fee is below what {network} asks for."
         " Until then the money is in your wallet, which can raise the fee of the same transaction."
         " Do not pay a second time."
     ),
-    PaymentMatch.UNCONFIRMED: (
-        "Your payment of {sent} is on its way: {chain} has not confirmed it yet. Do not pay"
-        " again. " + _WATCH
+    Situation.PAYMENT_NOT_IN_A_BLOCK: (
+        "Your payment of {sent} is on its way: {network} had not confirmed it when we looked. Do"
+        " not pay again. " + _WATCH
     ),
-    PaymentMatch.CLOSED_BEFORE: (
-        "Your payment of {sent} is not confirmed by {chain} yet, and your order is closed. Until it"
-        " is confirmed, the money is in your wallet. If your wallet can cancel the payment,"
+    Situation.PAYMENT_CLOSED_BEFORE: (
+        "Your payment of {sent} is not confirmed by {network} yet, and your order is closed. Until"
+        " it is confirmed, the money is in your wallet. If your wallet can cancel the payment,"
         " cancel it. " + _NOT_AGAIN
     ),
-    PaymentMatch.LATE_STUCK: (
+    Situation.PAYMENT_LATE_STUCK: (
         "Your {sent} arrived after the time to pay had run out. It is at the address of your"
         " order, which names no address for a refund. "
         + _WHERE_BACK
@@ -307,29 +302,34 @@ CHAIN_REPLIES: dict[PaymentMatch, str] = {
         + " "
         + _NOT_AGAIN
     ),
-    PaymentMatch.CLOSED_WITHOUT: (
+    Situation.PAYMENT_CLOSED_WITHOUT: (
         "Your {sent} arrived at the address of your order, and the order was closed without it. "
         + _PASSED_ON
         + " "
         + _NOT_AGAIN
     ),
-    PaymentMatch.LATE: (
+    Situation.PAYMENT_LATE: (
         "Your {sent} arrived after the time to pay had run out. It is at the address of your order."
         " The exchange service has still to say what it does with it. " + _NOT_AGAIN
     ),
-    PaymentMatch.TOO_LITTLE: (
+    Situation.PAYMENT_TOO_LITTLE: (
         "Your {sent} arrived at the address of your order, which asked for {asked}. The exchange"
         " service has still to say whether it exchanges that or sends it back. " + _NOT_AGAIN
     ),
-    PaymentMatch.TOO_MUCH: (
+    Situation.PAYMENT_TOO_MUCH: (
         "Your {sent} arrived at the address of your order, which asked for {asked}. The exchange"
         " service has still to say what it does with the rest. " + _NOT_AGAIN
     ),
-    PaymentMatch.AS_ASKED: (
+    Situation.PAYMENT_AS_ASKED: (
         "Your {sent} arrived at the address of your order. The exchange service has not noted it"
         " yet. Do not pay again. " + _WATCH
     ),
+    Situation.DELETED: (
+        "Your order was deleted. " + _NOT_AGAIN + " If you sent nothing, your money is in your"
+        " wallet. " + _ASK_HASH
+    ),
 }
+"""What is written in each situation. A new situation without a text fails its test."""
 
 _SILENT = "The exchange service does not answer at the moment; this is what we heard last. "
 _OVERDUE = " It takes longer than expected; we are not told how long."
@@ -344,41 +344,43 @@ def reply_to(
     now: datetime,
     *,
     made: Sequence[OrderTransaction] = (),
-    payment: PaidOnChain | None = None,
 ) -> str:
     """The reply, ready to be sent as it is; times are UTC."""
     order = tracked.order
     status = status_for_support(tracked, now, made)
-    words = order_words(tracked.order, tracked.intent, status.said, now, None)
+    deposit = deposit_known(tracked, made)
+    words = order_words(order, tracked.intent, status.said, now, None, deposit)
     if order.in_amount is None:
-        words["paid"] = "an amount that we are not told"
-    # The service names what it asked for, not what came.
-    told = order.in_amount is not None and not deposit_doubted(order, tracked.intent)
-    yours = f"your {words['paid']}" if told else "your payment"
+        words["asked"] = "an amount that we are not told"
+    shown = deposit is not None and not deposit.failed and not deposit.missing
+    if order.is_dex:
+        yours = f"your {words['asked']}"
+    else:
+        # The service names what it asked for, not what came.
+        yours = f"your {deposit.words}" if shown and deposit is not None else "your payment"
     receiver = short_address(order.receiver_address) if order.receiver_address else "its receiver"
     back_to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
     left = status.deadline is not None and status.deadline > now
     words |= {
         "yours": yours,
+        "sent": deposit.words if deposit is not None else "",
         "Yours": f"{yours[:1].upper()}{yours[1:]}",
         "where_back": "" if order.refund_address else f" {_WHERE_BACK}",
         "receiver": receiver,
         "back_to": back_to,
         "until": f" until {clock_time(status.deadline)} UTC" if left and status.deadline else "",
+        "as_of": as_of(tracked.seen_at, now),
+        "heard": f"{yours} had arrived and the exchange was not complete"
+        if shown or deposit_arrived(order)
+        else "no payment had been seen",
+        "ask_hash": "" if shown or deposit_arrived(order) else f" {_ASK_HASH}",
         "refund": f" The transaction is {order.refund_hash}." if order.refund_hash else "",
     }
     text = REPLIES[status.situation]
     if diagnosis.rule == "not-private" and not deposit_arrived(order):
         text = _HIDDEN
-    if diagnosis.match is not None and payment is not None:
-        text = CHAIN_REPLIES[diagnosis.match]
-        sent, _ = symbols(order, tracked.intent)
-        asked = f"{exact_amount(order.in_amount)} {sent}" if order.in_amount is not None else sent
-        words |= {"sent": payment.words, "asked": asked, "chain": payment.chain_name}
-    if payment is not None and sent_otherwise(order, payment):
-        sent, _ = symbols(order, tracked.intent)
-        asked = f"{exact_amount(order.in_amount)} {sent}" if order.in_amount is not None else sent
-        words |= {"sent": payment.words, "asked": asked}
+    other = deposit is not None and deposit_arrived(order) and sent_otherwise(order, deposit)
+    if other and status.situation is not Situation.LAST_HEARD:
         text = _SENT_OTHERWISE + (
             _OUT_OF_THAT if status.situation is Situation.PAID_LESS else f" {text}"
         )
@@ -400,7 +402,6 @@ def escalation(
     *,
     request_id: str | None = None,
     made: Sequence[OrderTransaction] = (),
-    payment: PaidOnChain | None = None,
     seen: Sequence[tuple[datetime, str]] = (),
 ) -> str:
     """What the service needs to find the order: ids, hashes and times. ``seen`` are the states
@@ -428,7 +429,7 @@ def escalation(
         f"State {display_of(order) or 'not given'}, {_legs(order.in_status, order.out_status)}",
         *(f"  seen {iso(at)} {state}" for at, state in seen),
         *(f"Transaction ({one.role}, {one.fate}) {one.hash}" for one in made),
-        f"Chain shows {payment.said}, {payment.hash}" if payment is not None else "",
+        *(f"Chain shows {payment.said}, {payment.hash}" for payment in tracked.payments),
         f"Payout {order.in_transaction_out_hash}" if order.in_transaction_out_hash else "",
         f"Payout {order.out_transaction_out_hash}" if order.out_transaction_out_hash else "",
         f"Refund {order.refund_hash}" if order.refund_hash else "",

@@ -11,15 +11,16 @@ from msgspec.structs import replace
 from swapdesk.client.exchange_log import Exchange
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.order_history import Seen, seen_since
+from swapdesk.flows.orders.order_sentence import order_head
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.request_lines import concerns
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, diagnose, status_for_support
-from swapdesk.flows.support.paid_on_chain import PaidOnChain
 from swapdesk.flows.support.replies import escalation, reply_to
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus
@@ -44,8 +45,6 @@ class CaseFacts(Struct, frozen=True):
     """Every different state that the journal kept, oldest first."""
     request_id: str | None = None
     """Of the create, where this desk made it."""
-    payment: PaidOnChain | None = None
-    """What a chain shows of its deposit."""
     known: DeskFacts = DeskFacts()
     calls: tuple[Exchange, ...] = ()
     """Requests of this run that concerned it."""
@@ -66,6 +65,8 @@ class CaseFacts(Struct, frozen=True):
             swap_payment=None,
             own_payment=None,
             away=None,
+            payments=tuple(one for one in self.tracked.payments if one.seen_at <= at),
+            gone=False,
         )
         return CaseFacts(at, tracked, (), self.seen[: number + 1], self.request_id)
 
@@ -83,14 +84,13 @@ class SupportCase(Struct, frozen=True):
 
 
 def support_case(facts: CaseFacts) -> SupportCase:
-    tracked, now, made, payment = facts.tracked, facts.at, facts.made, facts.payment
+    tracked, now, made = facts.tracked, facts.at, facts.made
     found = diagnose(
         tracked,
         now,
         request_id=facts.request_id,
         since=seen_since(facts.seen),
         made=made,
-        payment=payment,
         known=facts.known,
     )
     states = [(at, display_of(order) or "no state") for at, _, order in facts.seen]
@@ -98,25 +98,35 @@ def support_case(facts: CaseFacts) -> SupportCase:
         facts=facts,
         status=status_for_support(tracked, now, made),
         diagnosis=found,
-        reply=reply_to(tracked, found, now, made=made, payment=payment),
+        reply=reply_to(tracked, found, now, made=made),
         escalation=escalation(
             tracked,
             found,
             now,
             request_id=facts.request_id,
             made=made,
-            payment=payment,
             seen=states,
         ),
     )
 
 
+def case_sentence(case: SupportCase) -> str:
+    """The order as one line, with what its diagnosis says of it and nothing else."""
+    found = case.diagnosis
+    head = order_head(case.facts.tracked, case.status)
+    return f"{head}: {found.cause} Money: {found.money} Next: {found.acts}"
+
+
 def facts_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) -> CaseFacts | None:
-    """What this desk knows of an order of its journal, but for :func:`calls_about` it. Raises
-    JournalUnavailable."""
+    """What this desk knows of an order of its journal, but for :func:`calls_about` it; ``payment``
+    is what a chain has just shown of its deposit. Raises JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
+    if payment is not None and payment not in tracked.payments:
+        same = (payment.hash, payment.token_id)
+        others = (one for one in tracked.payments if (one.hash, one.token_id) != same)
+        tracked = replace(tracked, payments=(*others, payment))
     journal = desk.journal
     return CaseFacts(
         desk.clock.now(),
@@ -124,7 +134,6 @@ def facts_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) ->
         tuple(journal.transactions.of(service_id)),
         tuple(journal.orders.events(service_id)),
         journal.create_requests.of(service_id),
-        payment,
         desk_facts(desk, tracked),
     )
 
@@ -155,11 +164,11 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
     """``0.49994 btc.bitcoin eth.ethereum``: a line for a new swap of what came back of an order
     that was refunded, or of what one asked for that expired unpaid. Empty for every other order,
-    and where a token is no longer listed."""
+    and where a token is no longer listed, or where a chain shows a payment."""
     order = tracked.order
     display = display_of(order)
     left = order.refund_amount if display == DisplayStatus.REFUNDED else None
-    if display == DisplayStatus.EXPIRED and not deposit_arrived(order):
+    if display == DisplayStatus.EXPIRED and not deposit_arrived(order) and not tracked.payments:
         left = order.in_amount
     tokens = [
         resolve(token_id, catalog).token if token_id is not None else None

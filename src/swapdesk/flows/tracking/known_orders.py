@@ -24,7 +24,7 @@ from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder, Source
+from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
 from swapdesk.flows.journal.order_merge import (
     contradicts,
     display_of,
@@ -91,6 +91,8 @@ class DepositReleases:
 
 _NEW = timedelta(minutes=2)
 """For so long an order may still be written down by whoever created it."""
+LOOK_SECONDS = 10.0
+"""After so long it is known here what a chain showed to another desk of this home."""
 LOAD_STEP = 100
 """Orders read from the journal between two breaths of the event loop."""
 
@@ -129,6 +131,9 @@ class KnownOrders:
         self._known: dict[str, TrackedOrder] = {}
         self._away: dict[str, str] | None = None
         """Orders that were put away, each with its trouble; None before the first look."""
+        self._looked = clock.monotonic()
+        self._payments: dict[str, tuple[PaidOnChain, ...]] | None = None
+        """What chains showed of deposits, by their orders; None before the first look."""
         self._troubled: set[str] = set()
         """Orders that may be put away, or are."""
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
@@ -207,10 +212,35 @@ class KnownOrders:
         self._journal.orders.take_back(service_id)
         self._look_at_put_away()
 
+    def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
+        """A chain shows a payment to the deposit address of an order. Raises JournalUnavailable."""
+        self._journal.orders.keep_payment(service_id, payment)
+        self._look_at_chain_payments()
+
+    def not_known(self, service_id: str) -> bool:
+        """The service said that it does not know an order; whether that is news."""
+        known = self._known.get(service_id)
+        if known is None or known.gone:
+            return False
+        self.put(replace(known, gone=True))
+        return True
+
+    def unlisted(self, since: datetime) -> list[str]:
+        """Open orders of the last 48 hours that were not seen since then, but for new ones."""
+        return [
+            tracked.service_id
+            for tracked in self.running()
+            if tracked.seen_at < since
+            and not tracked.archived(since)
+            and (tracked.order.created is None or tracked.order.created < since - _NEW)
+        ]
+
     def look_at_payments(self) -> list[str]:
         """Read in the journal which deposits were paid and how far batches are, also by another
         desk; the ids of orders that this says something new of."""
         moved = self._look_at_put_away() if self._troubled else []
+        if self._clock.monotonic() - self._looked >= LOOK_SECONDS:
+            moved += self._look_at_chain_payments()
         for service_id, payment in self._paid.now().items():
             before = self._known[service_id]
             if payment != before.own_payment:
@@ -261,6 +291,29 @@ class KnownOrders:
             self.put(replace(self._known[service_id], away=self._away.get(service_id)))
         return moved
 
+    def _look_at_chain_payments(self) -> list[str]:
+        """Read what chains showed, also to another desk; the ids of orders that this says
+        something new of."""
+        before, self._looked = self._payments or {}, self._clock.monotonic()
+        try:
+            self._payments = self._journal.orders.payments()
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return []
+        moved = [
+            service_id
+            for service_id, payments in self._payments.items()
+            if before.get(service_id) != payments and service_id in self._known
+        ]
+        for service_id in moved:
+            self.put(replace(self._known[service_id], payments=self._payments[service_id]))
+        return moved
+
+    def _shown(self, service_id: str) -> tuple[PaidOnChain, ...]:
+        if self._payments is None:
+            self._look_at_chain_payments()
+        return (self._payments or {}).get(service_id, ())
+
     def running(self) -> Iterator[TrackedOrder]:
         """Open orders in no sequence."""
         return (self._known[name] for name in self._groups[Group.OPEN])
@@ -307,7 +360,10 @@ class KnownOrders:
         now = self._clock.now()
         if before is None:
             standing, withheld = FOREIGN.standing, FOREIGN.withheld
-            new = TrackedOrder(order, None, withheld, over, now, source, standing=standing)
+            new = TrackedOrder(
+                order, None, withheld, over, now, source,
+                standing=standing, payments=self._shown(service_id),
+            )  # fmt: skip
             return Sighted(self._batched.with_batch(new, order), write=True)
         before = self._batched.with_batch(before, order)
         withheld, reason = before.withheld, contradicts(before.order, order)
@@ -322,7 +378,7 @@ class KnownOrders:
         same_end = display_of(known) == display_of(order)
         kept = merged or known
         is_over = before.ended or (over and display_of(kept) == display_of(order))
-        after = replace(before, order=kept, ended=is_over, seen_at=now, source=source)
+        after = replace(before, order=kept, ended=is_over, seen_at=now, source=source, gone=False)
         after = self._with_swap(after)
         unrepeated = (
             after.standing is DepositRelease.UNREPEATED and order.deposit_address is not None
@@ -385,6 +441,7 @@ class KnownOrders:
             standing=entry.verdict.standing,
             accepted=entry.accepted,
             away=(self._away or {}).get(entry.order.service_id),
+            payments=self._shown(entry.order.service_id),
         )
         return self._with_swap(
             self._paid.with_payment(self._batched.with_batch(tracked, tracked.order))

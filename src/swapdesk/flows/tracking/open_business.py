@@ -61,6 +61,8 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
     """Whether you are who acts next on an open order. As :func:`order_status` says, which is asked
     only where the case alone does not tell: of thousands of orders all are counted at once."""
     order = tracked.order
+    if tracked.payments or tracked.out_of_reach(now):
+        return order_status(tracked, now).actor == "you"
     if display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
         if tracked.withheld is not None:
             never = tracked.standing in (DepositRelease.FOREIGN, DepositRelease.UNREPEATED)

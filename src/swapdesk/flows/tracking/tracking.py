@@ -38,12 +38,12 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.minimum_received import LOWER_TOLERANCE
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.journal_records import PaidOnChain, Source
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_listing import Group
-from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.self_paid_orders import BatchPayments
 from swapdesk.wire.orders import Order, OrderQuery
@@ -137,6 +137,8 @@ class Tracker:
             flow.lower_tolerance if flow is not None else LOWER_TOLERANCE,
             batch_payments=batch_payments,
         )
+        self._missing: dict[str, datetime] = {}
+        """Orders that the service did not know when they were asked for, each since when."""
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
         self._writes = OrderWrites(
@@ -246,6 +248,15 @@ class Tracker:
         self._known.take_back(service_id)
         self._changes.tell(service_id)
 
+    def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
+        """A chain shows a payment to the deposit address of an order: it stays known and is
+        announced."""
+        try:
+            self._known.keep_payment(service_id, payment)
+        except JournalUnavailable as error:
+            log.error("the journal did not take a payment: %s", error)
+        self._changes.tell(service_id)
+
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
         moved; and take those that another desk or command has just recorded."""
@@ -263,13 +274,15 @@ class Tracker:
             self._changes.tell(service_id)
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Ask the service for one order now. Raises ClientError; 404 keeps what is known."""
+        """Ask the service for one order now. Raises ClientError; 404 keeps what is known, as what
+        was heard last."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
-            if self._known.get(service_id) is not None:
-                return self._known.get(service_id)
-            raise
+            if self._known.get(service_id) is None:
+                raise
+            self._not_known(service_id)
+            return self._known.get(service_id)
         self._apply(order, "read")
         await self._commit()
         return self._known.get(service_id)
@@ -282,13 +295,18 @@ class Tracker:
 
     async def sweep(self) -> None:
         """Read every order the service lists now. Raises ClientError."""
-        skipped = 0
+        skipped, whole, since = 0, False, self._clock.now()
         for page in range(1, MAX_PAGES + 1):
             answer = await self.read_page(page)
             skipped += answer.skipped
-            if page >= answer.total_pages or answer.empty:
+            whole = page >= answer.total_pages
+            if whole or answer.empty:
                 break
         self._listed(skipped)
+        if whole and not skipped:
+            # One that was made just now may not be listed yet.
+            for service_id in self._known.unlisted(since):
+                self._not_known(service_id)
 
     async def read_page(self, page: int) -> OrderPage:
         """Read one page of what the service lists now. Raises ClientError."""
@@ -329,10 +347,14 @@ class Tracker:
         elif isinstance(event, OrdersListed):
             self._listed(event.skipped)
         elif isinstance(event, OrderMissing):
-            # A 404 within 48 hours is not the end of an order; later the service forgets it.
+            # A 404 within 48 hours is not the end of an order; later the service forgets it. One
+            # server of several may be behind: only what stays unknown is not known.
             known = self._known.get(event.service_id)
             if known is not None and known.archived(self._clock.now()):
                 self._stream.unwatch([event.service_id])
+            since = self._missing.setdefault(event.service_id, event.at)
+            if event.at - since > FRESH:
+                self._not_known(event.service_id)
         elif isinstance(event, StateChanged):
             self.stream_since = event.since
             self._changes.tell(None)
@@ -351,11 +373,16 @@ class Tracker:
             self.skipped = skipped
             self._changes.tell(None)
 
+    def _not_known(self, service_id: str) -> None:
+        if self._known.not_known(service_id):
+            self._changes.tell(service_id)
+
     def _newest(self, service_id: str) -> TrackedOrder | None:
         return self._over.get(service_id) or self._known.get(service_id)
 
     def _apply(self, order: Order, source: Source) -> None:
         service_id = order.service_id
+        self._missing.pop(service_id, None)
         before = self._newest(service_id)
         seen = self._known.see(order, source, before)
         after = seen.order

@@ -20,21 +20,21 @@ from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
     amount_to_pay,
     deposit_destination,
+    deposit_known,
+    kept_of,
     named_deposit,
     other_deposit,
     own_payment,
+    sent_amounts,
     symbol_to_pay,
     token_to_pay,
 )
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     deposit_arrived,
-    deposit_doubted,
-    kept_as_fee,
     kept_by_provider,
     refund_chain,
     route_of,
-    send_label,
 )
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import Situation
@@ -210,7 +210,7 @@ def order_facts(
         label = intent.recipient_label if intent else None
         facts.append(Fact("Pays", address=order.receiver_address, note=_bold(label)))
     facts += payout_memo(order, intent)
-    facts += _refund(tracked, live=live)
+    facts += _refund(tracked, made, live=live)
     facts += _executed(tracked)
     facts += _private(order, intent)
     facts += link_facts(order, made, live=live)
@@ -231,8 +231,8 @@ def _deposit(
     if summary.payable and pay is not None:
         amount = f"{pay.shown} {symbol_to_pay(tracked)}"
         facts.append(Fact("Send", amount, note=on, copy=copied_amount(pay.exact), bold=True))
-    elif deposit_arrived(order) and order.in_amount is not None:
-        facts += _sent(tracked, order.in_amount)
+    elif deposit_arrived(order) or tracked.payments:
+        facts += _sent(tracked, made)
     place = deposit_destination(tracked, made)
     if place is not None:
         return [*facts, *_paid(place, on)]
@@ -262,14 +262,19 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
     return facts
 
 
-def _sent(tracked: TrackedOrder, amount: Decimal) -> list[Fact]:
-    """The exact amount, where the line above has it rounded."""
-    exact = exact_amount(amount)
-    if tracker_amount(amount, "pay") == exact:
+def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
+    """The exact amounts, where the line above has another or has it rounded."""
+    found = sent_amounts(tracked, made)
+    if len(found) == 1 and tracker_amount(found[0].amount, "pay") == exact_amount(found[0].amount):
         return []
-    doubted = deposit_doubted(tracked.order, tracked.intent)
-    label = send_label(tracked.order, tracked.proceeds.outcome, doubted=doubted)
-    return [Fact(label, f"{exact} {tracked.symbols[0]}", copy=copied_amount(amount))]
+    return [
+        Fact(
+            one.label,
+            f"{exact_amount(one.amount)} {one.symbol}",
+            copy=copied_amount(one.amount),
+        )
+        for one in found
+    ]
 
 
 def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
@@ -299,7 +304,7 @@ def _payout(order: Order, summary: OrderStatus, *, live: bool) -> list[Fact]:
     return [Fact("Payout tx", [Span(said, "muted")])]
 
 
-def _refund(tracked: TrackedOrder, *, live: bool) -> list[Fact]:
+def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
     order, (sent, _) = tracked.order, tracked.symbols
     facts: list[Fact] = []
     if order.refund_address is not None:
@@ -312,11 +317,12 @@ def _refund(tracked: TrackedOrder, *, live: bool) -> list[Fact]:
         chain = refund_chain(order)
         if chain:
             value.append(Span(f" on {chain}", "muted"))
-        missing = kept_by_provider(order)
+        kept = kept_of(order, deposit_known(tracked, made))
+        missing = kept_by_provider(order) if kept is None else kept
         if missing and display_of(order) == DisplayStatus.REFUNDED:
             lost = f"{exact_amount(missing)} {sent}"
-            fee = f", the provider kept {lost}"
-            said = fee if kept_as_fee(order) else f", {lost} less than asked for"
+            less = kept is None
+            said = f", {lost} less than asked for" if less else f", the provider kept {lost}"
             value.append(Span(said, "muted"))
         facts.append(Fact("Refunded", value, copy=copied_amount(order.refund_amount)))
     else:

@@ -29,6 +29,7 @@ from swapdesk.tui.widgets.order_table import SIGNS, stage_mark
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, Section, TableRow
 
+READY_REPLY = "Reply, ready to copy"
 FACT_LABEL = 9
 NARROW = 100
 UNKNOWN_SIGN = SIGNS["unknown"]
@@ -81,15 +82,15 @@ def pair_line(sheet: CaseSheet) -> Line:
     return [Span(text, bold=True) if amount else Span(text, "muted") for text, amount in sheet.pair]
 
 
-def answer_lines(sheet: CaseSheet, width: int) -> list[Line]:
-    """Diagnosis, reply, and what both rest on."""
+def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list[Line]:
+    """Diagnosis, reply under its label, and what both rest on."""
     head = [Span("Diagnosis", "foreground", bold=True)]
     fact = [Span(f"rule {sheet.rule}, {sheet.certainty}", "muted")]
     rows: list[Line] = [spread(head, fact, width), []]
     said = {"Cause": sheet.cause, "Money": sheet.money, "Acts": sheet.acts, "By": sheet.by}
     for label, text in said.items():
         rows += labelled(label, text, width)
-    rows += [[], section_line("Reply, ready to copy", "", width)]
+    rows += [[], section_line(reply, "", width)]
     for paragraph in sheet.reply:
         rows += wrapped([Span(paragraph)], width) if paragraph else [[]]
     rows += [[], section_line("From", "", width)]
@@ -98,13 +99,13 @@ def answer_lines(sheet: CaseSheet, width: int) -> list[Line]:
     return rows
 
 
-def say_money(screen: DeskScreen, sheet: CaseSheet) -> None:
-    """Where the money of the case is and who acts, on the money line."""
-    acts = sheet.acts.rstrip(".")
+def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
+    """Where the money of the case is and who acts, on the money line; ``whose`` word that is."""
+    acts, place = f"{whose}{sheet.acts.rstrip('.')}", f"{whose}{sheet.place}"
     screen.set_money(
-        sheet.place,
+        place,
         acts,
-        where_short=sheet.place,
+        where_short=place,
         next_short=acts.split(" with order", maxsplit=1)[0],
     )
 
@@ -161,12 +162,12 @@ class CaseBody(VerticalScroll, can_focus=True):
     def compose(self) -> ComposeResult:
         yield Horizontal(self._order, self._answer)
 
-    def show(self, sheet: CaseSheet) -> None:
+    def show(self, sheet: CaseSheet, *, reply: str = READY_REPLY) -> None:
         # Looked at when they are drawn: after a resize nobody shows the sheet again.
         self._order.show(
             lambda width: order_lines(sheet, width, brief=self.app.size.width < NARROW)
         )
-        self._answer.show(lambda width: answer_lines(sheet, width))
+        self._answer.show(lambda width: answer_lines(sheet, width, reply))
 
 
 # The time line
@@ -191,8 +192,9 @@ class TimeLine(Vertical):
     TimeLine LineTable { height: 1fr; max-height: 50%; }
     """
 
-    def __init__(self, **place: Any) -> None:
+    def __init__(self, reply: str = READY_REPLY, **place: Any) -> None:
         super().__init__(**place)
+        self._reply = reply
         self.table = LineTable(COLUMNS, empty=NOTHING_YET)
         self.body = CaseBody()
         self._record: CaseRecord | None = None
@@ -209,7 +211,7 @@ class TimeLine(Vertical):
     def show_moment(self) -> None:
         """The order as it stood, for the row under the cursor."""
         if self.sheet is not None:
-            self.body.show(self.sheet)
+            self.body.show(self.sheet, reply=self._reply)
 
     @property
     def moment(self) -> CaseMoment | None:

@@ -1,0 +1,325 @@
+"""What was paid is told as a chain shows it, and what was heard long ago as of then: by the row of
+the list, the first line, the diagnosis, the reply and the documents alike."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from flows.orders import NOW, created_here, intent, order
+from flows.support.cases import (
+    ACT,
+    COIN,
+    DONE,
+    EXCHANGING,
+    EXPIRED,
+    FAILED,
+    HASH,
+    REFUND,
+    paid,
+    sent,
+)
+from flows.support.cases import place_of as place_for_support
+from flows.support.searching import SECOND, SupportDesk, support_desk
+from swapdesk.cli.order_document import order_document, order_facts, order_row
+from swapdesk.clock import ManualClock
+from swapdesk.flows.deposits.funding import not_payable
+from swapdesk.flows.intents.intent import TokenFacts
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.transaction_log import Fate
+from swapdesk.flows.orders.order_status import order_status, time_at
+from swapdesk.flows.orders.situations import Certainty, Situation
+from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
+from swapdesk.flows.support.case_file import case_file
+from swapdesk.flows.support.diagnosis import for_support
+from swapdesk.flows.support.support_case import CaseFacts, case_sentence, facts_of, support_case
+from swapdesk.flows.tracking.known_orders import KnownOrders
+from tui.desk_run import Market
+
+OLD = NOW + timedelta(hours=51)
+STATES: dict[str, dict[str, Any]] = {
+    "waiting": {},
+    "seen": {"display_status": "DEPOSIT_DETECTED", "in_status": 2},
+    "ahead": {"in_status": 2},
+    "exchanging": EXCHANGING,
+    "held": {**EXCHANGING, "in_status": 8},
+    "flagged": {**EXCHANGING, **ACT},
+    "returned": {**EXCHANGING, "in_status": 7},
+    "expired": EXPIRED,
+    "came late": {**EXPIRED, "in_status": 2, "refund_address": REFUND},
+    "late and stuck": {**EXPIRED, **ACT},
+    "failed": FAILED,
+    "failed after": {**FAILED, "in_status": 3, "refund_address": REFUND},
+    "failed and stuck": {**FAILED, **ACT},
+    "not refundable": {**FAILED, **ACT, "non_refundable": True},
+    "completed": DONE,
+    "paid less": {**DONE, "out_amount": Decimal("8.7")},
+    "deleted": {"display_status": "DELETED"},
+    "deleted after": {"display_status": "DELETED", "in_status": 3},
+    "not said": {"display_status": None, "status": None},
+}
+AMOUNTS = st.integers(1, 10**6).map(lambda units: Decimal(units).scaleb(-5))
+
+
+@st.composite
+def payments(draw: st.DrawFn) -> PaidOnChain:
+    at = NOW + timedelta(minutes=draw(st.sampled_from([3, 40])))
+    waits = draw(st.sampled_from([False, False, False, True]))
+    return paid(
+        str(draw(AMOUNTS)),
+        hash=draw(st.sampled_from(["a" * 64, "b" * 64, "c" * 64])),
+        at=None if waits else at,
+        confirmations=None if waits else 3,
+        token_id=draw(st.sampled_from([COIN.id, COIN.id, COIN.id, "f" * 24])),
+    )
+
+
+@given(
+    asked=AMOUNTS,
+    shown=st.lists(payments(), max_size=3, unique_by=lambda one: one.hash),
+    state=st.sampled_from(sorted(STATES)),
+    refund=st.none() | AMOUNTS,
+    now=st.sampled_from([NOW + timedelta(minutes=6), NOW + timedelta(minutes=50), OLD]),
+)
+def test_no_amount_is_told_that_nobody_stated_and_all_lines_agree(
+    asked: Decimal, shown: list[PaidOnChain], state: str, refund: Decimal | None, now: Any
+) -> None:
+    """Whatever was asked for and paid: less, more, too late, twice, or in another token."""
+    facts = {"in_amount": asked, "in_token": COIN, "in_token_id": COIN.id, **STATES[state]}
+    if refund is not None and state == "completed":
+        facts |= {"display_status": "REFUNDED", "in_status": 7, "refund_amount": refund}
+    one = TrackedOrder(
+        order(**facts), None, None, False, NOW, "read", payments=tuple(shown)
+    )  # fmt: skip
+    case, row = support_case(CaseFacts(now, one)), order_status(one, now)
+    found, line = case.diagnosis, case_sentence(case)
+
+    assert found.money in line
+    assert found.cause in line
+    assert case.status.certainty is found.certainty
+    assert row.certainty is found.certainty
+    unsent = ", if you sent nothing." if row.money == "in your wallet." else ""
+    money = for_support(row.money.removesuffix(".") + unsent if unsent else row.money)
+    assert place_for_support(f"{money[:1].upper()}{money[1:]}") == place_for_support(found.money)
+
+    sums: dict[object, Decimal] = {}
+    for each in shown:
+        kind = (each.token_id, each.confirmations)
+        sums[kind] = sums.get(kind, Decimal(0)) + (each.amount or 0)
+    document = order_document(one, now)
+    told = [
+        row.told, row.money, row.place, row.next, document.money, document.cause,
+        line, found.cause, found.money, found.acts, case.reply,
+    ]  # fmt: skip
+    for text in told:
+        _amounts_are_stated(text, asked, set(sums.values()), refund)
+    for label, value in order_facts(one, now):
+        if label == "You sent":
+            assert Decimal(value.split()[0].replace(",", "")) in sums.values()
+
+
+def _amounts_are_stated(
+    text: str, asked: Decimal, sums: set[Decimal], refund: Decimal | None
+) -> None:
+    for found in re.finditer(r"(\d[\d.,]*) BTC", text):
+        amount, before, after = (
+            Decimal(found[1].replace(",", "")),
+            text[: found.start()],
+            text[found.end() :],
+        )
+        if before.endswith("provider kept "):
+            assert any(amount == each - (refund or 0) for each in sums), text
+        elif after.startswith(" less than the order asked for"):
+            assert amount == asked - (refund or 0), text
+        elif amount in sums or amount == refund:
+            continue
+        else:
+            assert amount == asked, text
+            # The head of the line says what is swapped; else it is said that this was asked for.
+            head = re.search(r"Order \w+, $", before)
+            assert head or re.search(
+                r"(order over|asked for|less than the|more than the|your payment of|payment of) $",
+                before,
+            ), text
+
+
+def test_one_who_paid_less_and_too_late_is_told_what_arrived() -> None:
+    late = paid("0.055", at=NOW + timedelta(minutes=40))
+    facts = {"in_amount": Decimal("0.09"), "in_token": COIN, "in_token_id": COIN.id}
+    one = TrackedOrder(order(**facts, **EXPIRED, **ACT), None, None, False, NOW, "read")
+    now = NOW + timedelta(minutes=50)
+    before = support_case(CaseFacts(now, one))
+    assert before.diagnosis.money == "With the service, after the deadline."
+    assert before.reply.startswith("Your payment came after the time for it had run out.")
+    after = support_case(CaseFacts(now, replace(one, payments=(late,))))
+    assert after.diagnosis.money == "0.055 BTC, with the service, after the deadline."
+    assert after.diagnosis.cause.startswith(
+        "0.055 BTC arrived on Bitcoin; the order asked for 0.09 BTC on Bitcoin. "
+    )
+    assert after.reply.startswith("You sent 0.055 BTC; your order asked for 0.09 BTC. Your 0.055")
+
+
+def test_two_payments_are_told_together() -> None:
+    facts = {"in_token": COIN, "in_token_id": COIN.id}
+    twice = (paid(hash="a" * 64), paid(hash="b" * 64))
+    one = TrackedOrder(order(**facts), None, None, False, NOW, "read", payments=twice)
+    found = support_case(CaseFacts(NOW + timedelta(minutes=6), one)).diagnosis
+    assert (found.rule, found.money) == (
+        "payment-too-much", "1 BTC at the deposit address on Bitcoin.",
+    )  # fmt: skip
+    assert sum(fact.startswith("chain: 0.5 BTC") for fact in found.facts) == 2
+
+
+def test_what_this_desk_sent_counts_with_what_a_customer_sent_beside_it() -> None:
+    own = sent(Fate.CONFIRMED)
+    of = intent(token_in=TokenFacts.of(COIN))
+    state = order(of, in_token=COIN)
+    one = TrackedOrder(state, of, None, False, NOW, "read", own_payment=own[0])
+    now = NOW + timedelta(minutes=6)
+    assert order_status(one, now).situation is Situation.PAID_BY_DESK
+    other = replace(one, payments=(paid(hash="c" * 64),))
+    for made in (own, ()):
+        both = order_status(other, now, made)
+        assert both.situation is Situation.PAYMENT_TOO_MUCH
+        assert both.money == "1 BTC at the deposit address on Bitcoin."
+    # The same transaction, looked up by its hash, is one payment.
+    same = order_status(replace(one, payments=(paid(hash=HASH),)), now, own)
+    assert same.situation is Situation.PAYMENT_AS_ASKED
+
+
+def test_an_order_that_a_chain_shows_as_paid_or_nobody_knows_is_not_offered_to_be_paid() -> None:
+    now = NOW + timedelta(minutes=6)
+    one = TrackedOrder(order(), intent(), None, False, NOW, "read")
+    assert order_status(one, now).payable
+    assert not_payable(one, now) is None
+    for changed in (replace(one, payments=(paid("0.1"),)), replace(one, gone=True)):
+        assert not order_status(changed, now).payable
+        assert not_payable(changed, now)
+
+
+async def test_a_payment_that_was_found_by_its_hash_stays_with_its_order(market: Market) -> None:
+    async with support_desk(market) as support:
+        made = await support.make("0.09")
+        await support.find(made.service_id)
+        search = support.look(HASH)
+        assert made.in_token is not None
+        assert made.expires is not None
+        short = paid(
+            "0.055", to=made.deposit_address, token_id=made.in_token.id,
+            at=made.expires + timedelta(minutes=3),
+        )  # fmt: skip
+        search.payments.append(short)
+        search._match_payments()
+        [listed] = support.desk.link.tracker.orders()
+        assert order_row(listed, market.clock.now())[1] == "Came too late"
+    # Another desk of this home, later, by the id alone.
+    async with support_desk(market) as support:
+        assert set(support.look(made.service_id).found) == {made.service_id}
+        assert set(support.look(HASH).found) == {made.service_id}
+        facts = facts_of(support.desk, made.service_id)
+        assert facts is not None
+        case = support_case(facts)
+        assert case.diagnosis.rule == "payment-late"
+        assert case.diagnosis.money == "0.055 BTC at the deposit address on Bitcoin."
+        assert "Your 0.055 BTC arrived after the time to pay" in case.reply
+        sheet = case_file(facts, program={}).record.sheet
+        assert (sheet.rule, sheet.money) == (
+            "payment-late",
+            "••• BTC at the deposit address on Bitcoin.",
+        )
+        document = order_document(facts.tracked, facts.at)
+        assert document.state == "Came too late"
+        assert document.money == "0.055 BTC at the deposit address on Bitcoin."
+
+
+def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(tmp_path: Path) -> None:
+    clock = ManualClock(NOW)
+    journal = Journal.open(tmp_path / "journal.db", clock)
+    made = order()
+    created_here(journal, made)
+    known = KnownOrders(journal, clock)
+    for answer, kept in ((None, None), (3, 3), (None, 3), (9, 9)):
+        known.keep_payment(made.service_id, paid(confirmations=answer))
+        tracked = known.recall(made.service_id)
+        assert tracked is not None
+        assert [one.confirmations for one in tracked.payments] == [kept]
+    journal.close()
+
+
+# What was heard long ago
+
+
+@pytest.mark.parametrize("facts", [{**EXCHANGING, "in_status": 8}, {**FAILED, **ACT}, {}])
+def test_what_the_service_cannot_be_asked_any_more_is_told_as_of_when_it_was_heard(
+    facts: dict[str, Any],
+) -> None:
+    one = TrackedOrder(order(**facts), None, None, False, NOW, "journal")
+    case, row = support_case(CaseFacts(OLD, one)), order_status(one, OLD)
+    found, at = case.diagnosis, "20 Nov 14:02"
+    assert found.certainty is row.certainty is Certainty.NOT_KNOWN
+    assert found.cause.startswith(f"As of {at} UTC: ")
+    assert "over the expected time" not in found.cause
+    assert found.money.startswith(f"As of {at} UTC, ")
+    assert found.acts.startswith("you: pass it to the service with order ")
+    assert f"at {at} UTC" in case.reply
+    assert "We ask the exchange service what became of it" in case.reply
+    assert "holds" not in case.reply
+    document, cells = order_document(one, OLD), order_row(one, OLD)
+    assert document.state == cells[1] == row.word == f"As of {at}"
+    assert document.money.startswith(f"as of {at} UTC, ")
+    assert document.next == row.next == cells[-1]
+    assert row.next.startswith("you: write to support with order ")
+    assert (row.payable, row.left, row.late_by, row.time.text) == (False, None, None, f"as of {at}")
+    # An answer that has just come is of now, however old the order is.
+    fresh = order_status(replace(one, seen_at=OLD), OLD)
+    assert fresh.situation is not Situation.LAST_HEARD
+
+
+def test_an_end_that_cannot_change_stays_certain() -> None:
+    for facts in (DONE, EXPIRED, {"display_status": "REFUNDED", "refund_amount": Decimal("0.4")}):
+        one = TrackedOrder(order(**facts), None, None, False, NOW, "journal")
+        assert order_status(one, OLD).situation is not Situation.LAST_HEARD
+
+
+def test_a_row_on_the_screen_grows_old_with_its_order() -> None:
+    one = TrackedOrder(order(**EXCHANGING), None, None, False, NOW, "journal")
+    last = NOW + KNOWN_TO_API
+    said = order_status(one, last)
+    assert said.situation is Situation.EXCHANGING
+    assert time_at(said, one, last) is not None
+    assert time_at(said, one, last + timedelta(seconds=1)) is None
+
+
+async def test_an_order_of_another_partner_is_not_told_as_it_stands_now(market: Market) -> None:
+    async with support_desk(market) as support:
+        made = await support.make()
+        await support.find(made.service_id)
+        market.clock.advance(180)
+    async with support_desk(market, SECOND) as support:
+        link = support.desk.link
+        await support.in_time(link.tracker.load_past())
+        await support.in_time(link.tracker.sweep())
+        [listed] = link.tracker.orders()
+        assert order_status(listed, market.clock.now()).situation is Situation.LAST_HEARD
+    async with support_desk(market, SECOND) as support:
+        assert await _read(support, made.service_id) is Situation.LAST_HEARD
+    async with support_desk(market) as support:
+        assert await _read(support, made.service_id) is Situation.WAITING
+
+
+async def _read(support: SupportDesk, service_id: str) -> Situation:
+    tracker = support.desk.link.tracker
+    assert tracker.recall(service_id) is not None
+    await support.in_time(tracker.read(service_id))
+    facts = facts_of(support.desk, service_id)
+    assert facts is not None
+    return support_case(facts).status.situation
