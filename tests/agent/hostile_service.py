@@ -268,6 +268,8 @@ class Trader:
         """Why the last one was not signed."""
         self.purposes: set[Purpose] = set()
         """Of everything that was signed."""
+        self.paid_calls: set[str] = set()
+        """Who was paid for calls."""
         self.flips: TokenFacts | None = None
         """A row of the list that the contract agrees with when it is first asked."""
 

@@ -467,10 +467,11 @@ async def limited(trader: Trader, service: Service) -> bool:
 
 
 async def paid_calls(trader: Trader, service: Service) -> bool:
-    """Nobody is asked for each: a policy says how much leaves in a day."""
+    """Nobody is asked for each: a policy says how much leaves in a day, the contract what a call
+    costs, and whoever is paid first is the only one, since nobody agrees to another."""
     listed = service.listed("USDC", BASE)
     token = PolicyToken(BASE_ID, listed.contract, listed.decimals, "USDC", BASE)
-    policy = SpendingPolicy((Limit(SpendWindow.DAY, Decimal("0.001"), token),))
+    policy = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(1), token),))
     try:
         await trader.client.set_policy(policy, PHRASE)
     except Refused:
@@ -485,9 +486,12 @@ async def paid_calls(trader: Trader, service: Service) -> bool:
             continue
         assert terms.asset == DOLLAR.contract
         assert terms.chain_id == BASE_ID
+        assert terms.units <= 10 * 100, "ten times the price of a look at an order"
+        trader.paid_calls.add(terms.pay_to)
+        assert len(trader.paid_calls) == 1
         paid += terms.units
         trader.purposes.add(Purpose.CALL)
-    assert paid <= 1_000, "0.001 of a token with six decimals"
+    assert paid <= 10 ** TRUE[BASE]["USDC"].decimals
     await trader.client.set_policy(SpendingPolicy(), PHRASE)
     return paid > 0
 
