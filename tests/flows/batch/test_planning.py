@@ -439,6 +439,7 @@ def limits(**bucket: str) -> PairLimits:
         (("2", "4"), limits(min="10", max="90", min_out="4", max_out="40"), "50"),
         # A token without a price: on the line between the two limits.
         ((None, "4"), limits(min="0", max="200", min_out="0", max_out="80"), "40"),
+        ((None, "4"), limits(min="50", max="150", min_out="10", max_out="70"), "40"),
         (("2", None), limits(min="100", max="100", min_out="7", max_out="7"), "7"),
         (("2", None), limits(min="10", max="0", min_out="4", max_out="0"), None),
         (("2", None), limits(min="10", max="1000"), None),

@@ -417,10 +417,11 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
     about = _by_price(order)
-    if about is None and bucket is not None:
-        about = _between(order.amount, bucket)
     if about is not None and bucket is not None:
         about = ROUGH.subtract(about, _fixed_costs(order, about, bucket))
+    elif bucket is not None:
+        about = _between(order.amount, bucket)
+    if about is not None and bucket is not None:
         if order.amount >= bucket.min:
             about = max(about, bucket.min_out or about)
         if bucket.max is None or order.amount <= bucket.max:
