@@ -11,6 +11,7 @@ import the copy.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import os
 import re
@@ -21,7 +22,7 @@ import sysconfig
 import tempfile
 import time
 import venv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -68,14 +69,19 @@ class Project:
         if not Path(shown).is_relative_to(self.root):
             raise RuntimeError(f"{shown} is imported in place of the copy")
 
-    def plant(self, defect: Defect) -> None:
-        self._write(defect, defect.planted())
-
-    def remove(self, defect: Defect) -> None:
-        self._write(defect, defect.source())
-
-    def _write(self, defect: Defect, text: str) -> None:
+    @contextlib.contextmanager
+    def with_defect(self, defect: Defect) -> Iterator[None]:
+        """The copy has the defect; whatever happens to the project meanwhile."""
         path = self.root / SOURCES / defect.file
+        before = path.read_text(encoding="utf-8")
+        self._write(path, before.replace(defect.old, defect.new))
+        try:
+            yield
+        finally:
+            self._write(path, before)
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
         # What was compiled is told apart by the second and the size alone.
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
@@ -163,11 +169,8 @@ def _tests_of(chosen: Sequence[Defect]) -> list[str]:
 def _found(project: Project, defect: Defect, *, suite: bool) -> bool:
     """Plant the defect, run its tests, and say in a line what became of it."""
     began = time.monotonic()
-    project.plant(defect)
-    try:
+    with project.with_defect(defect):
         run = project.test(_SUITE if suite else defect.found_by, "-x")
-    finally:
-        project.remove(defect)
     took = f"{time.monotonic() - began:.0f} s"
     if run.returncode == _FAILED:
         by = _FAILURE.search(run.stdout)

@@ -13,7 +13,7 @@ from planted.defects import DEFECTS
 from sentences import sentences
 
 LEAST = 28
-LEAST_OF_CONTRACT = 100
+LEAST_OF_CONTRACT = 200
 EVERY = (*DEFECTS, *CONTRACT)
 NAMES = [defect.name for defect in EVERY]
 

@@ -423,6 +423,7 @@ def test_other_bounds_of_the_specification() -> None:
     assert (kind["maxItems"], kind["items"]["maxLength"]) == (10, 16)
     assert bound("get_quotes", "amount")["exclusiveMinimum"] is True
     assert "exclusiveMinimum" not in bound("get_private_send_quotes", "amount")
+    assert bound("submit_multi_transactions", "signatures", "body")["minItems"] == 1
     for operation in ("create_exchange", "create_private_send"):
         markup = bound(operation, "markup", "body")
         assert (markup["minimum"], markup["maximum"]) == (0, 4)

@@ -94,6 +94,9 @@ async def test_an_order_is_that_of_its_quote(floor: Floor, purpose: str) -> None
         to = {ETH.id: EVM, BITCOIN.id: BTC, XRP_TOKEN.id: XRP}[quote.token_out_id]
         order = await create(floor, quote, quoteId=quote.quote_id, addressTo=to)
         assert (order.in_token_id, order.out_token_id) == (quote.token_in_id, quote.token_out_id)
+        symbols = {token.id: token.symbol for token in (ETH, BITCOIN, XRP_TOKEN)}
+        named = (symbols[quote.token_in_id], symbols[quote.token_out_id])
+        assert (order.in_symbol, order.out_symbol) == named
         assert (order.in_amount, order.out_amount) == (quote.amount_in, quote.amount_out)
         assert (await row(floor, order)).legs == quote.legs
         assert order.receiver_address == to

@@ -78,7 +78,7 @@ async def test_a_private_order_hides_its_venues_and_hops(floor: Floor) -> None:
     kept = derive_address("xmr", bytes(32))
     order = await floor.create(route="private", intermediate_refund_address=kept)
     sent = encode_json(order).decode()
-    assert order.anonymous
+    assert (order.anonymous, order.is_dex) == (True, False)
     assert order.intermediate_refund_address == kept
     for secret in ("Alpha", "Beta", "Gamma", '"in":', "swapName", "xmr", "monero"):
         assert secret not in sent

@@ -63,7 +63,7 @@ async def test_standard_and_private_rows(api: httpx2.AsyncClient) -> None:
         assert row.amount_in_usd is None
     assert standard[0].swap_name == "Venue aa"
     assert standard[0].amount_out == Decimal("9.959666666666666666")
-    assert standard[0].duration == 10
+    assert standard[0].duration == standard[0].provider_eta == 10
 
 
 @pytest.mark.parametrize(

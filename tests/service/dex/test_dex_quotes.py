@@ -64,7 +64,7 @@ async def test_rows_of_the_venues_of_a_pair(floor: Floor) -> None:
         assert timedelta(seconds=500) < ends <= timedelta(seconds=600)
     for code in ("ba", "fa"):
         assert 30_000 < found[code]["gas"] < 3_000_000, "in units of gas"
-        assert found[code]["gasUsd"] > 0
+        assert Decimal("0.00001") < found[code]["gasUsd"] < 10
     assert found["is"]["gas"] == 0, "its solver pays for gas"
     large = {row["swap"]: row for row in await rows(floor, usdc, weth, amount="50000")}
     assert large["ba"]["amountOut"] > large["fa"]["amountOut"], "thinner pools pay less"
