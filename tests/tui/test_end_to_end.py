@@ -16,7 +16,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from cli.scenes import BITCOIN, RECEIVER
 from harness import Sandbox, alive, environment, running_sandbox, wait_for
+from live_service import live_service
 from plain_http import PLAIN
 from tui.terminal_window import TerminalWindow
 
@@ -30,10 +32,10 @@ MOST_KEYS_TO_ANSWER = 5
 class DeskWindow(TerminalWindow):
     """``python -m swapdesk`` in a terminal."""
 
-    def __init__(self, home: Path, columns: int = 100, rows: int = 30) -> None:
+    def __init__(self, home: Path, columns: int = 100, rows: int = 30, **extra: str) -> None:
         super().__init__(
             [sys.executable, "-m", "swapdesk"],
-            environment(home, COLORTERM="truecolor", PYTHONUTF8="1"),
+            environment(home, COLORTERM="truecolor", PYTHONUTF8="1", **extra),
             columns,
             rows,
         )
@@ -105,9 +107,9 @@ class DeskWindow(TerminalWindow):
         self.press(ENTER)
 
 
-def orders_of_the_service(ready: Mapping[str, Any]) -> list[str]:
+def orders_of_the_service(ready: Mapping[str, Any], place: int = 0) -> list[str]:
     """Ids that the service lists for this desk, newest first."""
-    partner = next(one for one in ready["partners"] if one["tier"] == "PRO")
+    partner = [one for one in ready["partners"] if one["tier"] == "PRO"][place]
     answer = httpx2.get(
         f"{ready['url']}/orders",
         headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
@@ -198,6 +200,49 @@ def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow])
     desk.press("y")
     desk.read_until("Copied reply")
     assert desk.keys <= MOST_KEYS_TO_ANSWER
+
+
+def test_a_fixed_rate_of_a_service_that_answers_as_the_public_one(
+    sandbox: Sandbox, windows: list[DeskWindow], tmp_path: Path
+) -> None:
+    """From the start to the tracker, on a live profile."""
+    partner = sandbox.partner("PRO", 1)
+    with live_service(sandbox.ready["url"]) as url:
+        desk = DeskWindow(
+            tmp_path / "home",
+            SWAPDESK_API_URL=url,
+            SWAPDESK_API_KEY=partner["apiKey"],
+            SWAPDESK_API_SECRET=partner["apiSecret"],
+        )
+        windows.append(desk)
+        desk.ready()
+        desk.press("n")
+        desk.type("=0.5 btc eth")
+        desk.read_until("enter ask for quotes")
+        desk.press(ENTER)
+        desk.read_until("enter review")
+        desk.press(ENTER)
+        desk.read_until("Refund address", "on Ethereum, rate fixed", "enter next field")
+        desk.type(RECEIVER)
+        desk.press(ENTER)
+        desk.type(BITCOIN)
+        desk.press(ENTER)
+        desk.read_until("c create")
+        desk.read_until_quiet(STILL)
+        desk.press("c")
+        desk.read_until('Type "live"')
+        desk.type("live")
+        desk.press(ENTER)
+        desk.read_until("Four characters")
+        desk.type(RECEIVER[-4:])
+        desk.press(ENTER)
+        desk.read_until(" left, until ")
+        order = desk.order_id()
+        desk.press("o")
+        desk.until(lambda: "Waiting for you" in desk.row_of(order), "the order")
+        (whole,) = [one for one in orders_of_the_service(sandbox.ready, 1) if one.startswith(order)]
+        sandbox.control("POST", "/deposits", {"serviceId": whole})
+        desk.until(lambda: "Completed" in desk.row_of(order), "the order completed")
 
 
 def test_a_killed_desk_comes_back_to_its_one_order(
