@@ -28,6 +28,11 @@ def text_word(text: str) -> bytes:
     return word(32, len(raw)) + raw.ljust(-(-len(raw) // 32) * 32, b"\0")
 
 
+def octets_of(told: str | None) -> bytes:
+    """An answer of the corpus."""
+    return bytes.fromhex((told or "")[2:])
+
+
 class Contract(Struct):
     """``calls`` are answers by selector; ``balance`` is what everybody holds of it."""
 

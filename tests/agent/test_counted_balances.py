@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from agent.gate_world import ALICE, BOB, CHAIN_ID, ETH, GENESIS, USDC, WETH
-from agent.node import Answer, Contract, Node, chains, token, word
+from agent.node import Answer, Contract, Node, chains, octets_of, token, word
+from corpus import Case, load
 from swapdesk.agent.process.holdings import evm_balances, smart_account
 from swapdesk.chain.calldata import erc20
 from swapdesk.wallet.accounts import Kind, WalletPlace
@@ -33,13 +34,12 @@ def test_a_list_that_says_otherwise_changes_no_amount() -> None:
     assert [(one.units, one.asset.decimals) for one in found] == [(UNITS, 6), (10**19, 18)]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [None, b"", word((1 << 256) - 1), word(256), word(6, 6), b"\6"],
-    ids=["reverts", "empty", "2^256-1", "256", "two words", "a byte"],
-)
-def test_a_token_that_does_not_say_has_no_amount(answer: bytes | None) -> None:
-    read = node(answer)
+SILENT = [one for one in load("decimals", name="token_answers") if one.expect["told"] is None]
+
+
+@pytest.mark.parametrize("case", SILENT, ids=lambda one: one.id)
+def test_a_token_that_does_not_say_has_no_amount(case: Case) -> None:
+    read = node(None if case.input is None else octets_of(case.input))
     assert [one.units for one in told(read, USDC, ETH)] == [None, 10**19]
     place = WalletPlace("/nowhere", "sandbox")
     link = chains(eth=read).link("eth", Kind.EVM)

@@ -14,6 +14,7 @@ from agent import honest_solana
 from agent.gate_world import (
     ALICE,
     BOB,
+    CHAIN_ID,
     DEPOSIT,
     ETH,
     GAS,
@@ -404,6 +405,12 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: call().field("message.validBefore", SECONDS + 601),
         lambda: call().field("message.validBefore", SECONDS + 600),
     ),
+    "CALL_PAYEE_CHANGED": (
+        lambda: call().holding(calls=frozenset({(CHAIN_ID, USDC.contract, BOB)})),
+        lambda: call().holding(
+            calls=frozenset({(CHAIN_ID, USDC.contract, BOB), (CHAIN_ID, USDC.contract, DEPOSIT)})
+        ),
+    ),
     "CALL_UNSIGNED": (lambda: pay().sent(purpose=Purpose.CALL), call),
     "REFUND_ADDRESS": (
         lambda: pay().deposit(refund=DEPOSIT),
@@ -605,6 +612,17 @@ def test_text_of_a_document_cannot_steer_the_terminal():
     shown = {line.field: line.signed for line in lines}
     assert shown["Signed for"] == "<U+001B>[2JUSD<U+202E>Coin"
     assert shown["message.text"] == "pay<U+200B>[bold]<U+000A>now"
+
+
+def test_a_new_payee_of_calls_is_agreed_to_by_the_end_of_its_address():
+    known = frozenset({(CHAIN_ID, USDC.contract, BOB)})
+    verdict = call().holding(calls=known).verdict()
+    assert (verdict.refused, verdict.phrase) == (False, DEPOSIT[-4:])
+    assert call().verdict().phrase is None, "whoever is the first"
+    elsewhere = frozenset({(OTHER_CHAIN_ID, USDC.contract, DEPOSIT)})
+    assert call().holding(calls=elsewhere).verdict().phrase == DEPOSIT[-4:]
+    # A deposit of an order is asked about by other rules.
+    assert "CALL_PAYEE_CHANGED" not in pay().holding(calls=known).codes()
 
 
 def test_a_document_of_unknown_shape_asks_for_its_digest():

@@ -39,12 +39,13 @@ from sampling import examples
 from swapdesk.agent.gate.case import GasPlan
 from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.spending.limits import judge
-from swapdesk.agent.spending.outflows import Spending, spending_of
+from swapdesk.agent.spending.limits import Past, judge
+from swapdesk.agent.spending.outflows import Spend, Spending, spending_of
+from swapdesk.agent.spending.outflows import SpendSums as OwnSums
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.spent import SpentRecord, count
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2
+from swapdesk.chain.deployments import CALL_ASSETS, ENTRY_POINT, PERMIT2
 from swapdesk.chain.smart_account import InnerCall, encode_batch
 from swapdesk.chain.user_operation import operation_json
 from swapdesk.wallet.payload import (
@@ -65,6 +66,7 @@ from swapdesk.wallet.spending import (
     TokenKey,
     only_lowers,
 )
+from swapdesk.wire.price_tiers import PriceTier
 
 GAS = GasPlan(100, 10)
 OPERATION_GAS = OPERATION.required_prefund
@@ -239,19 +241,21 @@ def limit(window: SpendWindow, key: TokenKey, units: int) -> Limit:
 PRICES = tuple(Price(one, Decimal(10) ** (one.decimals - 3)) for one in TOKENS.values())
 """One unit of anything is a thousandth of a USD."""
 
+WINDOWS = [one for one in SpendWindow if one is not SpendWindow.CALL]
+
 LIMITS = st.builds(
     lambda listed: SpendingPolicy(tuple({one.key: one for one in listed}.values()), PRICES),
     st.lists(
         st.one_of(
             st.builds(
                 limit,
-                st.sampled_from(SpendWindow),
+                st.sampled_from(WINDOWS),
                 st.sampled_from(list(TOKENS)),
                 st.integers(0, 900),
             ),
             st.builds(
                 lambda window, most: Limit(window, Decimal(most) / 1000),
-                st.sampled_from(SpendWindow),
+                st.sampled_from(WINDOWS),
                 st.integers(0, 10_000),
             ),
         ),
@@ -460,6 +464,9 @@ def test_a_policy_is_raised_by_whatever_lets_more_through() -> None:
         ("limits", (Limit(SpendWindow.DAY, Decimal("5.01")), old.limits[1]), False),
         ("limits", (Limit(SpendWindow.DAY, Decimal("4.99")), old.limits[1]), True),
         ("limits", (old.limits[0], replace(old.limits[1], token=TOKENS[COIN])), False),
+        ("limits", (*old.limits, limit(SpendWindow.CALL, DOLLAR, 1)), False),
+        ("call_payees", (), False),
+        ("call_payees", (BOB,), False),
         ("prices", (), True),
         ("prices", (Price(TOKENS[DOLLAR], Decimal(2)),), True),
         ("prices", (Price(TOKENS[DOLLAR], Decimal("0.99")),), False),
@@ -476,3 +483,65 @@ def test_a_policy_is_raised_by_whatever_lets_more_through() -> None:
         ("until", None, False),
     ):
         assert only_lowers(replace(old, **{name: value}), old) is lowers, (name, value)
+    named = replace(old, limits=(limit(SpendWindow.CALL, DOLLAR, 5),), call_payees=(ALICE, BOB))
+    for name, value, lowers in (
+        ("limits", (limit(SpendWindow.CALL, DOLLAR, 4),), True),
+        ("limits", (limit(SpendWindow.CALL, DOLLAR, 6),), False),
+        ("limits", (), False),
+        ("call_payees", (BOB,), True),
+        ("call_payees", None, False),
+        ("call_payees", (BOB, ALICE, MINE), False),
+    ):
+        assert only_lowers(replace(named, **{name: value}), named) is lowers, (name, value)
+
+
+CALLED = CALL_ASSETS[0]
+CALL_DOLLAR = PolicyToken(CALLED.chain_id, CALLED.contract, 6, "USDC", "base")
+PAID = Past({window: OwnSums() for window in SECONDS})
+
+
+def called(units: int, token: TokenKey = CALL_DOLLAR.key, payee: str = BOB) -> Spending:
+    spend = Spend(token, units, ALICE)
+    return Spending(token[0], (spend,), (payee,), b"", "once")
+
+
+def refusals(policy: SpendingPolicy, spending: Spending, tier: PriceTier | None) -> set[str]:
+    return {one.code for one in judge(policy, spending, PAID, NOW, tier)}
+
+
+@pytest.mark.parametrize(
+    ("tier", "most"),
+    [
+        (PriceTier.FREE, 1_000),
+        (PriceTier.READ, 1_000),
+        (PriceTier.STATUS, 1_000),
+        (PriceTier.QUOTE, 10_000),
+        (PriceTier.EXCHANGE, 100_000),
+    ],
+)
+def test_a_call_costs_ten_times_the_contract_at_most(tier: PriceTier, most: int) -> None:
+    """Where the policy names no other bound, which then counts alone, dearer or cheaper."""
+    day = Limit(SpendWindow.DAY, Decimal(100), CALL_DOLLAR)
+    policy = SpendingPolicy((day,))
+    assert refusals(policy, called(most), tier) == set()
+    assert refusals(policy, called(most + 1), tier) == {"POLICY_CALL"}
+    assert refusals(policy, called(most + 1), None) == set(), "no call"
+    for units in (1, 100, 900_000):
+        bound = Limit(SpendWindow.CALL, Decimal(units).scaleb(-6), CALL_DOLLAR)
+        named = replace(policy, limits=(bound, day))
+        assert refusals(named, called(units), tier) == set()
+        assert refusals(named, called(units + 1), tier) == {"POLICY_CALL"}
+        assert refusals(named, called(10**7), None) == set()
+    usd = Limit(SpendWindow.CALL, Decimal("0.5"))
+    priced = SpendingPolicy((usd,), (Price(CALL_DOLLAR, Decimal(1)),))
+    assert refusals(priced, called(500_000), tier) == set()
+    assert refusals(priced, called(500_001), tier) == {"POLICY_CALL"}
+    assert refusals(policy, called(1, (CALLED.chain_id, WETH.contract)), tier) == {"POLICY_CALL"}
+
+
+def test_calls_are_paid_to_whom_the_policy_names() -> None:
+    policy = SpendingPolicy(call_payees=(BOB,))
+    assert refusals(policy, called(1), PriceTier.READ) == set()
+    strange = called(1, payee=ALICE)
+    assert refusals(policy, strange, PriceTier.READ) == {"POLICY_CALL_PAYEE"}
+    assert refusals(policy, strange, None) == set()

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from agent import honest_solana
 from agent.gate_world import PROMISE, USDC, WETH, changed, codes, judged, word
 from agent.honest import HONEST, Honest
-from agent.node import text_word
+from agent.node import octets_of, text_word
+from corpus import load
 from swapdesk.agent.gate.case import Facts, decimals_read
 from swapdesk.agent.gate.verdict import WEIGHT_PHRASE
 from swapdesk.chain.calldata.erc20 import read_symbol
@@ -27,14 +28,8 @@ PAYING = {
 }
 """Every payload by which an amount leaves or may be taken."""
 BUYING = [n for n, one in HONEST.items() if one.payload.purpose in (Purpose.ORDER, Purpose.SWAP)]
-ANSWERS = {
-    "nothing": b"",
-    "another number": word(8),
-    "2^256-1": word((1 << 256) - 1),
-    "two words": word(6, 6),
-    "half a word": bytes(16),
-}
-"""What a contract says instead of its decimals: ``nothing`` is one that has none, or reverts."""
+DECIMALS_TOLD = {one.id: octets_of(one.input) for one in load("decimals", name="token_answers")}
+"""What a contract says instead of its decimals; nothing is one that has none, or reverts."""
 
 
 def found(honest: Honest, promise: Promise, facts=None) -> set[str]:
@@ -51,7 +46,7 @@ def test_no_payload_is_signed_by_decimals_of_a_list(name: str, decimals: int) ->
 
 
 @pytest.mark.parametrize("name", PAYING)
-@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("answer", DECIMALS_TOLD)
 def test_no_payload_is_signed_by_a_contract_that_does_not_say(name: str, answer: str) -> None:
     honest = PAYING[name]
     contract = honest.promise.sell.contract
@@ -59,7 +54,9 @@ def test_no_payload_is_signed_by_a_contract_that_does_not_say(name: str, answer:
         return  # The coin's decimals follow from the kind of chain, and nobody is asked.
 
     def told(facts: Facts) -> Facts:
-        return replace(facts, answers={**facts.answers, decimals_read(contract): ANSWERS[answer]})
+        return replace(
+            facts, answers={**facts.answers, decimals_read(contract): DECIMALS_TOLD[answer]}
+        )
 
     assert CODE in found(honest, honest.promise, told)
 
@@ -140,9 +137,8 @@ def test_what_is_bought_under_another_name_is_too(name: str) -> None:
 def test_names_are_read_as_contracts_write_them() -> None:
     assert read_symbol(text_word("USDC")) == "USDC"
     assert read_symbol(b"MKR".ljust(32, b"\0")) == "MKR"
-    hostile = (b"", b"\0" * 32, b"\xff" * 32, b"\0" * 31, word(32, 5) + b"ab", word(64, 1, 1),
-               word(32, (1 << 256) - 1) + b"a" * 32, word(32, 2) + b"\xff\xff")  # fmt: skip
-    assert [read_symbol(one) for one in hostile] == [None] * len(hostile)
+    for one in load("symbol", name="token_answers"):
+        assert read_symbol(octets_of(one.input)) is None, one.id
 
 
 def test_coins_are_called_by_their_chain() -> None:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from cli.desks import run_here
 from harness import Result, Sandbox, home_of
+from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.secret_input import read_passphrase
+from swapdesk.cli.session import CommandSession, _pay_calls
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.wallet.call_payments import NewPayee
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
 
 READ = ("api", "GET", "/orders", "--json")
 COST = "0.0001"
+OTHER = derive_address("evm", b"o" * 32)
 
 
 def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_path: Path) -> None:
@@ -41,12 +51,21 @@ def test_calls_are_paid_within_the_policy_and_not_beyond(clean: Sandbox, tmp_pat
     for number in range(3):
         paid = run(*READ)
         assert (paid.code, paid.document["total"]) == (0, 0), number
-        assert f"{COST} USDC for each look at orders." in paid.stderr
+        payee = paid.stderr.partition(f"{COST} USDC for each look at orders, to ")[2][:42]
+        assert payee.startswith("0x")
     fourth = run(*READ)
     assert (fourth.code, fourth.error["code"]) == (9, "POLICY_DAY")
     assert f"0 left, this is {COST}" in fourth.error["message"]
     limits = run("wallet", "policy", "show", "--json").document["policy"]["limits"]
     assert [(str(one["used"]), str(one["left"])) for one in limits] == [("0.0003", "0")]
+    # What a call may cost, and who may be paid for it, is the person's to say.
+    rules = ("--per-day", "usdc.base=1", "--per-call", "usdc.base=0.00009", "--call-payee", OTHER)
+    shown = run("wallet", "policy", "set", *rules, "--json").document["policy"]
+    assert shown["callPayees"] == [OTHER]
+    assert {one["per"] for one in shown["limits"]} == {"day", "call"}
+    both = run(*READ).error["message"]
+    assert "Rule POLICY_CALL." in both
+    assert f"calls are not paid to {payee}. Rule POLICY_CALL_PAYEE." in both
     # They are signatures and no transactions, which an empty list says.
     listed = run("wallet", "transactions", "--json")
     assert (listed.code, listed.document["transactions"]) == (0, [])
@@ -107,3 +126,18 @@ def test_a_pass_phrase_of_a_descriptor_serves_all_that_a_command_signs() -> None
     with pytest.raises(CommandError) as refused:
         read_passphrase(call)
     assert refused.value.code == "BAD_DESCRIPTOR"
+
+
+async def test_a_new_payee_is_agreed_to_at_a_terminal_alone(tmp_path: Path) -> None:
+    asked = NewPayee("0x6A65", ("This one: 0.0001 USDC to 0x6A65.",), "6A65")
+    desk = Desk.open(load_settings({}, Home.at(tmp_path)))
+    call = CliContext(Output(Form.JSON))
+    _pay_calls(CommandSession(call, desk.settings, desk, None))
+    for there, typed, agreed in ((True, "6A65\n", True), (True, "yes\n", False),
+                                 (False, "6A65\n", False)):  # fmt: skip
+        with (
+            mock.patch.object(CliContext, "interactive", new=there),
+            mock.patch.object(sys, "stdin", io.StringIO(typed)),
+        ):
+            assert await desk.payer.consent(asked) is agreed
+    await desk.close()

@@ -241,3 +241,30 @@ async def test_whatever_a_node_answers_is_a_transaction_or_a_reason(
         for payment in found.payments if found is not None else ():
             assert payment.to.isprintable()
             assert isinstance(payment.units, int)
+
+
+@pytest.mark.parametrize(
+    ("chain", "told", "used"),
+    [
+        ("0x2105", f"0x{1:064x}", True),
+        ("0x2105", f"0x{0:064x}", False),
+        ("0x1", f"0x{1:064x}", None),
+        ("0x2105", f"0x{2:064x}", None),
+        ("0x2105", "0x", None),
+        ("0x2105", True, None),
+        ("0x2105", ["0x"], None),
+        (None, f"0x{0:064x}", None),
+    ],
+)
+async def test_whether_a_payment_was_taken_is_the_tokens_word_on_its_own_chain(
+    chain: Any, told: Any, used: bool | None
+) -> None:
+    asked: list[str] = []
+    answer = node({"eth_chainId": chain, "eth_call": told}, asked)
+    reader = NodeReader("base", "http://127.0.0.1:9", transport=node_transport(answer))
+    nonce = "0x" + "3c" * 32
+    if used is None:
+        with pytest.raises(LookupFailed):
+            await reader.authorization_used(8453, TOKEN, TO, nonce)
+    else:
+        assert await reader.authorization_used(8453, TOKEN, TO, nonce) is used

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import os
 import signal
 import stat
@@ -17,18 +19,27 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from client.rude_server import Behaviour, RudeServer, answer, reset
 from harness import Sandbox, running_sandbox
 from patience import PATIENCE
+from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.errors import NoAnswer, NotPaid
+from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.transactions.outcome import Outcome
 from swapdesk.flows.transactions.transactor import Proposal, UnderWay
+from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
 from swapdesk.flows.wallet.chain_holdings import ChainHoldings, ChainReader, ChainTokens
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.flows.wallet.wallet_reading import Gifts, WalletReading, WalletSnapshot, fill_wallet
 from swapdesk.paths import Home
+from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.screens.wallets import wallet_rows
@@ -37,6 +48,8 @@ from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.holdings import Balance, SmartAccount
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.review import Finding, Severity
+from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
+from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from swapdesk.wallet.transactions import SignedTransaction
 from wallet.agents import CHEAP
 from wallet.approving import approve
@@ -280,3 +293,94 @@ async def test_a_sum_of_which_a_part_was_not_read_is_no_total() -> None:
         reader = ChainReader(cast("WalletClient", Agent(prepaid)), ChainTokens(None), None)
         told = await reader.smart(owner, link, [coin])
         assert [one.amount for one in told.holdings] == [amount]
+
+
+USDC = find_token("base", "USDC")
+ONE, TWO, THREE = (derive_address("evm", bytes([byte]) * 32) for byte in (1, 2, 3))
+NO_ORDERS = {"orders": [], "total": 0, "totalPages": 0}
+
+
+def asking(units: int, payee: str) -> Behaviour:
+    """A 402 of a service that names its price and its payee."""
+    way = {
+        "scheme": "exact",
+        "network": f"eip155:{SANDBOX_CHAIN_IDS + 8453}",
+        "asset": str(USDC.address),
+        "amount": str(units),
+        "payTo": payee,
+        "maxTimeoutSeconds": 60,
+        "extra": {"name": "USD Coin", "version": "2"},
+    }
+    told = json.dumps({"x402Version": 2, "accepts": [way]}).encode()
+    return answer(402, headers={"payment-required": base64.b64encode(told).decode()})
+
+
+async def test_calls_of_a_service_that_asks_for_more_than_was_agreed_to(bench: Bench) -> None:
+    """Neither its price nor its payee is its own word, and what is out after a lost answer is told
+    with what the chain shows."""
+    await bench.funded()
+    client = await bench.wallet.client()
+    token = PolicyToken(SANDBOX_CHAIN_IDS + 8453, str(USDC.address), 6, "USDC", "base")
+    policy = SpendingPolicy((Limit(SpendWindow.DAY, Decimal(5), token),))
+    await client.set_policy(policy, sandbox_passphrase(bench.wallet.settings.places))
+    payer = CallPayer(lambda: bench.wallet, ManualClock(datetime.now(UTC)), lambda said: None)
+    asked: list[NewPayee] = []
+
+    async def agree(new: NewPayee) -> bool:
+        asked.append(new)
+        return new.payee == TWO
+
+    async def call(units: int, payee: str, then: Behaviour) -> list[dict[str, str]]:
+        """What was signed for one call; raises as the desk would hear it."""
+        clock = ManualClock(datetime.now(UTC))
+        async with (
+            RudeServer(asking(units, payee), then) as server,
+            PartnerApi(server.url, Credentials(pays=True), clock=clock, payer=payer) as api,
+        ):
+            try:
+                await api.list_orders()
+            finally:
+                signed = [
+                    json.loads(base64.b64decode(one.headers["payment-signature"]))["payload"]
+                    for one in server.requests[1:]
+                ]
+                given[:] = [one["authorization"] for one in signed]
+        return given
+
+    given: list[dict[str, str]] = []
+    for units in (900_000, 1_001):
+        with pytest.raises(NotPaid) as dear:
+            await call(units, ONE, answer(body=NO_ORDERS))
+        assert (dear.value.code, given) == ("POLICY_CALL", [])
+        assert "may cost ten times its price in the contract, 0.001 USDC" in str(dear.value)
+
+    with pytest.raises(NoAnswer) as lost:
+        await call(1_000, ONE, reset)
+    [signed] = given
+    assert (signed["to"], signed["value"]) == (ONE, "1000")
+    payment = lost.value.payment
+    assert payment is not None
+    assert (payment.payee, payment.amount, payment.taken) == (ONE, "0.001", False)
+    assert int(payment.ends.timestamp()) == int(signed["validBefore"])
+
+    # Somebody else: nobody there to ask, then asked once and remembered, or refused for good.
+    with pytest.raises(NotPaid) as new:
+        await call(100, TWO, answer(body=NO_ORDERS))
+    assert (new.value.code, given) == ("CALL_PAYEE_CHANGED", [])
+    assert new.value.next.endswith(f"wallet policy set --call-payee {TWO}")
+    payer = CallPayer(lambda: bench.wallet, ManualClock(datetime.now(UTC)), lambda said: None)
+    payer.consent = agree
+    for _ in range(2):
+        [signed] = await call(100, TWO, answer(body=NO_ORDERS))
+        assert signed["to"] == TWO
+    for _ in range(2):
+        with pytest.raises(NotPaid):
+            await call(100, THREE, answer(body=NO_ORDERS))
+        assert given == []
+    assert [one.payee for one in asked] == [TWO, THREE]
+    await client.set_policy(
+        replace(policy, call_payees=(THREE,)),
+        sandbox_passphrase(bench.wallet.settings.places),
+    )
+    [signed] = await call(100, THREE, answer(body=NO_ORDERS))
+    assert signed["to"] == THREE

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -26,10 +28,13 @@ from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account, ChainLink, Kind, export_phrase
+from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Match
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
+from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from swapdesk.wallet.transactions import SignedTransaction
 from wallet.agents import CHEAP
 
@@ -83,6 +88,27 @@ async def owner(directory: Path) -> AsyncIterator[Owner]:
             yield Owner(world, wallet, made, key)
         finally:
             await wallet.close()
+
+
+async def test_amounts_are_counted_as_the_mint_does(tmp_path: Path) -> None:
+    """Whatever a list says: balances, delegates, and what a policy is sealed by."""
+    async with owner(tmp_path) as someone:
+        wrong = replace(DOLLAR, decimals=9)
+        client = await someone.wallet.client()
+        (held,) = (await client.balances(someone.account.address, "solana", [wrong])).balances
+        assert (held.units, held.asset) == (100 * 10**6, DOLLAR)
+        await someone.delegate(Keypair().pubkey(), 5_000_000)
+        (one,) = (await client.allowances(someone.account.address, "solana", [wrong])).allowances
+        assert one.token == DOLLAR
+        phrase = sandbox_passphrase(someone.wallet.settings.places)
+        token = PolicyToken(None, DOLLAR.contract, 9, "USDC", "solana")
+        for mint, words in ((token, "has 6"), (replace(token, contract=str(TOKEN)), "not say")):
+            limit = Limit(SpendWindow.DAY, Decimal(1), mint)
+            with pytest.raises(Refused, match=words) as refused:
+                await client.set_policy(SpendingPolicy((limit,)), phrase)
+            assert refused.value.code is RefusalCode.TOKEN_DECIMALS
+        limit = Limit(SpendWindow.DAY, Decimal(1), replace(token, decimals=6))
+        await client.set_policy(SpendingPolicy((limit,)), phrase)
 
 
 async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> None:

@@ -74,9 +74,9 @@ CREATING = (
         "order-of-a-late-refusal-untold",
         "An order that another run found is told as not created, and is created once more.",
         "swapdesk/flows/creation/exchange.py",
-        "            outcome = NotCreated(failure_of(code, error.status), code, error)\n"
+        "            outcome = NotCreated(failure, code, error)\n"
         "            return outcome if moved else await self._decided(intent) or outcome",
-        "            outcome = NotCreated(failure_of(code, error.status), code, error)\n"
+        "            outcome = NotCreated(failure, code, error)\n"
         "            return outcome if moved else outcome",
         (
             "tests/flows/test_exchange.py"
@@ -285,6 +285,22 @@ CONFIRMED = (
 )
 
 PAYING = (
+    Defect(
+        "paid-call-told-as-unpaid",
+        "A signature is out, and the desk says that nothing was sent.",
+        "swapdesk/client/transport.py",
+        "                    error.payment = payment\n",
+        "                    error.payment = None\n",
+        ("tests/client/test_paid_calls.py",),
+    ),
+    Defect(
+        "payment-of-an-unreadable-answer-forgotten",
+        "A call was paid whose answer is of no use, and nobody says so.",
+        "swapdesk/client/transport.py",
+        "    error.payment = answer.payment\n",
+        "",
+        ("tests/client/test_paid_calls.py",),
+    ),
     Defect(
         "deposit-rounded-down",
         "What is sent is a little less than the order asks for, and the deposit is held back.",

@@ -170,7 +170,7 @@ SIGNING = (
         "swapdesk/agent/process/signing.py",
         "        # Written down before it leaves: what may be in the world is counted.\n"
         "        self._records.write_given(\n"
-        "            subject.promise.intent_id, given, self._clock.now(), looked.spending\n"
+        "            subject.promise.intent_id, given, self._clock.now(), looked.spending, call\n"
         "        )\n",
         "",
         ("tests/wallet/test_signing.py::test_what_was_counted_survives_a_kill",),
@@ -249,5 +249,32 @@ SIGNING = (
         ' or document.get("id") != number',
         "",
         ("tests/chain/test_node_http.py",),
+    ),
+    Defect(
+        "price-of-a-call-unbounded",
+        "A service takes what it likes for one read.",
+        "swapdesk/agent/spending/limits.py",
+        "elif one.units > most_units(tier):",
+        "elif one.units < most_units(PriceTier.FREE) // 1_000_000:",
+        ("tests/agent/test_spending_limits.py::test_a_call_costs_ten_times_the_contract_at_most",),
+    ),
+    Defect(
+        "bound-of-a-call-ended-without-pass-phrase",
+        "Whoever has the desk lets a service take what it likes for a call.",
+        "swapdesk/wallet/spending.py",
+        "one.window is SpendWindow.CALL and one.key not in known",
+        "one.window is SpendWindow.CALL and one.key in known",
+        (
+            "tests/agent/test_spending_limits.py"
+            "::test_a_policy_is_raised_by_whatever_lets_more_through",
+        ),
+    ),
+    Defect(
+        "new-payee-of-calls-unasked",
+        "A service that was taken over is paid in the place of the one that was agreed to.",
+        "swapdesk/agent/gate/rules/deposit.py",
+        "payee) not in case.policy.calls:",
+        "payee) not in (*case.policy.calls, (case.claim.chain_id, flow.token, payee)):",
+        ("tests/agent/test_gate_rules.py::test_a_rule_objects_on_one_side_of_its_bound_alone",),
     ),
 )

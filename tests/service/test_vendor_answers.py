@@ -86,3 +86,11 @@ async def test_a_chain_is_called_and_asked_for_by_their_name(
     ours = await api.get("/tokens", params={"chain": "ripple"}, headers=OURS)
     assert ours.json()["tokens"] == []
     assert (await api.get(f"/tokens/{XRP.id}", headers=OURS)).json()["chain"] == "xrp"
+
+
+async def test_the_description_has_the_form_of_their_ends(api: httpx2.AsyncClient) -> None:
+    for headers, said in ((None, {"type": "string"}), (OURS, None)):
+        document = (await api.get("/openapi.json", headers=headers)).json()
+        for model in ("Quote", "PrivateSendQuote"):
+            ends = document["components"]["schemas"][model]["properties"]["validUntil"]
+            assert ends == (said or {"type": "string", "format": "date-time"})

@@ -14,6 +14,7 @@ import textual.timer
 
 import swapdesk.tui
 from harness import Sandbox, wait_for
+from swapdesk.flows.wallet.call_payments import NewPayee
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
@@ -263,3 +264,17 @@ def test_a_start_that_looks_for_orders_says_so() -> None:
     assert starting_words(live=False, done=3) == "starting the sandbox, 3 of 5 ready"
     assert starting_words(live=True, done=3) == "connecting, 3 of 5 ready"
     assert {starting_words(live=live, done=RESUMING) for live in (True, False)} == {looking}
+
+
+async def test_a_new_payee_of_calls_is_asked_about(market: Market) -> None:
+    """The call that is to be paid waits for the answer, wherever it came from."""
+    asked = NewPayee("0x6A65", ("This one: 0.0001 USDC to 0x6A65.",), "6A65")
+    async with market.desk() as run:
+        await run.ready()
+        ask = run.app.session.on_new_payee
+        assert ask is not None
+        for keys, agreed in ((["6", "A", "6", "5", "enter"], True), (["escape"], False)):
+            answer = asyncio.ensure_future(ask(asked))
+            await run.see("Calls would be paid to somebody new")
+            await run.press(*keys)
+            assert await answer is agreed

@@ -30,7 +30,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
-from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
@@ -207,7 +207,7 @@ def creation_error(made: BatchCreationRun) -> CommandError | None:
     stopped: ClientError | None = next((one.error for one in made.outcomes if one.error), None)
     if stopped is not None:
         failed = of_client_error(stopped)
-        failed.money = HOME
+        failed.money = money_with_payment(HOME, stopped)
         if any(group.state is StepState.PREPARED for group in batch.groups):
             failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
         return failed

@@ -158,9 +158,9 @@ def of_client_error(error: ClientError) -> CommandError:
     from swapdesk.flows.failure_messages import (
         ANSWER_REFUSED,
         OUTCOME_UNKNOWN,
-        UNREACHABLE,
         failure_of,
         unsent,
+        with_payment,
     )
 
     end = exit_of(error)
@@ -170,7 +170,7 @@ def of_client_error(error: ClientError) -> CommandError:
         said = unsent(error)
         return CommandError(end, error.code, said.cause, said.money, said.next)
     if isinstance(error, OutcomeUnknown):
-        said = OUTCOME_UNKNOWN
+        said = with_payment(OUTCOME_UNKNOWN, error)
         return CommandError(
             end,
             error.code or "OUTCOME_UNKNOWN",
@@ -182,7 +182,7 @@ def of_client_error(error: ClientError) -> CommandError:
         )
     if isinstance(error, ApiError):
         code = error.code or f"HTTP_{error.status}"
-        said = failure_of(code, error.status)
+        said = with_payment(failure_of(code, error.status), error)
         message = f"{said.cause} {error.message}".strip()
         next_ = said.next
         if isinstance(error, RateLimited) and error.retry_after is not None:
@@ -192,7 +192,7 @@ def of_client_error(error: ClientError) -> CommandError:
             end, code, message, said.money, next_, error.status, error.request_id, fields
         )
     if isinstance(error, AnswerRefused):
-        said = ANSWER_REFUSED
+        said = with_payment(ANSWER_REFUSED, error)
         message = f"{said.cause} {error}"
         return CommandError(
             end,
@@ -203,6 +203,6 @@ def of_client_error(error: ClientError) -> CommandError:
             error.status,
             error.request_id,
         )
-    said = UNREACHABLE
+    said = unsent(error)
     code = "NOT_REACHABLE" if isinstance(error, Unreachable) else "NO_ANSWER"
     return CommandError(end, code, f"{said.cause} {error}", said.money, said.next)

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -33,6 +33,9 @@ from swapdesk.flows.desk import Desk
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.paths import UnsafePlace
 from swapdesk.settings import Settings
+
+if TYPE_CHECKING:
+    from swapdesk.flows.wallet.call_payments import NewPayee
 
 T = TypeVar("T")
 
@@ -165,8 +168,15 @@ def _pay_calls(session: CommandSession) -> None:
     async def unlock() -> None:
         await session.desk.wallet.unlock(read_passphrase(session.call))
 
+    async def consent(asked: NewPayee) -> bool:
+        if not session.call.interactive:
+            return False
+        session.call.output.talk(*asked.lines)
+        return session.call.output.ask(f'Type "{asked.phrase}" to agree:') == asked.phrase
+
     session.desk.payer.told = session.call.output.talk
     session.desk.payer.unlock = unlock
+    session.desk.payer.consent = consent
 
 
 def _live_connection(settings: Settings) -> Connection:

@@ -358,6 +358,7 @@ def limit_option(window: str, help_: str) -> Callable[[F], F]:
 
 
 @policy.command("set")
+@limit_option("call", "Most for one call, in place of ten times its price in the contract.")
 @limit_option("payment", "Most that one signature lets leave.")
 @limit_option("hour", "Most in any 60 minutes.")
 @limit_option("day", "Most in any 24 hours.")
@@ -382,11 +383,19 @@ def limit_option(window: str, help_: str) -> Callable[[F], F]:
     metavar="ADDRESS",
     help="Who may get or take something, contracts included, or any.",
 )
+@click.option(
+    "--call-payee",
+    "call_payees",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Who may be paid for calls, or any: then whoever is new is asked about.",
+)
 @click.option("--until", metavar="TIME", help="Nothing is signed from then on (UTC), or none.")
 @click.option("--anew", is_flag=True, help="Begin with no rule at all.")
 @desk_command
 def set_(
     call: CliContext,
+    per_call: tuple[str, ...],
     per_payment: tuple[str, ...],
     per_hour: tuple[str, ...],
     per_day: tuple[str, ...],
@@ -394,6 +403,7 @@ def set_(
     chains: tuple[str, ...],
     tokens: tuple[str, ...],
     payees: tuple[str, ...],
+    call_payees: tuple[str, ...],
     until: str | None,
     anew: bool,
 ) -> int:
@@ -408,11 +418,12 @@ def set_(
     from swapdesk.wallet.spending import SpendWindow
 
     limits = {
+        SpendWindow.CALL: per_call,
         SpendWindow.PAYMENT: per_payment,
         SpendWindow.HOUR: per_hour,
         SpendWindow.DAY: per_day,
     }
-    change = PolicyChange(limits, prices, chains, tokens, payees, until, anew)
+    change = PolicyChange(limits, prices, chains, tokens, payees, call_payees, until, anew)
     if change.says_nothing:
         raise bad_input("NOTHING_GIVEN", "Give at least one rule to set, or --anew.")
     return run_on_chains(call, lambda session, wallet: set_policy(session, wallet, change))

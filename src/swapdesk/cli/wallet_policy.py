@@ -74,14 +74,16 @@ class PolicyPrice(Struct, frozen=True):
     usd: Decimal
 
 
-class PolicyFacts(Struct, frozen=True):
-    """A list that is None allows all; ``until`` None has no end."""
+class PolicyFacts(Struct, frozen=True, rename="camel"):
+    """A list that is None allows all; ``until`` None has no end. ``call_payees`` None: of who is
+    paid for calls only a change is asked about."""
 
     limits: tuple[PolicyLimit, ...]
     prices: tuple[PolicyPrice, ...]
     chains: tuple[str, ...] | None
     tokens: tuple[PolicyTokenFacts, ...] | None
     payees: tuple[str, ...] | None
+    call_payees: tuple[str, ...] | None
     until: IsoTime | None
 
 
@@ -101,6 +103,7 @@ class PolicyChange(Struct, frozen=True):
     chains: tuple[str, ...] = ()
     tokens: tuple[str, ...] = ()
     payees: tuple[str, ...] = ()
+    call_payees: tuple[str, ...] = ()
     until: str | None = None
     anew: bool = False
 
@@ -172,6 +175,9 @@ async def _changed(
     if change.payees:
         payees = tuple(dict.fromkeys(change.payees))
         policy = replace(policy, payees=None if ANY in payees else payees)
+    if change.call_payees:
+        called = tuple(dict.fromkeys(change.call_payees))
+        policy = replace(policy, call_payees=None if ANY in called else called)
     if change.until is not None:
         policy = replace(policy, until=_moment(change.until))
     return policy
@@ -281,6 +287,8 @@ def _facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
         facts.append(("tokens", ", ".join(map(_named, policy.tokens)) or NONE))
     if policy.payees is not None:
         facts.append(("payees", ", ".join(policy.payees) or NONE))
+    if policy.call_payees is not None:
+        facts.append(("payees of calls", ", ".join(policy.call_payees) or NONE))
     if policy.until is not None:
         facts.append(("until", iso(policy.until)))
     return facts
@@ -302,6 +310,7 @@ def _shown(policy: SpendingPolicy, uses: Sequence[LimitUse]) -> PolicyFacts:
         chains=None if policy.chains is None else tuple(one.name for one in policy.chains),
         tokens=None if policy.tokens is None else tuple(map(_named_token, policy.tokens)),
         payees=policy.payees,
+        call_payees=policy.call_payees,
         until=None if policy.until is None else iso(policy.until),
     )
 

@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_snake
 
 from swapdesk.client.budget import Budget
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.errors import RequestRefused
+from swapdesk.client.errors import ClientError, RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.own_calls import OwnCalls
 from swapdesk.client.payments import PaysCalls
@@ -187,7 +187,11 @@ class ApiConnection:
             until=until,
             on_repeat=on_repeat,
         )
-        return self._read(operation, answer, kind, path=path, wrapped=wrapped, read=read)
+        try:
+            return self._read(operation, answer, kind, path=path, wrapped=wrapped, read=read)
+        except ClientError as error:
+            await self._transport.look(error)
+            raise
 
     async def _create(
         self, name: str, kind: type[T], body: BaseModel, until: datetime | None
@@ -196,7 +200,11 @@ class ApiConnection:
         answer = await self._transport.send(
             operation, body=encode_json(body, exclude_none=True), until=until
         )
-        return Receipt(self._read(operation, answer, kind), answer.request_id)
+        try:
+            return Receipt(self._read(operation, answer, kind), answer.request_id)
+        except ClientError as error:
+            await self._transport.look(error)
+            raise
 
     def _read(
         self,

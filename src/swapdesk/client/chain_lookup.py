@@ -22,6 +22,10 @@ MOST_PAYMENTS = 200
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of ``Transfer(address,address,uint256)`` (ERC-20)."""
 
+_AUTHORIZATION_STATE = "0xe94a0102"
+"""Selector of ``authorizationState(address,bytes32)`` (EIP-3009)."""
+_TRUTHS = {f"0x{value:064x}": bool(value) for value in (0, 1)}
+
 
 class LookupFailed(Exception):
     """The node gave no answer of use; the message says why."""
@@ -77,6 +81,18 @@ class NodeReader:
     async def chain_id(self) -> int:
         """Of an EVM chain. Raises LookupFailed."""
         return await self._number("eth_chainId", 16)
+
+    async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
+        """Whether a token of an EVM chain has executed an authorization (EIP-3009). Raises
+        LookupFailed, also for a node of another chain."""
+        if await self.chain_id() != chain_id:
+            raise LookupFailed("the node is of another chain")
+        data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
+        async with self._client() as node:
+            told = await node.ask("eth_call", {"to": asset, "data": data}, "latest")
+        if not isinstance(told, str) or told not in _TRUTHS:
+            raise LookupFailed("the node's answer has another shape")
+        return _TRUTHS[told]
 
     async def slot(self) -> int:
         """The height of a Solana chain. Raises LookupFailed."""

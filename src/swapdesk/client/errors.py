@@ -30,11 +30,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from swapdesk.wire.errors import ErrorCode, FieldProblem
+
+if TYPE_CHECKING:
+    from swapdesk.client.payments import CallPayment
 
 
 class ClientError(Exception):
@@ -42,6 +46,8 @@ class ClientError(Exception):
 
     sent: bool = False
     definite: bool = True
+    payment: CallPayment | None = None
+    """What was signed for the call and left with it (contract 14)."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:
         super().__init__(message)

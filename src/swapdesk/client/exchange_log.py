@@ -9,8 +9,9 @@ from datetime import datetime
 from msgspec import Struct
 
 MASK = "«redacted»"
+_PAYMENT = "payment-signature"
 _SECRET_HEADERS = frozenset(
-    {"authorization", "partner-id", "cookie", "set-cookie", "x-api-key", "payment-signature"}
+    {"authorization", "partner-id", "cookie", "set-cookie", "x-api-key", _PAYMENT}
 )
 
 
@@ -51,6 +52,8 @@ class Attempt(Struct, frozen=True):
     answer_body: bytes
     ms: float
     outcome: str
+    paid: str = ""
+    """What was signed for it, which stands in the place of the signature."""
 
 
 UNRECORDED = frozenset({"health"})
@@ -86,7 +89,7 @@ class ExchangeLog:
             method=attempt.method,
             target=self._text(attempt.target),
             attempt=attempt.attempt,
-            request_headers=self._headers(attempt.request_headers),
+            request_headers=self._headers(attempt.request_headers, attempt.paid),
             request_body=self._body(attempt.request_body),
             status=attempt.status,
             request_id=attempt.request_id,
@@ -118,11 +121,15 @@ class ExchangeLog:
             text = text.replace(secret, MASK)
         return text
 
-    def _headers(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (name, MASK if name.lower() in _SECRET_HEADERS else self._text(value))
-            for name, value in headers.items()
-        )
+    def _headers(self, headers: Mapping[str, str], paid: str = "") -> tuple[tuple[str, str], ...]:
+        found = []
+        for name, value in headers.items():
+            masked = name.lower() in _SECRET_HEADERS
+            text = MASK if masked else self._text(value)
+            if paid and name.lower() == _PAYMENT:
+                text = f"{MASK} {paid}"
+            found.append((name, text))
+        return tuple(found)
 
     def _body(self, body: bytes) -> bytes:
         # Masked before it is cut, so that no half of a secret stands at the edge.

@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from datetime import datetime
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, rfc3339
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.operation import Operation
@@ -72,9 +73,33 @@ class Authorization(Struct, frozen=True):
     signature: str
 
 
+class CallPayment(Struct, frozen=True):
+    """What was signed for one call, without the signature: until ``ends`` whoever has that may
+    bring it to the chain, whatever was answered. ``taken`` is what the chain shows, None where it
+    could not be read."""
+
+    amount: str
+    symbol: str
+    chain: str
+    chain_id: int
+    asset: str
+    payer: str
+    payee: str
+    nonce: str
+    ends: datetime
+    taken: bool | None = None
+
+    @property
+    def words(self) -> str:
+        return f"{self.amount} {self.symbol} to {self.payee} until {rfc3339(self.ends)}"
+
+
 class PaysCalls(Protocol):
-    async def pay(self, required: RequiredPayment, operation: Operation) -> str:
-        """The value of the header that pays one call. Raises NotPaid."""
+    async def pay(self, required: RequiredPayment, operation: Operation) -> tuple[str, CallPayment]:
+        """The value of the header that pays one call, and what it pays. Raises NotPaid."""
+
+    async def look(self, payment: CallPayment) -> CallPayment:
+        """The same with what the chain shows of it now."""
 
 
 def read_required(header: str | None) -> RequiredPayment:

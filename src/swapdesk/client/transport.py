@@ -51,6 +51,7 @@ from swapdesk.client.payments import (
     REQUIRED,
     RESPONSE,
     SIGNATURE,
+    CallPayment,
     PaysCalls,
     read_required,
 )
@@ -207,6 +208,7 @@ class RawAnswer(Struct, frozen=True):
     body: bytes
     request_id: str | None
     ms: float
+    payment: CallPayment | None = None
 
 
 class ApiTransport:
@@ -296,7 +298,11 @@ class ApiTransport:
             except PaymentRequired as unpaid:
                 if self._payer is None:
                     raise
-                return await self._paid(operation, target, body, attempt, unpaid)
+                try:
+                    return await self._paid(operation, target, body, attempt, unpaid)
+                except ClientError as error:
+                    await self.look(error)
+                    raise
             except ClientError as error:
                 left -= loop.time() - began
                 if left <= 0:
@@ -329,16 +335,25 @@ class ApiTransport:
         assert self._payer is not None
         async with self._paying:
             await self._clock.sleep(max(0.0, self._pays_from - self._clock.monotonic()))
-            payment = await self._payer.pay(read_required(unpaid.required), operation)
+            header, payment = await self._payer.pay(read_required(unpaid.required), operation)
             paid = replace(operation, deadline=max(operation.deadline, PAID_SECONDS))
             settled = False
             try:
-                answer = await self._attempt(paid, target, body, attempt + 1, payment)
+                answer = await self._attempt(paid, target, body, attempt + 1, header, payment)
                 settled = RESPONSE in answer.headers
-                return answer
+                return replace(answer, payment=payment)
+            except ClientError as error:
+                if error.sent:
+                    error.payment = payment
+                raise
             finally:
                 if not settled:
                     self._pays_from = self._clock.monotonic() + BETWEEN_PAYMENTS
+
+    async def look(self, error: ClientError) -> None:
+        """Ask the chain what became of the payment of a call that failed."""
+        if error.payment is not None and self._payer is not None:
+            error.payment = await self._payer.look(error.payment)
 
     def _over(self, until: datetime | None, wait: float = 0.0) -> bool:
         return until is not None and self._clock.now() + timedelta(seconds=wait) >= until
@@ -364,11 +379,12 @@ class ApiTransport:
         target: str,
         body: bytes | None,
         attempt: int,
-        payment: str | None = None,
+        header: str | None = None,
+        payment: CallPayment | None = None,
     ) -> RawAnswer:
         headers = {} if body is None else {"Content-Type": "application/json"}
-        if payment is not None:
-            headers[SIGNATURE] = payment
+        if header is not None:
+            headers[SIGNATURE] = header
         request = self._http.build_request(
             operation.method,
             self.url.copy_with(raw_path=target.encode("ascii")),
@@ -410,6 +426,7 @@ class ApiTransport:
                         answer_body=progress.body,
                         ms=(self._clock.monotonic() - began) * 1000.0,
                         outcome=outcome,
+                        paid="" if payment is None else payment.words,
                     )
                 )
 
@@ -501,7 +518,9 @@ def refuse_answer(answer: RawAnswer, reason: str, said: str) -> ClientError:
     """The error for a whole answer whose content is unusable: not_json or wrong_shape."""
     seen = answered(answer.status, answer.headers, answer.body)
     refused = AnswerRefused(f"{answer.operation.name}: {said}", reason, seen)
-    return as_outcome(answer.operation, refused)
+    error = as_outcome(answer.operation, refused)
+    error.payment = answer.payment
+    return error
 
 
 def _keep_quiet(*names: str) -> None:

@@ -10,8 +10,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from swapdesk.client.errors import QUOTE_EXPIRED, ClientError, NotPaid
+from swapdesk.client.errors import QUOTE_EXPIRED, ClientError, NotPaid, PaymentRequired
 from swapdesk.wallet.spending import RULE
+from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 
 Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
@@ -158,11 +159,18 @@ POLICY_FIRST = "you: swapdesk wallet policy set --per-day usdc.base=1"
 """The same where calls are to be paid and nothing limits that."""
 
 
+POLICY_CALL = "you: look at what the service asks for, or swapdesk wallet policy set --per-call"
+"""The same where a call is dearer than it may be."""
+
+
 _NEXT_OF_RULE = {
+    "CALL_PAYEE_CHANGED": "you: agree in a terminal, or name it with --call-payee",
     "FUNDS_MISSING": "you: fill the account",
     "POLICY_CHANGED": POLICY_ANEW,
     "POLICY_DECIMALS": POLICY_ANEW,
     "POLICY_NEEDED": POLICY_FIRST,
+    "POLICY_CALL": POLICY_CALL,
+    "POLICY_CALL_PAYEE": "you: look at what the service asks for, or name it with --call-payee",
 }
 
 
@@ -174,7 +182,7 @@ def rule_next(rule: str, otherwise: str) -> str:
 
 UNPAID_CALL = Failure(
     "The service wants to be paid for each call.",
-    "in your wallet; a payment that was signed ends within minutes, taken or not",
+    NOTHING_SENT,
     'you: configure a key, or pay = "x402" with a spending policy',
 )
 ALREADY_ASKED = Failure(
@@ -201,7 +209,45 @@ def unsent(error: ClientError) -> Failure:
     """What to say of a call that never came about: nobody paid for it, or nobody was reached."""
     if isinstance(error, NotPaid):
         return Failure(f"The call was not paid: {error}.", NOTHING_SENT, error.next)
-    return UNREACHABLE
+    return with_payment(UNREACHABLE, error)
+
+
+PAYMENT_REFUSED = "The service did not take the payment that was signed for this call."
+PAYS_AGAIN = "you: look at the chain; to ask again is to pay again"
+
+
+def with_payment(failure: Failure, error: ClientError) -> Failure:
+    """The same with what was signed for the call and left with it: until it ends, whoever has it
+    may take the money, whatever was answered and whether anything was."""
+    if error.payment is None:
+        return failure
+    refused = isinstance(error, PaymentRequired)
+    again = refused or failure.next.startswith("you: try again")
+    return Failure(
+        PAYMENT_REFUSED if refused else failure.cause,
+        money_with_payment(failure.money, error),
+        PAYS_AGAIN if again else failure.next,
+    )
+
+
+_SHOWN = {
+    True: "the chain shows that it was taken",
+    False: "the chain does not show that it was taken so far",
+    None: "whether it was taken is not known",
+}
+
+
+def money_with_payment(money: str, error: ClientError) -> str:
+    """Where the money is, and what of it a payment of the call that failed may take."""
+    payment = error.payment
+    if payment is None:
+        return money
+    rest = money.removesuffix("; nothing was sent")
+    rest = rest.replace("nothing was paid", "no deposit was paid")
+    return (
+        f"{rest}; {payment.amount} {payment.symbol} was signed for the call, which {payment.payee}"
+        f" can take until {rfc3339(payment.ends)}, and {_SHOWN[payment.taken]}"
+    )
 
 
 def failure_of(code: str, status: int | None) -> Failure:

@@ -35,18 +35,11 @@ from swapdesk.service.orders.route_opening import CARRY_SECONDS
 from swapdesk.service.store.records import Store, StoreUnavailable
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
-from swapdesk.wire.price_tiers import PriceTier
+from swapdesk.wire.price_tiers import PRICES, PriceTier
 
 logger = logging.getLogger(__name__)
 
 VERSION = 2
-PRICES: Mapping[PriceTier, int] = {
-    PriceTier.READ: 100,
-    PriceTier.QUOTE: 1_000,
-    PriceTier.EXCHANGE: 10_000,
-    PriceTier.STATUS: 100,
-}
-"""In the smallest unit of a dollar token with six decimals (contract 14.4)."""
 MAX_HEADER = 8 * 1024
 SETTLING_SECONDS = 6
 """A payment has to be good for at least so long when it is settled, or it ends before."""

@@ -63,13 +63,18 @@ _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
 """The public service ignores unknown parameters of these (contract 1.22)."""
 
 
+_ENDS = b'"validUntil":{"format":"date-time","type":"string"}'
+_VENDOR_ENDS = b'"validUntil":{"type":"string"}'
+"""Of a fixed rate in Unix seconds."""
+
+
 def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
     """An answer with the names of a dialect. The description of the service has names as values,
     too."""
     if dialect is Dialect.CONTRACT:
         return data
     if route == DESCRIPTION_PATH:
-        return data.replace(b"serviceId", b"houdiniId")
+        return data.replace(b"serviceId", b"houdiniId").replace(_ENDS, _VENDOR_ENDS)
     return encode_json(dialect.names(decode_json(data, max_bytes=len(data))))
 
 

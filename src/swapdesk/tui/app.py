@@ -6,6 +6,7 @@ is still open, the second leaves. Garbage collection is kept away from keys (``G
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 from collections.abc import Mapping
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from swapdesk.flows.demo.choice import DemoChoice
+    from swapdesk.flows.wallet.call_payments import NewPayee
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
     from swapdesk.tui.widgets.frame import Caption
@@ -187,6 +189,7 @@ class DeskApp(SafeApp[int]):
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self.session.background.on_defect = self._tell_defect
         self.session.on_paying = self.notify
+        self.session.on_new_payee = self._agree_to_payee
         self.keys = KeyQueue(self, self.session.clock, super().on_event)
         self.navigation = Navigation(self, SwapScreen(self.session))
         self.privacy = PrivacyMode(self, lambda: self._driver)
@@ -329,6 +332,20 @@ class DeskApp(SafeApp[int]):
 
     def _tell_defect(self, defect: Defect) -> None:
         self.notify(str(defect), severity="error")
+
+    async def _agree_to_payee(self, asked: NewPayee) -> bool:
+        """A call waits for it, and so do those behind it."""
+        from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        def typed(agreed: bool | None) -> None:
+            if not answer.done():
+                answer.set_result(agreed is True)
+
+        title = "Calls would be paid to somebody new"
+        self.push_screen(TypedConfirm(Question(title, asked.lines, asked.phrase, "agree")), typed)
+        return await answer
 
     def _tell_clock(self, problem: str | None) -> None:
         """Once, and again after it was right meanwhile."""

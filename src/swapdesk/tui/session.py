@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quotes.quote_request import QuoteOptions
+    from swapdesk.flows.wallet.call_payments import NewPayee
     from swapdesk.settings import Settings
     from swapdesk.tui.widgets.overlay import Question
 
@@ -198,6 +199,8 @@ class Session:
         self.background = BackgroundTasks(self.clock)
         self.on_paying: Callable[[str], None] = lambda said: None
         """Hears what a call costs, when that is paid for the first time."""
+        self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
+        """Asks whether calls may be paid to somebody else than before."""
         """What runs on whatever page is in view."""
         self.phase = Phase.STARTING
         self.done = 0
@@ -342,6 +345,8 @@ class Session:
         )
         if self.settings.pay.value is not None:
             desk.payer.told = self.on_paying
+            if self.on_new_payee is not None:
+                desk.payer.consent = self.on_new_payee
         return desk
 
     async def sandbox_gone(self) -> None:

@@ -11,6 +11,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from swapdesk.wire.price_tiers import PriceTier
+
 
 class Purpose(StrEnum):
     """What a signature is for. A payload of another purpose is refused."""
@@ -49,7 +51,8 @@ class Asset(Struct, frozen=True, forbid_unknown_fields=True):
 
 class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
     """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned. Of a call that is
-    paid, ``order_id`` is its operation and all else is what its 402 asked for.
+    paid, ``order_id`` is its operation, ``tier`` what that costs by the contract, and all else is
+    what its 402 asked for.
 
     ``refund`` is where the order sends the money if it fails, on the chain of the deposit.
     """
@@ -60,6 +63,7 @@ class DepositPromise(Struct, frozen=True, forbid_unknown_fields=True):
     units: int
     expires: datetime
     refund: str | None = None
+    tier: PriceTier | None = None
 
 
 class BundlePromise(Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,6 +3,9 @@ why a payload is not read (``agent.shapes``). A swap or bundle that is refused e
 
 from __future__ import annotations
 
+CALL_PAYEE_CHANGED = "CALL_PAYEE_CHANGED"
+"""The one warning that is agreed to by a phrase of its own: the end of the new payee."""
+
 RULES: dict[str, str] = {
     "ACCOUNT_DIFFERS": "key is the confirmed account",
     "ALLOWANCE_ABOVE": "allowance is no more than sold",
@@ -27,6 +30,7 @@ RULES: dict[str, str] = {
     "BUNDLE_TAG_NEEDED": "no order needs a memo",
     "BUNDLE_TOKEN_DIFFERS": "each payment is of the promised token",
     "CALL_LATE": "payment of a call ends within ten minutes",
+    CALL_PAYEE_CHANGED: "payee of calls that changed is told",
     "CALL_UNSIGNED": "call is paid by a signed document",
     "CANCELS_NOTHING": "there is a transaction to cancel",
     "CANCEL_MAY_FAIL": "first one may still be executed",
@@ -172,6 +176,8 @@ PAYLOADS: dict[str, str] = {
 """Why a payload is not judged at all."""
 
 SPENDING: dict[str, str] = {
+    "POLICY_CALL": "a call costs more than its bound, or is paid in another token",
+    "POLICY_CALL_PAYEE": "calls are not paid to this payee",
     "POLICY_CHAIN": "the chain is not allowed",
     "POLICY_CHANGED": "the file of the policy is not what was set",
     "POLICY_DAY": "more would leave within a day than is allowed",

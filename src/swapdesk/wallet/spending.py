@@ -20,8 +20,10 @@ RULE = "POLICY_"
 
 
 class SpendWindow(StrEnum):
-    """Over what a limit counts. Hour and day slide: they are the last 60 minutes and 24 hours."""
+    """Over what a limit counts. Hour and day slide: they are the last 60 minutes and 24 hours. A
+    limit of a call stands in place of what a call may cost by the contract (14.10)."""
 
+    CALL = "call"
     PAYMENT = "payment"
     HOUR = "hour"
     DAY = "day"
@@ -92,8 +94,9 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """``chains``, ``tokens`` and ``payees`` are all that is allowed, None for any. Nothing is
-    signed from ``until`` on. A policy that says nothing allows everything."""
+    """``chains``, ``tokens`` and ``payees`` are all that is allowed, None for any; so are
+    ``call_payees`` for paying calls, where None is whoever was agreed to when they were first
+    paid. Nothing is signed from ``until`` on. A policy that says nothing allows everything."""
 
     limits: tuple[Limit, ...] = ()
     prices: tuple[Price, ...] = ()
@@ -101,6 +104,7 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     tokens: tuple[PolicyToken, ...] | None = None
     payees: tuple[str, ...] | None = None
     until: datetime | None = None
+    call_payees: tuple[str, ...] | None = None
 
     @property
     def known_tokens(self) -> Iterator[PolicyToken]:
@@ -131,6 +135,15 @@ def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
     """Whether ``new`` refuses all that ``old`` refuses."""
     limits = {one.key: one.exact for one in new.limits}
     if any(one.key not in limits or limits[one.key] > one.exact for one in old.limits):
+        return False
+    known = {one.key for one in old.limits}
+    if any(one.window is SpendWindow.CALL and one.key not in known for one in new.limits):
+        # It ends the bound that the contract gives.
+        return False
+    if new.call_payees != old.call_payees and (
+        old.call_payees is None or not _within(new.call_payees, old.call_payees)
+    ):
+        # Whom it names is paid without a question.
         return False
     if any(one.token is None for one in old.limits):
         # A price that is missing refuses; a lower one lets more through.

@@ -1,5 +1,8 @@
 """Tiers of calls that are paid one by one (contract 14.4)."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -11,3 +14,19 @@ class PriceTier(StrEnum):
     STATUS = "status"
     QUOTE = "quote"
     EXCHANGE = "exchange"
+
+
+PRICES: Mapping[PriceTier, int] = {
+    PriceTier.READ: 100,
+    PriceTier.QUOTE: 1_000,
+    PriceTier.EXCHANGE: 10_000,
+    PriceTier.STATUS: 100,
+}
+"""In the smallest unit of a dollar token with six decimals (contract 14.4)."""
+_MOST_TIMES = 10
+
+
+def most_units(tier: PriceTier) -> int:
+    """What a client pays for one call at most, where nobody named another bound (contract 14.10).
+    What is free here costs a read where others are asked."""
+    return _MOST_TIMES * PRICES.get(tier, PRICES[PriceTier.READ])

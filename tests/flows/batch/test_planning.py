@@ -25,6 +25,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.multi import MultiExchangeRequest
 from swapdesk.wire.pair_limits import Limits, PairLimits
+from swapdesk.wire.quotes import QuoteQuery
 
 __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 
@@ -402,6 +403,22 @@ async def test_a_plan_says_about_what_arrives_without_a_quote(
     assert plan.arrivals[0].about == (orders[0].about or 0) + (orders[1].about or 0)
 
 
+@pytest.mark.parametrize("amount", ["10", "25", "1000"])
+async def test_what_arrives_leaves_out_what_a_route_costs_whatever_the_amount(
+    planner: BatchPlanner, api: PartnerApi, amount: str
+) -> None:
+    """Of ten dollars fees of networks are an eighth here, and were told to arrive."""
+    route = "standard" if amount == "10" else "private"
+    row = f"@rita,{amount},XRP,xrp,,{route},USDC.ethereum,"
+    order = (await planned(planner, api, row)).rows[0].order
+    assert order is not None
+    assert order.about is not None
+    asked = {"from": order.token_in.id, "to": order.token_out.id, "types": [route]}
+    query = QuoteQuery.model_validate({**asked, "amount": order.amount})
+    best = max(one.amount_out or 0 for one in (await api.get_quotes(query)).quotes)
+    assert abs(order.about / best - 1) < Decimal("0.02")
+
+
 def limits(**bucket: str) -> PairLimits:
     return PairLimits(cex=Limits(**{name: Decimal(text) for name, text in bucket.items()}))
 
@@ -414,7 +431,9 @@ def limits(**bucket: str) -> PairLimits:
         # Prices may be old: what the pair itself states as received bounds them.
         (("2", "4"), limits(min="10", max="100", min_out="4", max_out="40"), "40"),
         (("2", "4"), limits(min="100", max="900", min_out="60", max_out="500"), "60"),
-        (("2", "4"), limits(min="10", max="0", min_out="4", max_out="0"), "50"),
+        # The smallest amount loses 1 of its worth of 5, and so does every other.
+        (("2", "4"), limits(min="10", max="0", min_out="4", max_out="0"), "49"),
+        (("2", "4"), limits(min="10", max="1000", min_out="4", max_out="480"), "49"),
         # An amount that the pair does not take buys neither.
         (("2", "4"), limits(min="200", max="900", min_out="60", max_out="500"), "50"),
         (("2", "4"), limits(min="10", max="90", min_out="4", max_out="40"), "50"),

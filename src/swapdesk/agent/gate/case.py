@@ -168,6 +168,10 @@ class AccountFactory(Struct, frozen=True):
     implementation: str
 
 
+PaidCall = tuple[int | None, str | None, str]
+"""Chain, token and payee of a call that was paid."""
+
+
 class Policy(Struct, frozen=True):
     """One key on one chain of one profile.
 
@@ -175,9 +179,10 @@ class Policy(Struct, frozen=True):
     that the profile means, which key, intent and node have to agree with (``chain_id`` is None
     on Solana). ``venues`` are contracts by provider, ``makers`` the Solana keys of providers
     that sign their half of a swap; ``spenders`` come from the profile's configuration.
-    ``known`` are addresses that were paid before. ``blind`` is the flag under which a document
-    of unknown shape may be signed once its digest is typed. ``accounts`` makes the smart accounts
-    whose operations may be signed; none are without it.
+    ``known`` are addresses that were paid before. ``calls`` are what calls of the API were paid
+    in before, chain and token, and to whom; a change of it is asked about. ``blind`` is the flag
+    under which a document of unknown shape may be signed once its digest is typed. ``accounts``
+    makes the smart accounts whose operations may be signed; none are without it.
     """
 
     account: str
@@ -189,6 +194,7 @@ class Policy(Struct, frozen=True):
     known: frozenset[str] = field(default_factory=frozenset)
     blind: bool = False
     accounts: AccountFactory | None = None
+    calls: frozenset[PaidCall] = frozenset()
 
     @property
     def smart_account(self) -> str | None:

@@ -32,6 +32,7 @@ from swapdesk.agent.gate.words import COIN, amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.review import Finding, Match, ReviewLine, Severity
+from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 
 RULES: tuple[Rule, ...] = (
     *envelope.CHAIN_RULES,
@@ -283,6 +284,8 @@ def judge(case: Case) -> GateVerdict:
         phrase = "0x" + case.claim.content.hex()
     elif any(one.weight for one in lines):
         phrase = WEIGHT_PHRASE
+    elif any(one.code == CALL_PAYEE_CHANGED for one in findings):
+        phrase = "".join(payee[-4:] for _, payee in case.claim.texts(Meaning.PAYEE))
     title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
     return GateVerdict(title, findings, lines, _valid_until(case), case.claim.content, phrase)
 

@@ -22,6 +22,7 @@ from swapdesk.agent.gate.case import (
     Facts,
     GasPlan,
     Needs,
+    PaidCall,
     PastSignatures,
     Policy,
     assets_here,
@@ -72,6 +73,7 @@ from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, BalanceChange, Finding, Severity, Simulation
 from swapdesk.wallet.spending import TokenKey
+from swapdesk.wire.price_tiers import PriceTier
 
 NATIVE = checksummed("0x" + "ee" * 20)
 """Stands for the chain's own coin in the transfers that a simulation tells."""
@@ -302,6 +304,8 @@ class Looking:
         payload, promise, link = subject.payload, subject.promise, subject.link
         now = self._clock.now()
         policy = self._policy(subject.account, link)
+        if payload.purpose is Purpose.CALL:
+            policy = replace(policy, calls=self._calls())
         if before is not None and before.claim is not None:
             # The payload is the very object that was reviewed; only the chain may have moved.
             claim = before.claim
@@ -346,9 +350,11 @@ class Looking:
             gas=facts.gas,
             simulation=facts.simulation,
         )
-        unasked = payload.purpose is Purpose.CALL
+        tier = None
+        if payload.purpose is Purpose.CALL:
+            tier = (promise.deposit.tier if promise.deposit else None) or PriceTier.READ
         extra += self._within_policy(
-            spending, _decimals(claim, promise), now, unasked=unasked, signing=before is not None
+            spending, _decimals(claim, promise), now, tier, signing=before is not None
         )
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
@@ -369,12 +375,12 @@ class Looking:
         spending: Spending,
         decimals: Mapping[TokenKey, int],
         now: datetime,
+        tier: PriceTier | None,
         *,
-        unasked: bool,
         signing: bool,
     ) -> tuple[Finding, ...]:
-        """What the person's spending policy says. What is signed ``unasked`` needs one; for a
-        signature the pass phrase must have opened it."""
+        """What the person's spending policy says. A call, which has a ``tier``, is signed without
+        a question and needs one; for a signature the pass phrase must have opened it."""
         keeper, spent = self._spending_policy, self._records.spent
         try:
             if signing:
@@ -384,15 +390,26 @@ class Looking:
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
             return (refused("CHANGED", f"{_upper(str(unknown))}."),)
-        if unasked and not (policy is not None and bounds(policy, spending)):
+        if tier is not None and not (policy is not None and bounds(policy, spending)):
             return (refused("NEEDED", NEEDED),)
         if policy is None:
             return ()
         past = spent.past(now, spending)
         return (
             *miscounted(policy, spending, decimals),
-            *judge_spending(policy, spending, past, spent.now(now)),
+            *judge_spending(policy, spending, past, spent.now(now), tier),
         )
+
+    def _calls(self) -> frozenset[PaidCall]:
+        """What calls were paid in before, and to whom. Where the person's policy names payees it
+        has answered what would be asked."""
+        try:
+            held = self._spending_policy.read()
+        except PolicyUnknown:
+            return frozenset()
+        if held is not None and held.policy.call_payees is not None:
+            return frozenset()
+        return self._records.paid_calls()
 
     async def _read(
         self,

@@ -156,7 +156,14 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")
-    for many in (policy.limits, policy.prices, policy.chains, policy.tokens, policy.payees):
+    for many in (
+        policy.limits,
+        policy.prices,
+        policy.chains,
+        policy.tokens,
+        policy.payees,
+        policy.call_payees,
+    ):
         if many is not None and len(many) > MAX_ENTRIES:
             raise _bad(f"a policy has up to {MAX_ENTRIES} entries of a kind")
     limits = tuple(_limit(one) for one in policy.limits)
@@ -164,6 +171,8 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
     chains = None if policy.chains is None else tuple(_chain(one) for one in policy.chains)
     tokens = None if policy.tokens is None else tuple(_token(one) for one in policy.tokens)
     payees = None if policy.payees is None else tuple(_address(one) for one in policy.payees)
+    called = policy.call_payees
+    called = None if called is None else tuple(_address(one) for one in called)
     _once([one.key for one in limits], "a limit")
     _once([one.token.key for one in prices], "a price")
     checked = replace(
@@ -173,6 +182,7 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
         chains=chains,
         tokens=tokens,
         payees=payees,
+        call_payees=called,
         until=None if until is None else until.astimezone(UTC),
     )
     decimals: dict[object, int] = {}

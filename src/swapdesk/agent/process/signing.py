@@ -23,7 +23,7 @@ from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
 from swapdesk.agent.process.request import AgentRefusal
 from swapdesk.agent.process.wallet import Wallet
-from swapdesk.agent.shapes.claim import Claim
+from swapdesk.agent.shapes.claim import Claim, Meaning
 from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.agent.signers.evm import signing_hash
 from swapdesk.agent.spending.policy_file import PolicyKeeper
@@ -48,7 +48,7 @@ from swapdesk.wallet.payload import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.promise import Promise
+from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction
@@ -114,9 +114,13 @@ class Signing:
             total=step.total,
             complete=step.complete,
         )
+        call = None
+        if payload.purpose is Purpose.CALL:
+            [payee] = [text for _, text in claim.texts(Meaning.PAYEE)]
+            call = (subject.link.chain_id, given.token, payee)
         # Written down before it leaves: what may be in the world is counted.
         self._records.write_given(
-            subject.promise.intent_id, given, self._clock.now(), looked.spending
+            subject.promise.intent_id, given, self._clock.now(), looked.spending, call
         )
         return Signature(digest, signature, looked.taken)
 

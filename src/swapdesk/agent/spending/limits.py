@@ -11,10 +11,12 @@ from fractions import Fraction
 from msgspec import Struct
 
 from swapdesk.agent.spending.outflows import Spending, SpendSums, Units, counted
+from swapdesk.chain.deployments import CALL_ASSETS
 from swapdesk.wallet.review import Finding, Severity
 from swapdesk.wallet.rule_codes import SPENDING
 from swapdesk.wallet.spending import (
     RULE,
+    SECONDS,
     Limit,
     LimitUse,
     PolicyToken,
@@ -23,6 +25,7 @@ from swapdesk.wallet.spending import (
     TokenKey,
     plain_amount,
 )
+from swapdesk.wire.price_tiers import PriceTier, most_units
 
 Totals = Mapping[TokenKey, Units]
 _USD_DECIMALS = 2
@@ -36,13 +39,17 @@ class Past(Struct, frozen=True):
 
 
 def judge(
-    policy: SpendingPolicy, spending: Spending, past: Past, now: datetime
+    policy: SpendingPolicy,
+    spending: Spending,
+    past: Past,
+    now: datetime,
+    tier: PriceTier | None = None,
 ) -> tuple[Finding, ...]:
-    """Every rule that refuses, also after one has."""
-    return tuple(
-        refused(code, f"Your spending policy: {words}.")
-        for code, words in _objections(policy, spending, past, now)
-    )
+    """Every rule that refuses, also after one has. ``tier`` is that of a call that is paid."""
+    found = [*_objections(policy, spending, past, now, tier)]
+    if tier is not None:
+        found += _over_price(policy, spending, tier)
+    return tuple(refused(code, f"Your spending policy: {words}.") for code, words in found)
 
 
 def miscounted(
@@ -76,7 +83,7 @@ NEEDED = (
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
     """Whether all that leaves is limited by the hour or the day, be it in USD."""
-    limited = [one for one in policy.limits if one.window is not SpendWindow.PAYMENT]
+    limited = [one for one in policy.limits if one.window in SECONDS]
     tokens = {None if one.token is None else one.token.key for one in limited}
     return None in tokens or {one.token for one in spending.all} <= tokens
 
@@ -88,8 +95,36 @@ def refused(code: str, words: str) -> Finding:
     return Finding(code, Severity.REFUSE, words)
 
 
+def _over_price(
+    policy: SpendingPolicy, spending: Spending, tier: PriceTier
+) -> Iterator[tuple[str, str]]:
+    """A service names its price itself, and nobody is asked for each call."""
+    named = [one for one in policy.limits if one.window is SpendWindow.CALL]
+    tokens = {None if one.token is None else one.token.key for one in named}
+    for one in spending.spends:
+        if None in tokens or one.token in tokens:
+            continue
+        known = next((o for o in CALL_ASSETS if (o.chain_id, o.contract) == one.token), None)
+        if known is None:
+            yield "CALL", f"calls are not paid in {_name(policy, one.token)}"
+        elif one.units > most_units(tier):
+            most, cost = (
+                plain_amount(Fraction(units) / 10**known.decimals, known.decimals)
+                for units in (most_units(tier), one.units)
+            )
+            yield (
+                "CALL",
+                f"it names no limit per call, so this one ({tier.value}) may cost ten times its"
+                f" price in the contract, {most} {known.symbol}; it would cost {cost}",
+            )
+
+
 def _objections(
-    policy: SpendingPolicy, spending: Spending, past: Past, now: datetime
+    policy: SpendingPolicy,
+    spending: Spending,
+    past: Past,
+    now: datetime,
+    tier: PriceTier | None,
 ) -> Iterator[tuple[str, str]]:
     if policy == SpendingPolicy():
         return
@@ -111,21 +146,32 @@ def _objections(
         for payee in spending.payees:
             if payee not in policy.payees:
                 yield "PAYEE", f"{payee} is none of its {len(policy.payees)} payees"
-    yield from _over(policy, spending, past)
+    if tier is not None and policy.call_payees is not None:
+        for payee in spending.payees:
+            if payee not in policy.call_payees:
+                yield "CALL_PAYEE", f"calls are not paid to {payee}"
+    yield from _over(policy, spending, past, call=tier is not None)
 
 
-def _over(policy: SpendingPolicy, spending: Spending, past: Past) -> Iterator[tuple[str, str]]:
+_OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
+
+
+def _over(
+    policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
+) -> Iterator[tuple[str, str]]:
     """A limit is asked only about what the payload itself moves: what was signed before the limit
     was lowered stays signed, and stops nothing else."""
     own = counted(spending)
     alone = SpendSums(own).totals
-    ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {SpendWindow.PAYMENT: ({}, alone)}
+    ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {one: ({}, alone) for one in _OF_ONE}
     prices = {one.token.key: one.exact for one in policy.prices}
     for limit in sorted(policy.limits, key=lambda one: list(SpendWindow).index(one.window)):
+        if limit.window is SpendWindow.CALL and not call:
+            continue
         keys = alone if limit.token is None else {limit.token.key} & alone.keys()
         if not any(alone[key] for key in keys):
             continue
-        if limit.window is not SpendWindow.PAYMENT and past.again:
+        if limit.window not in _OF_ONE and past.again:
             continue
         if limit.window not in ledgers:
             ledger = past.windows[limit.window]

@@ -12,7 +12,7 @@ from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
 
 FILE = "transactions.db"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS chain(
   name TEXT PRIMARY KEY,
@@ -73,6 +73,12 @@ CREATE TABLE IF NOT EXISTS spent(
 ) STRICT;
 CREATE INDEX IF NOT EXISTS spent_at ON spent(at);
 CREATE INDEX IF NOT EXISTS spent_content ON spent(content);
+CREATE TABLE IF NOT EXISTS paid_call(
+  chain_id INTEGER,
+  token TEXT,
+  payee TEXT NOT NULL,
+  UNIQUE(chain_id, token, payee)
+) STRICT;
 CREATE TABLE IF NOT EXISTS policy(digest BLOB PRIMARY KEY) STRICT;
 """
 

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from swapdesk.agent.gate.case import NEVER_ARRIVES, PastSignature, PastSignatures, Taking
+from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
 from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.spending.outflows import Spending
 from swapdesk.agent.transactions.file import RecordsFile
@@ -25,6 +25,8 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 State = TransactionState
+_CALLS_SINCE = 5
+"""The schema that knows what calls were paid."""
 
 
 class TransactionDraft(Struct, frozen=True):
@@ -321,11 +323,23 @@ class Records:
         )
         return tuple(given_of(row) for row in rows)
 
+    def paid_calls(self) -> frozenset[PaidCall]:
+        """What calls of the API were paid in, and to whom."""
+        if self._file.version < _CALLS_SINCE:
+            return frozenset()
+        rows = self._file.read("SELECT chain_id, token, payee FROM paid_call")
+        return frozenset((row["chain_id"], row["token"], row["payee"]) for row in rows)
+
     def write_given(
-        self, intent_id: str, given: PastSignature, at: datetime, spending: Spending | None = None
+        self,
+        intent_id: str,
+        given: PastSignature,
+        at: datetime,
+        spending: Spending | None = None,
+        call: PaidCall | None = None,
     ) -> None:
         """A signature of typed data and what it lets leave, in one, before it leaves; the same
-        one again changes nothing."""
+        one again changes nothing. ``call`` is what it pays a call in, and to whom."""
         known = any(
             (one.content, one.key, one.step) == (given.content, given.key, given.step)
             for one in self.given(intent_id)
@@ -334,6 +348,8 @@ class Records:
             return
         when = self.spent.now(at)
         with self._file.transaction() as connection:
+            if call is not None:
+                connection.execute("INSERT OR IGNORE INTO paid_call VALUES(?,?,?)", call)
             count(connection, spending, when)
             if not known:
                 _insert_given(connection, intent_id, given, at)

@@ -6,7 +6,13 @@ from msgspec.structs import replace
 
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.group_status import GroupStanding
-from swapdesk.flows.failure_messages import Failure, failure_of, unsent
+from swapdesk.flows.failure_messages import (
+    Failure,
+    failure_of,
+    money_with_payment,
+    unsent,
+    with_payment,
+)
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.transactions.outcome import Outcome, refused, still_open
 from swapdesk.flows.transactions.transactor import NotAgreed, NotSignable, StillOpen
@@ -74,7 +80,7 @@ def or_take_back(next_: str, standing: GroupStanding) -> str:
 def _service_said(error: ClientError, money: str) -> Outcome:
     if not isinstance(error, ApiError):
         lost = unsent(error)
-        failure = Failure(lost.cause, money, lost.next)
+        failure = Failure(lost.cause, money_with_payment(money, error), lost.next)
         return replace(still_open("NOT_REACHABLE", failure), error=error)
     code = error.code or f"HTTP_{error.status}"
     said = failure_of(error.code or "", error.status).cause
@@ -83,7 +89,7 @@ def _service_said(error: ClientError, money: str) -> Outcome:
     problems = [f"{name}: {one.message}" for name, one in error.fields.items()]
     reason = "; ".join(problems) or error.message
     cause = f"{said} It says: {reason}." if reason else said
-    failure = Failure(cause.replace("..", "."), money, "you: try again")
+    failure = with_payment(Failure(cause.replace("..", "."), money, "you: try again"), error)
     return replace(still_open(code, failure), error=error)
 
 

@@ -410,9 +410,9 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     """About what the recipient gets, in units of the token that is bought, to six digits; None
     when unknown.
 
-    By the prices of the token list, else between what the two limits buy; of an amount within the
-    limits never outside of what they state as received (``minOut``, ``maxOut``). Fees beyond that
-    are not in it.
+    By the prices of the token list less what a route costs whatever the amount, else between what
+    the two limits buy; of an amount within the limits never outside of what they state as received
+    (``minOut``, ``maxOut``). Fees that are a share of the amount are not in it.
     """
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
@@ -420,11 +420,23 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
     if about is None and bucket is not None:
         about = _between(order.amount, bucket)
     if about is not None and bucket is not None:
+        about = ROUGH.subtract(about, _fixed_costs(order, about, bucket))
         if order.amount >= bucket.min:
             about = max(about, bucket.min_out or about)
         if bucket.max is None or order.amount <= bucket.max:
             about = min(about, bucket.max_out or about)
     return None if about is None else _SIX.plus(about)
+
+
+def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
+    """What a route costs whatever the amount, as its networks' fees: what the smallest amount
+    loses of its worth. It is a fifth of ten dollars and nothing of ten thousand. Where the pair
+    does not take the amount, or states nothing as received, nothing is known of it."""
+    taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
+    if not taken or not bucket.min_out:
+        return Decimal(0)
+    worth = ROUGH.multiply(about, ROUGH.divide(bucket.min, order.amount))
+    return max(Decimal(0), ROUGH.subtract(worth, bucket.min_out))
 
 
 def _by_price(order: PlannedOrder) -> Decimal | None:

@@ -7,6 +7,7 @@ always part of the answer.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from swapdesk.wire.tokens import Token
 _ID = re.compile(r"[0-9a-f]{24}")
 _CONTRACT_LENGTH = 26
 _LONGEST = 300
+_LAST = Decimal("Infinity")
 
 
 class Resolution(Struct, frozen=True):
@@ -51,7 +53,8 @@ def resolve(spec: str, catalog: Catalog, *, prefer: str | None = None) -> Resolu
     """The token that ``spec`` names, compared without case.
 
     ``prefer`` is the id of the candidate to choose; without it, or if it is none of them,
-    the first one is chosen: enabled, verified, lowest priority, then rank.
+    the first one is chosen: enabled, verified, lowest priority, then rank. Where a service states
+    no priorities a coin comes before its copies, then the more important chain: "btc" is Bitcoin's.
     """
     wanted = spec.strip()
     if not wanted or len(wanted) > _LONGEST:
@@ -61,6 +64,8 @@ def resolve(spec: str, catalog: Catalog, *, prefer: str | None = None) -> Resolu
     if not usable:
         return Resolution(wanted, None, (), _problem(wanted, rows, catalog), bool(rows))
     ordered = _trusted(usable)
+    if all(row.priority is None for row in ordered):
+        ordered = sorted(ordered, key=lambda row: _without_priority(row, catalog))
     chosen = next((row for row in ordered if row.id == (prefer or "").lower()), ordered[0])
     token = catalog.token(chosen.id)
     if token is None:
@@ -90,6 +95,12 @@ def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
     must not make the real one hard to name. It can still be named by its id or contract."""
     good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
     return good or rows
+
+
+def _without_priority(row: TokenRow, catalog: Catalog) -> tuple[Decimal, bool, Decimal]:
+    chain = catalog.chain(row.chain)
+    rank = _LAST if row.rank is None else row.rank
+    return rank, row.contract is not None, _LAST if chain is None else chain.priority
 
 
 def _problem(wanted: str, disabled: list[TokenRow], catalog: Catalog) -> str:

@@ -50,6 +50,7 @@ from swapdesk.flows.failure_messages import (
     QUOTE_ENDED,
     failure_of,
     unsent,
+    with_payment,
 )
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, ReleaseVerdict
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
@@ -215,7 +216,8 @@ class ExchangeFlow:
             moved = self._journal.intents.mark_refused(
                 intent.id, code=code, status=error.status, request_id=error.request_id
             )
-            outcome = NotCreated(failure_of(code, error.status), code, error)
+            failure = with_payment(failure_of(code, error.status), error)
+            outcome = NotCreated(failure, code, error)
             return outcome if moved else await self._decided(intent) or outcome
         except ClientError as error:
             # Definite by the client's own word: nothing left, or nothing happened.
@@ -274,9 +276,11 @@ class ExchangeFlow:
         if on_waiting is not None:
             on_waiting()
         outcome = await self._resolve(intent, sent_at, known, self._looks)
+        if isinstance(outcome, Created):
+            return outcome
         if isinstance(outcome, NotCreated) and error.code is not None:
-            return NotCreated(failure_of(error.code, error.status), error.code, error)
-        return outcome
+            outcome = NotCreated(failure_of(error.code, error.status), error.code, error)
+        return replace(outcome, failure=with_payment(outcome.failure, error))
 
     async def resolve(
         self, intent: Intent, sent_at: datetime, known: Collection[str]

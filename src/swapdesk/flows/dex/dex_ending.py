@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
 from swapdesk.flows.dex.dex_permission import AGAIN_LATER, ApprovalFailed, ChainBroken
-from swapdesk.flows.failure_messages import ANSWER_REFUSED, Failure, failure_of, unsent
+from swapdesk.flows.failure_messages import (
+    ANSWER_REFUSED,
+    Failure,
+    failure_of,
+    unsent,
+    with_payment,
+)
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
@@ -191,12 +197,18 @@ class DexEnding:
         status = getattr(error, "status", None)
         if isinstance(error, ApiError) and self.order_id is None:
             outcome = self.end(code or f"HTTP_{status}", failure_of(code or "", status).cause)
-            return replace(outcome, error=error)
+            return replace(_paid(outcome, error), error=error)
         lost = error.reason if isinstance(error, OutcomeUnknown) else error
         if isinstance(lost, AnswerRefused) and self.order_id is None:
             # Asking created nothing, and was repeated already.
             outcome = self.end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
-            return replace(outcome, error=lost)
+            return replace(_paid(outcome, error), error=lost)
         said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
         words = goes_on(said.cause, self.whereabouts())
-        return replace(self.open("NOT_REACHABLE", words), error=error)
+        return replace(_paid(self.open("NOT_REACHABLE", words), error), error=error)
+
+
+def _paid(outcome: Outcome, error: ClientError) -> Outcome:
+    """The same with what was signed for the call that failed."""
+    failure = outcome.failure
+    return outcome if failure is None else replace(outcome, failure=with_payment(failure, error))

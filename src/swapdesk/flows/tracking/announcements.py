@@ -17,7 +17,7 @@ from swapdesk.client.errors import (
     OutcomeUnknown,
     RateLimited,
 )
-from swapdesk.flows.failure_messages import Failure, failure_of, unsent
+from swapdesk.flows.failure_messages import Failure, failure_of, unsent, with_payment
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
@@ -120,9 +120,9 @@ def deadline_passed(order: Order, now: datetime, *, closed: bool) -> str:
 def failure_of_error(error: ClientError) -> Failure:
     """Cause, money and next actor of a failed call, in the words of the catalogue."""
     if isinstance(error, ApiError):
-        return failure_of(error.code or f"HTTP_{error.status}", error.status)
+        return with_payment(failure_of(error.code or f"HTTP_{error.status}", error.status), error)
     if isinstance(error, AnswerRefused):
-        return failure_of("", None)
+        return with_payment(failure_of("", None), error)
     return unsent(error)
 
 

@@ -1,8 +1,9 @@
 """Calls of the API that the wallet pays one by one (contract 14.1 to 14.4, x402).
 
 What a 402 asks for becomes a document and a promise of the same amount; the agent judges it as
-every other payload, under a spending policy that limits the token. Nobody is asked for each call:
-the first payment of a price is told.
+every other payload, under a spending policy that limits the token, and holds its price against the
+contract's (14.10). Nobody is asked for each call: the first payment of a price is told, and a payee
+or token that is not the one of before is asked about once.
 """
 
 from __future__ import annotations
@@ -11,14 +12,22 @@ import asyncio
 import os
 import secrets
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import CALL_ASSETS, CallAsset
 from swapdesk.chain.typed_data import Domain, authorization_document
+from swapdesk.client.chain_lookup import LookupFailed, NodeReader
 from swapdesk.client.errors import NotPaid
-from swapdesk.client.payments import Authorization, PaymentTerms, RequiredPayment, payment_header
+from swapdesk.client.payments import (
+    Authorization,
+    CallPayment,
+    PaymentTerms,
+    RequiredPayment,
+    payment_header,
+)
 from swapdesk.clock import Clock
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.transactions.transactor import NotSignable
@@ -30,7 +39,8 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import ChainStep, TypedDataPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
-from swapdesk.wallet.review import Severity
+from swapdesk.wallet.review import Review, Severity
+from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 from swapdesk.wallet.spending import plain_amount
 from swapdesk.wallet.transactions import Signature
 from swapdesk.wire.encoding.numbers import from_base_units
@@ -39,6 +49,8 @@ from swapdesk.wire.price_tiers import PriceTier
 
 SIGNING_SECONDS = 60.0
 NODE = "you: name its node under rpc of this profile"
+CONSENT = "you: give the command in a terminal, or swapdesk wallet policy set --call-payee {payee}"
+"""Who agrees that somebody new is paid."""
 LOOK = "you: look at what the service asks for; nothing was signed"
 _PAID = {
     PriceTier.FREE: "each call",
@@ -54,9 +66,23 @@ async def _no_passphrase() -> None:
     """Without anybody who could be asked the keys stay as they are."""
 
 
+class NewPayee(Struct, frozen=True):
+    """Calls would be paid to somebody else, or in another token, than before. ``lines`` say what;
+    ``phrase`` is typed to agree, and both the wallet and its policy remember it."""
+
+    payee: str
+    lines: tuple[str, ...]
+    phrase: str
+
+
+async def _nobody(asked: NewPayee) -> bool:
+    return False
+
+
 class CallPayer:
     """Pays out of the first EVM account of the wallet. ``told`` hears a sentence when a price is
-    paid for the first time; ``unlock`` opens the keys of a live wallet."""
+    paid for the first time; ``unlock`` opens the keys of a live wallet; ``consent`` asks a person
+    whether somebody new is paid."""
 
     def __init__(
         self, wallet: Callable[[], LocalWallet], clock: Clock, told: Callable[[str], None]
@@ -65,17 +91,20 @@ class CallPayer:
         self._clock = clock
         self.told = told
         self.unlock: Callable[[], Awaitable[None]] = _no_passphrase
+        self.consent: Callable[[NewPayee], Awaitable[bool]] = _nobody
         self._prices: set[tuple[PriceTier, str, int]] = set()
+        self._declined: set[tuple[str, str]] = set()
+        """Token and payee. Who said no is not asked again by the next call."""
 
-    async def pay(self, required: RequiredPayment, operation: Operation) -> str:
-        """The value of the header that pays one call. Raises NotPaid."""
+    async def pay(self, required: RequiredPayment, operation: Operation) -> tuple[str, CallPayment]:
+        """The value of the header that pays one call, and what it pays. Raises NotPaid."""
         if required.reason and not required.ways:
             raise NotPaid(f"the payment was not taken: {required.reason}", "NOT_PAID", LOOK)
         if required.problem:
             raise NotPaid(required.problem, "NOT_PAID", LOOK)
         try:
-            async with asyncio.timeout(SIGNING_SECONDS):
-                return await self._paid(required.ways, operation)
+            async with asyncio.timeout(SIGNING_SECONDS) as limit:
+                return await self._paid(required.ways, operation, limit)
         except TimeoutError:
             raise NotPaid("the wallet took more than a minute", "NOT_PAID", LOOK) from None
         except WalletError as error:
@@ -89,7 +118,23 @@ class CallPayer:
             )
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
-    async def _paid(self, ways: tuple[PaymentTerms, ...], operation: Operation) -> str:
+    async def look(self, payment: CallPayment) -> CallPayment:
+        """The same with what the chain shows of it now."""
+        link = next((one for one in self._wallet().links if one.chain_id == payment.chain_id), None)
+        if link is None:
+            return payment
+        node = NodeReader(link.name, link.rpc)
+        try:
+            taken = await node.authorization_used(
+                payment.chain_id, payment.asset, payment.payer, payment.nonce
+            )
+        except LookupFailed:
+            return replace(payment, taken=None)
+        return replace(payment, taken=taken)
+
+    async def _paid(
+        self, ways: tuple[PaymentTerms, ...], operation: Operation, limit: asyncio.Timeout
+    ) -> tuple[str, CallPayment]:
         wallet = self._wallet()
         terms, link, asset = _way(ways, wallet)
         if link not in wallet.links:
@@ -98,16 +143,16 @@ class CallPayer:
             wallet.links = (*wallet.links, link)
         client = await wallet.client()
         account = await self._account(client, wallet)
-        header = await self._signed(client, account, terms, link, asset, operation)
+        signed = await self._signed(client, account, terms, link, asset, operation, limit)
         price = (operation.price_tier, asset.symbol, terms.units)
         if price not in self._prices:
             self._prices.add(price)
             amount = plain_amount(from_base_units(terms.units, asset.decimals))
             self.told(
                 f"Calls are paid by {account.name} ({grouped_address(account.address)}):"
-                f" {amount} {asset.symbol} for {_PAID[operation.price_tier]}."
+                f" {amount} {asset.symbol} for {_PAID[operation.price_tier]}, to {terms.pay_to}."
             )
-        return header
+        return signed
 
     async def _account(self, client: WalletClient, wallet: LocalWallet) -> Account:
         await wallet.prepare_sandbox()
@@ -133,7 +178,70 @@ class CallPayer:
         link: ChainLink,
         asset: Asset,
         operation: Operation,
-    ) -> str:
+        limit: asyncio.Timeout,
+    ) -> tuple[str, CallPayment]:
+        review, given = await self._reviewed(client, account, terms, link, asset, operation)
+        if review.phrase is not None and not review.refused:
+            limit.reschedule(None)
+            await self._agreed(review, terms, asset)
+            # Whoever thought it over has used up the time of the first document.
+            limit.reschedule(asyncio.get_running_loop().time() + SIGNING_SECONDS)
+            review, given = await self._reviewed(client, account, terms, link, asset, operation)
+        if review.refused:
+            raise NotSignable(review.findings)
+        await self._open(client, self._wallet(), account)
+        signed = await client.sign(review, review.phrase)
+        assert isinstance(signed, Signature), "a document gets a signature"
+        payment = CallPayment(
+            amount=plain_amount(from_base_units(terms.units, asset.decimals)),
+            symbol=asset.symbol,
+            chain=link.name,
+            chain_id=terms.chain_id,
+            asset=terms.asset,
+            payer=account.address,
+            payee=terms.pay_to,
+            nonce=given.nonce,
+            ends=datetime.fromtimestamp(given.valid_before, UTC),
+        )
+        return payment_header(terms, replace(given, signature=signed.signature)), payment
+
+    async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset) -> None:
+        """Ask about a payee or token that is not the one of before. Raises NotPaid, and NotSignable
+        for a phrase of any other kind."""
+        codes = {one.code for one in review.findings}
+        if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
+            raise NotSignable(review.findings)
+        amount = plain_amount(from_base_units(terms.units, asset.decimals))
+        asked = NewPayee(
+            terms.pay_to,
+            (
+                "The service wants its calls to be paid to somebody else, or in another token,"
+                " than before.",
+                f"This one: {amount} {asset.symbol} to {terms.pay_to}.",
+                "The next ones are paid without a question.",
+            ),
+            review.phrase,
+        )
+        key = (terms.asset, terms.pay_to)
+        if key not in self._declined and await self.consent(asked):
+            return
+        self._declined.add(key)
+        raise NotPaid(
+            f"calls were paid to somebody else or in another token before, not to {terms.pay_to}",
+            CALL_PAYEE_CHANGED,
+            CONSENT.format(payee=terms.pay_to),
+        )
+
+    async def _reviewed(
+        self,
+        client: WalletClient,
+        account: Account,
+        terms: PaymentTerms,
+        link: ChainLink,
+        asset: Asset,
+        operation: Operation,
+    ) -> tuple[Review, Authorization]:
+        """A document that pays from now on, unsigned."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
@@ -141,20 +249,16 @@ class CallPayer:
         document = authorization_document(
             domain, account.address, terms.pay_to, terms.units, 0, before, nonce
         )
-        deposit = DepositPromise(operation.name, terms.pay_to, None, terms.units, ends)
+        deposit = DepositPromise(
+            operation.name, terms.pay_to, None, terms.units, ends, tier=operation.price_tier
+        )
         own = own_promise(secrets.token_hex(16), account.address, link, asset, ends, 0)
         promise: Promise = replace(
             own, sell_units=terms.units, recipient=terms.pay_to, valid_until=ends, deposit=deposit
         )
         step = ChainStep(nonce, 0, 1, complete=True, chained=False)
         review = await client.review(TypedDataPayload(Purpose.CALL, document, step), promise)
-        if review.refused or review.phrase is not None:
-            raise NotSignable(review.findings)
-        await self._open(client, self._wallet(), account)
-        signed = await client.sign(review)
-        assert isinstance(signed, Signature), "a document gets a signature"
-        given = Authorization(account.address, 0, before, nonce, signed.signature)
-        return payment_header(terms, given)
+        return review, Authorization(account.address, 0, before, nonce, "")
 
 
 def _way(

@@ -129,6 +129,21 @@ def call_is_paid_at_once(case: Case) -> Objections:
             )
 
 
+@warns("CALL_PAYEE_CHANGED", Meaning.PAYEE)
+def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
+    """Nobody is asked for each call, so that a service that was taken over would be paid in the
+    place of the one that was agreed to."""
+    if case.purpose is not Purpose.CALL or not case.policy.calls:
+        return
+    for flow in case.claim.outflows:
+        for field, payee in case.claim.texts(Meaning.PAYEE):
+            if (case.claim.chain_id, flow.token, payee) not in case.policy.calls:
+                yield Objection(
+                    f"Calls were paid to somebody else or in another token before, not to {payee}.",
+                    field,
+                )
+
+
 @refuses("CALL_UNSIGNED")
 def call_is_paid_by_a_signature(case: Case) -> Objections:
     if case.purpose is Purpose.CALL and not case.claim.typed:
@@ -159,6 +174,7 @@ DEPOSIT_RULES = (
     memo_that_nobody_asked_for_is_told,
     deposit_goes_to_somebody_else,
     call_is_paid_at_once,
+    payee_of_calls_that_changed_is_told,
     call_is_paid_by_a_signature,
     refund_comes_back_to_this_chain,
 )
