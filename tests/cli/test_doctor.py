@@ -548,7 +548,7 @@ HOMES_OF_SERVICE = [
         "a node that is not there",
         change("base = .*", f'base = "{closed_port()}"'),
         "nodes",
-        "base: the node did not answer",
+        "base: the node cannot be reached",
         AT_LINE % 6,
     ),
     Broken(

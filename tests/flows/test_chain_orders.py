@@ -256,7 +256,7 @@ def test_what_the_wallet_lacks_is_said_before_it_is_confirmed() -> None:
 )
 def test_an_account_that_another_desk_makes_is_waited_for(read_only: bool, said: str) -> None:
     with pytest.raises(NoSwapAccount, match=said):
-        _chosen(Accounts((), (), (), read_only), ETH, ETH)
+        _chosen(Accounts((), (), (), read_only), ETH, ETH, "")
 
 
 async def test_a_chain_without_a_node_is_named_before_the_wallet_is_asked(tmp_path: Path) -> None:
