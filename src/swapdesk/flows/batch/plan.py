@@ -433,12 +433,14 @@ class BudgetDocument(Struct, frozen=True, rename="camel"):
 
 
 class PlanDocument(Struct, frozen=True, rename="camel"):
-    """A file judged. ``budget`` is None when it is not known."""
+    """A file judged. ``remarks`` are the lines of it that are no rows. ``budget`` is None when it
+    is not known."""
 
     file: str
     separator: str
     header: bool
     unused_columns: tuple[str, ...]
+    remarks: tuple[int, ...]
     heads_note: str | None
     decimal_comma: bool
     rows: tuple[PlannedRowDocument, ...]
@@ -460,6 +462,7 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
         separator=plan.sheet.separator.word,
         header=plan.sheet.headed,
         unused_columns=plan.sheet.unused,
+        remarks=plan.sheet.remarks,
         heads_note=plan.heads_note or None,
         decimal_comma=plan.sheet.decimal_comma,
         rows=tuple(map(_row, plan.rows)),
