@@ -272,10 +272,12 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
+    """Rows are compared as they are paid. What one with a problem would pay is not known yet: its
+    memo may be what is wrong."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order = row.order
-        if order is None:
+        if order is None or row.problems:
             yield row
             continue
         mark = (
