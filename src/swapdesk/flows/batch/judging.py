@@ -83,7 +83,7 @@ class SheetTokens(Struct):
             return known, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
         if check.needs_consent:
             warned = " ".join(line.text for line in check.lines if line.level == "warn")
-            return known, (look("TOKEN_WARNING", column, warned),)
+            return known, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
         return known, ()
 
     def refused(self, token: Token) -> bool:

@@ -174,14 +174,19 @@ class BatchPlan(Struct, frozen=True):
         return bool(self.rows) and self.whole and not self.problems and self.limits_known
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What somebody has to agree to before any row is created, in sentences."""
+    def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
+        """What somebody has to agree to before any row is created, by the numbers of the rows."""
         return tuple(
-            f"Row {row.number}: {one.reason}"
+            (row.number, one)
             for row in self.rows
             for one in row.findings
             if one.level is Level.CONSENT
         )
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """:attr:`doubted` in sentences."""
+        return tuple(f"Row {number}: {one.reason}" for number, one in self.doubted)
 
     @property
     def creates(self) -> int:
