@@ -257,7 +257,18 @@ CONFIRMED = (
         "if not plan.creatable:",
         (
             "tests/flows/batch/test_creation.py"
-            "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
+            "::test_a_row_that_is_doubted_is_agreed_to_before_it_is_written",
+        ),
+    ),
+    Defect(
+        "warned-tokens-created-unasked",
+        "Rows of a token that the service warns of are created although nobody agreed to them.",
+        "swapdesk/flows/batch/judging.py",
+        'consent("TOKEN_WARNING", column, warned, "look at the token")',
+        'look("TOKEN_WARNING", column, warned)',
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_a_row_that_is_doubted_is_agreed_to_before_it_is_written",
         ),
     ),
     Defect(

@@ -192,6 +192,38 @@ async def test_twins_are_flagged_and_kept_in_whatever_spelling(
     assert len(plan.groups[0].rows) == 3
 
 
+XRP = "rDsbeomae4FXwgQTJp9Rs64Qg9vDiTCdBv"
+XLM = "GDRXE2BQUC3AZNPVFSCEZ76NJ3WWL25FYFK6RGZGIEKWE4SOOHSUJUJ6"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,7", True),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100.00,XRP.xrp,xrp,007", True),
+        ("@rita,100,XRP,xrp,", "@rita,100,XRP,xrp,20117", True),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,8", False),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,NO MEMO", False),
+        # No tags, as a spreadsheet made both of another one.
+        (f"{XRP},100,XRP,xrp,1.1E+05", f"{XRP},100,XRP,xrp,1.2E+05", False),
+        (f"{XRP},100,XRP,xrp,1.1E+05", f"{XRP},100,XRP,xrp,1.1E+05", False),
+        (f"{XRP},100,XRP,xrp,", f"{XRP},100,XRP,xrp,", False),
+        (f"{XLM},100,XLM,stellar,1.1E+05", f"{XLM},100,XLM,stellar,1.2E+05", False),
+        (f"{XLM},100,XLM,stellar,7", f"{XLM},100,XLM,stellar,007", False),
+        (f"{XLM},100,XLM,stellar, seven", f"{XLM},100,XLM,stellar,seven\u00a0", True),
+        ("@bob,100,ETH,base,", "@bob,100,ETH,arbitrum,", False),
+        ("@bob,100,ETH,base,", "@bob,100,USDC,base,", False),
+        ("@bob,100,ETH,base,", "@bob,100.000001,ETH,base,", False),
+    ],
+)
+async def test_rows_are_called_the_same_where_the_same_is_paid(
+    planner: BatchPlanner, api: PartnerApi, first: str, second: str, same: bool
+) -> None:
+    plan = await planned(planner, api, *(f"{row},,USDC.ethereum," for row in (first, second)))
+    assert found(plan.rows[0]).count(("DUPLICATE", None)) == 0
+    assert (("DUPLICATE", None) in found(plan.rows[1])) == same
+
+
 async def test_formulas_are_data_and_flagged(planner: BatchPlanner, api: PartnerApi) -> None:
     to = address("xrp", "an exchange")
     plan = await planned(planner, api, f"{to},100,XRP,xrp,+7,,USDC.ethereum,")

@@ -83,7 +83,7 @@ class SheetTokens(Struct):
             return known, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
         if check.needs_consent:
             warned = " ".join(line.text for line in check.lines if line.level == "warn")
-            return known, (look("TOKEN_WARNING", column, warned),)
+            return known, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
         return known, ()
 
     def refused(self, token: Token) -> bool:
@@ -353,9 +353,8 @@ def _memo(
 ) -> str | None:
     if token is None or recipient is None:
         return None
-    typed = row.cells.get(SheetColumn.MEMO, "")
-    text = typed if typed.strip() else recipient.memo
-    check = check_memo_of(recipient, text, False, token)
+    typed = row.cell(SheetColumn.MEMO)
+    check = check_memo_of(recipient, typed or recipient.memo, False, token)
     if not check.ok:
         if check.fault == "missing":
             reason = f"{token.symbol} needs a {check.label} for exchanges."
