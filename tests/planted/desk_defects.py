@@ -250,6 +250,17 @@ CONFIRMED = (
         ),
     ),
     Defect(
+        "lost-in-a-program-unasked",
+        "A payout goes to a token account, which nobody moves it out of, without a question.",
+        "swapdesk/flows/payees/recipients.py",
+        "        memo=entry.memo if entry else None,\n        doubt=verdict.doubt or None,\n",
+        "        memo=entry.memo if entry else None,\n        doubt=None,\n",
+        (
+            "tests/flows/test_recipients.py"
+            "::test_an_address_that_only_a_program_can_spend_from_is_agreed_to",
+        ),
+    ),
+    Defect(
         "doubted-rows-created-unasked",
         "Rows whose memo a spreadsheet spoilt are created although nobody agreed to them.",
         "swapdesk/flows/batch/creation.py",

@@ -470,4 +470,5 @@ def _check_address(book: AddressBook, address: str, kind: str) -> tuple[CheckLin
             said = f"This address looks like {entry.label} and is not."
             return (CheckLine("refuse", said),)
     lines = [CheckLine("ok", verdict.reason)]
-    return (*lines, *(CheckLine("warn", warning) for warning in verdict.warnings))
+    warnings = (verdict.doubt, *verdict.warnings)
+    return (*lines, *(CheckLine("warn", warning) for warning in warnings if warning))
