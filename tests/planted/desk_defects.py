@@ -538,6 +538,28 @@ SHOWING = (
         ("tests/flows/support/test_told_amounts.py",),
     ),
     Defect(
+        "page-of-the-service-in-a-reply",
+        "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
+        "swapdesk/flows/support/replies.py",
+        "known_page(transaction_page(token, hash_))",
+        "transaction_page(token, hash_)",
+        (
+            "tests/flows/support/test_replies.py"
+            "::test_who_was_paid_gets_the_transaction_and_its_page",
+        ),
+    ),
+    Defect(
+        "failed-bundle-told-as-waiting",
+        "A bundle failed, and support tells its customers that the payment is on its way.",
+        "swapdesk/flows/batch/order_payments.py",
+        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)',
+        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act)',
+        (
+            "tests/flows/batch/test_tracked_orders.py"
+            "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",
+        ),
+    ),
+    Defect(
         "words-of-a-stranger-copied",
         "The reply in a file of a stranger is sent to a customer, whose money goes to a thief.",
         "swapdesk/tui/case_file_app.py",
