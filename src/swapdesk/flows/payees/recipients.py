@@ -314,7 +314,7 @@ def _read(
     if text.startswith("@"):
         entry = book.entry(text)
         if entry is None:
-            return _Unreadable(f"{text[:40]} is not in the address book.")
+            return _Unreadable(book.missing(text))
         if entry.chain is not None and not entry.fits(entry.kind, chain.short_name):
             return _Unreadable(
                 f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
