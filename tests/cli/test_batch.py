@@ -110,6 +110,9 @@ def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(
     row = refused.document["rows"][0]
     assert (row["state"], row["findings"][0]["level"]) == ("look", "consent")
     assert desk(*words, "--accept-warnings").code == Exit.DONE
+    file.write_text(HEAD + "@bob;252;BTC;bsc;USDC.ethereum\n")
+    refused = desk(*words)
+    assert (refused.code, refused.error["code"]) == (Exit.OWN_REFUSAL, "TOKEN_WARNING")
 
 
 def test_decimal_commas_are_read_when_asked_for(desk: Desk, tmp_path: Path) -> None:

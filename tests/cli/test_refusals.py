@@ -17,6 +17,8 @@ BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
 MISTYPED = "0x" + ETH[2:].swapcase()
 XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
 XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
+# Off the curve, as every token account of Solana.
+TOKEN_ACCOUNT = "9yBYCtnWi87UWjgXrGsEFgnmDejXWieHVT9JSsQawdjK"
 
 
 def order_ids(desk: Desk) -> set[str]:
@@ -153,6 +155,28 @@ def test_a_memo_that_a_program_spoilt_needs_consent(desk: Desk) -> None:
     assert "Compare it with the one you were given." in str(error["message"])
     consented = swap(desk, *spoilt, "--accept-warnings")
     assert consented.document["order"]["receiverTag"] == "1.07712E+09"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT),
+        ("0.5", "sol.solana", "eth.ethereum", ETH, "--refund", TOKEN_ACCOUNT, "--fixed"),
+    ],
+)
+def test_an_address_that_only_a_program_can_spend_from_needs_consent(
+    desk: Desk, named: tuple[str, ...]
+) -> None:
+    error = refused(swap(desk, *named), 9, "ADDRESS_WARNING")
+    assert "Only that program can move what it gets." in str(error["message"])
+    dry = desk("swap", *named[:3], "--to", *named[3:], "--dry-run", "--json")
+    assert any("Only that program" in line for line in dry.document["checks"])
+
+
+def test_a_vault_is_paid_once_it_is_agreed_to(desk: Desk) -> None:
+    vault = ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT, "--accept-warnings")
+    consented = swap(desk, *vault)
+    assert consented.document["order"]["receiverAddress"] == TOKEN_ACCOUNT, consented
 
 
 def test_a_loss_nobody_knows_is_not_accepted_silently(desk: Desk) -> None:

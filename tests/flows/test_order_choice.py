@@ -24,6 +24,7 @@ from swapdesk.flows.orders.order_export import (
     FORMULA,
     ExportForm,
     UnknownForm,
+    as_written,
     export_bytes,
     export_directory,
     export_name,
@@ -415,3 +416,10 @@ def test_no_part_behind_a_semicolon_is_a_formula() -> None:
     """It begins a cell where a comma is a decimal sign."""
     assert inert("a;=1+1; -2;b") == "a;'=1+1;' -2;b"
     assert inert("late; next week") == "late; next week"
+
+
+@given(st.text("'=+-@;\t a0", max_size=8))
+def test_what_was_written_is_read_again_without_its_apostrophes(text: str) -> None:
+    written = inert(text)
+    assert as_written(written) == text
+    assert written.lstrip("'")[:1] not in FORMULA or written != written.lstrip("'")

@@ -16,6 +16,7 @@ from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Consent
+from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
@@ -127,9 +128,9 @@ def test_another_tag_than_the_one_kept_with_a_name_is_said(
     found = check_memo_of(check("@rita", XRP, book=book), text, waived, XRP)
     assert (found.ok, found.doubt) == (True, said)
     assert found.lines[-1] == CheckLine("warn", said)
-    asked = Consent().also(found.doubt)
+    asked = Consent().also(said)
     assert (asked.lines, asked.phrase) == ((said,), "yes")
-    loss = Consent(("a loss",), "12").also(found.doubt)
+    loss = Consent(("a loss",), "12").also(said)
     assert (loss.lines, loss.phrase) == (("a loss", said), "12")
 
 
@@ -139,7 +140,27 @@ def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
     assert check_memo_of(rita, "", False, XRP) == check_memo("", False, XRP)
     bob = check("@bob", book=book)
     assert check_memo_of(bob, "", False, ETH).doubt is None
-    assert Consent().also(None) == Consent()
+
+
+OFF_THE_CURVE = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"
+
+
+def test_an_address_that_only_a_program_can_spend_from_is_agreed_to(book: AddressBook) -> None:
+    vault, wallet = check(OFF_THE_CURVE, SOL, book=book), check("@sol", SOL, book=book)
+    assert vault.ok
+    assert vault.doubt is not None
+    assert vault.doubt.endswith("Only that program can move what it gets.")
+    assert CheckLine("warn", vault.doubt) in vault.lines
+    assert wallet.doubt is None
+    back = check_refund(OFF_THE_CURVE, SOL, required=True, book=book, paid={})
+    none = check_memo("", False, SOL)
+    assert Checked(vault, none, None).doubts == (vault.doubt,)
+    assert Checked(wallet, none, back).doubts == (back.doubt,) == (vault.doubt,)
+    assert Checked(wallet, none, wallet).doubts == ()
+    # Who has been paid there before, and who is called by a name, is asked all the same.
+    assert check(OFF_THE_CURVE, SOL, book=book, paid={OFF_THE_CURVE: 2}).doubt == vault.doubt
+    book.add(BookEntry("vault", OFF_THE_CURVE, "sol"))
+    assert check("@vault", SOL, book=book).doubt == vault.doubt
 
 
 def test_a_swap_on_chains_carries_no_memo(book: AddressBook) -> None:
@@ -170,7 +191,7 @@ def test_a_refund_without_the_tag_kept_with_its_name_is_said(
     said = "This is not the tag of @rita: 20117."
     found = check_refund(text, XRP, required=True, book=book, paid={}, memo=typed)
     assert found.ok
-    assert found.doubt == (said if differs else None)
+    assert found.memo_doubt == (said if differs else None)
     assert (CheckLine("warn", said) in found.lines) is differs
 
 

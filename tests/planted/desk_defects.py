@@ -250,6 +250,17 @@ CONFIRMED = (
         ),
     ),
     Defect(
+        "lost-in-a-program-unasked",
+        "A payout goes to a token account, which nobody moves it out of, without a question.",
+        "swapdesk/flows/payees/recipients.py",
+        "        memo=entry.memo if entry else None,\n        doubt=verdict.doubt or None,\n",
+        "        memo=entry.memo if entry else None,\n        doubt=None,\n",
+        (
+            "tests/flows/test_recipients.py"
+            "::test_an_address_that_only_a_program_can_spend_from_is_agreed_to",
+        ),
+    ),
+    Defect(
         "doubted-rows-created-unasked",
         "Rows whose memo a spreadsheet spoilt are created although nobody agreed to them.",
         "swapdesk/flows/batch/creation.py",
@@ -257,7 +268,18 @@ CONFIRMED = (
         "if not plan.creatable:",
         (
             "tests/flows/batch/test_creation.py"
-            "::test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written",
+            "::test_a_row_that_is_doubted_is_agreed_to_before_it_is_written",
+        ),
+    ),
+    Defect(
+        "warned-tokens-created-unasked",
+        "Rows of a token that the service warns of are created although nobody agreed to them.",
+        "swapdesk/flows/batch/judging.py",
+        'consent("TOKEN_WARNING", column, warned, "look at the token")',
+        'look("TOKEN_WARNING", column, warned)',
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_a_row_that_is_doubted_is_agreed_to_before_it_is_written",
         ),
     ),
     Defect(
@@ -514,6 +536,28 @@ SHOWING = (
         "return tracked.out_of_reach(now) and not status.situation.meaning.lasts",
         "return False",
         ("tests/flows/support/test_told_amounts.py",),
+    ),
+    Defect(
+        "page-of-the-service-in-a-reply",
+        "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
+        "swapdesk/flows/support/replies.py",
+        "known_page(transaction_page(token, hash_))",
+        "transaction_page(token, hash_)",
+        (
+            "tests/flows/support/test_replies.py"
+            "::test_who_was_paid_gets_the_transaction_and_its_page",
+        ),
+    ),
+    Defect(
+        "failed-bundle-told-as-waiting",
+        "A bundle failed, and support tells its customers that the payment is on its way.",
+        "swapdesk/flows/batch/order_payments.py",
+        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)',
+        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act)',
+        (
+            "tests/flows/batch/test_tracked_orders.py"
+            "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",
+        ),
     ),
     Defect(
         "words-of-a-stranger-copied",

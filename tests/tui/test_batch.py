@@ -277,6 +277,16 @@ async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
         await run.type("m")
         await run.press("tab", "enter")
         await run.see("payments.csv · 2 rows")
+        # Dropped on the window: first its folder, then a file of it.
+        await run.press("l")
+        await run.type(f"'{tmp_path}/people' ")
+        await run.press("enter")
+        assert screen._field.value == f"{tmp_path}/people/"
+        await run.press("ctrl+u")
+        await run.type(f"'{tmp_path}/people/payouts.csv' ")
+        await run.press("enter")
+        await run.see("payouts.csv · 2 rows")
+        (tmp_path / "people" / "payouts.csv").unlink()
     async with market.desk() as run:
         screen = await opened(run)
         await run.press("down")

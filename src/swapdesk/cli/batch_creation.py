@@ -124,7 +124,7 @@ async def creatable_plan(
     elif plan.doubts and not request.accept_warnings:
         tell_plan(output, plan, left)
         raise own_refusal(
-            "MEMO_WARNING",
+            plan.doubted[0][1].code,
             f"{plan.doubts[0]}{_and_more(len(plan.doubts) - 1)}",
             next="you: correct these rows, or add --accept-warnings if you mean them",
         )

@@ -58,8 +58,9 @@ def create_options(command: F) -> F:
         click.option(
             "--accept-warnings",
             is_flag=True,
-            help="Use a token that a scan warns of or that is not verified, and a memo that a"
-            " program may have changed or that is not the one the address book keeps with a name.",
+            help="Use a token that a scan warns of or that is not verified, an address whose money"
+            " only a program can move, and a memo that a program may have changed or that is not"
+            " the one the address book keeps with a name.",
         ),
         click.option(
             "--max-loss",

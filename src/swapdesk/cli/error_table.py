@@ -166,6 +166,8 @@ _OF_CREATING: tuple[Row, ...] = (
      "you: check the recipient"),
     ("LOOKALIKE_ADDRESS", _OWN, "The address looks like one that was paid before.", UNTOUCHED,
      "you: compare the whole address"),
+    ("ADDRESS_WARNING", _OWN, "What is paid to the address may be lost.", UNTOUCHED,
+     "you: correct the address, or add --accept-warnings if you mean it"),
     ("MEMO_WARNING", _OWN, "The memo may not be the recipient's.", UNTOUCHED,
      "you: correct the memo, or add --accept-warnings if you mean it"),
     ("QUOTE_NOT_FOUND", _NOT_FOUND, "The quote was not shown here within the last hour.",

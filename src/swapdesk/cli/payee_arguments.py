@@ -43,8 +43,8 @@ class Payees(Struct, frozen=True):
 
 def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote) -> Payees:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
-    a known address or belongs to an order, and for a memo that is doubted, unless a person reads
-    the review or the warning was accepted."""
+    a known address or belongs to an order, and for an address or memo that is doubted, unless a
+    person reads the review or the warning was accepted."""
     token_in, token_out = board.token_in, board.token_out
     paid = paid_addresses(desk.journal)
     deposits = own_deposits(desk.journal)
@@ -70,10 +70,15 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: Ran
         hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if asked else ""
         raise bad_input("BAD_MEMO", f"{memo.problem}{hint}", field="memo")
     refund = _read_refund(desk, request, token_in, row, paid, deposits)
-    for doubt, label in ((memo.doubt, memo.label), (refund.doubt, refund.memo_label)):
+    for code, doubt, what in (
+        ("ADDRESS_WARNING", recipient.doubt, "recipient"),
+        ("ADDRESS_WARNING", refund.doubt, "refund address"),
+        ("MEMO_WARNING", memo.doubt, memo.label),
+        ("MEMO_WARNING", refund.memo_doubt, refund.memo_label),
+    ):
         if doubt is not None and request.yes and not request.accept_warnings:
-            meant = f"you: add --accept-warnings if you mean this {label}"
-            raise own_refusal("MEMO_WARNING", doubt, next=meant)
+            meant = f"you: add --accept-warnings if you mean this {what}"
+            raise own_refusal(code, doubt, next=meant)
     return Payees(recipient, memo, refund, _read_middle(desk, request, board, row, paid))
 
 

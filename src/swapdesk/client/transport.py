@@ -51,7 +51,7 @@ from swapdesk.client.payments import (
     REQUIRED,
     RESPONSE,
     SIGNATURE,
-    CallPayment,
+    CallAuthorization,
     PaysCalls,
     read_required,
 )
@@ -208,7 +208,7 @@ class RawAnswer(Struct, frozen=True):
     body: bytes
     request_id: str | None
     ms: float
-    payment: CallPayment | None = None
+    payment: CallAuthorization | None = None
 
 
 class ApiTransport:
@@ -380,7 +380,7 @@ class ApiTransport:
         body: bytes | None,
         attempt: int,
         header: str | None = None,
-        payment: CallPayment | None = None,
+        payment: CallAuthorization | None = None,
     ) -> RawAnswer:
         headers = {} if body is None else {"Content-Type": "application/json"}
         if header is not None:

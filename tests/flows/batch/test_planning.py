@@ -17,7 +17,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means
-from swapdesk.flows.batch.planned import PlannedRow, SheetColumn, edited
+from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, edited
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
@@ -192,6 +192,38 @@ async def test_twins_are_flagged_and_kept_in_whatever_spelling(
     assert len(plan.groups[0].rows) == 3
 
 
+XRP = "rDsbeomae4FXwgQTJp9Rs64Qg9vDiTCdBv"
+XLM = "GDRXE2BQUC3AZNPVFSCEZ76NJ3WWL25FYFK6RGZGIEKWE4SOOHSUJUJ6"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,7", True),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100.00,XRP.xrp,xrp,007", True),
+        ("@rita,100,XRP,xrp,", "@rita,100,XRP,xrp,20117", True),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,8", False),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,NO MEMO", False),
+        # No tags, as a spreadsheet made both of another one.
+        (f"{XRP},100,XRP,xrp,1.1E+05", f"{XRP},100,XRP,xrp,1.2E+05", False),
+        (f"{XRP},100,XRP,xrp,1.1E+05", f"{XRP},100,XRP,xrp,1.1E+05", False),
+        (f"{XRP},100,XRP,xrp,", f"{XRP},100,XRP,xrp,", False),
+        (f"{XLM},100,XLM,stellar,1.1E+05", f"{XLM},100,XLM,stellar,1.2E+05", False),
+        (f"{XLM},100,XLM,stellar,7", f"{XLM},100,XLM,stellar,007", False),
+        (f"{XLM},100,XLM,stellar, seven", f"{XLM},100,XLM,stellar,seven\u00a0", True),
+        ("@bob,100,ETH,base,", "@bob,100,ETH,arbitrum,", False),
+        ("@bob,100,ETH,base,", "@bob,100,USDC,base,", False),
+        ("@bob,100,ETH,base,", "@bob,100.000001,ETH,base,", False),
+    ],
+)
+async def test_rows_are_called_the_same_where_the_same_is_paid(
+    planner: BatchPlanner, api: PartnerApi, first: str, second: str, same: bool
+) -> None:
+    plan = await planned(planner, api, *(f"{row},,USDC.ethereum," for row in (first, second)))
+    assert found(plan.rows[0]).count(("DUPLICATE", None)) == 0
+    assert (("DUPLICATE", None) in found(plan.rows[1])) == same
+
+
 async def test_formulas_are_data_and_flagged(planner: BatchPlanner, api: PartnerApi) -> None:
     to = address("xrp", "an exchange")
     plan = await planned(planner, api, f"{to},100,XRP,xrp,+7,,USDC.ethereum,")
@@ -219,6 +251,24 @@ async def test_the_memo_of_the_book_goes_with_its_address(
     assert found(missing) == [("NO_MEMO", SheetColumn.MEMO)]
     (said,) = missing.findings
     assert said.do.endswith("into the cell memo, or NO MEMO if the wallet has none.")
+
+
+async def test_a_row_to_what_only_a_program_can_spend_from_is_agreed_to(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    vault = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"
+    plan = await planned(
+        planner,
+        api,
+        f"{vault},100,SOL,solana,,,USDC.ethereum,",
+        "@sol,100,SOL,solana,,,USDC.ethereum,",
+        f"@bob,5,ETH,base,,,SOL.solana,{vault}",
+    )
+    paid, named, refunded = plan.rows
+    assert found(paid)[0] == ("ADDRESS_WARNING", SheetColumn.TO)
+    assert found(refunded) == [("ADDRESS_WARNING", SheetColumn.REFUND)]
+    assert [number for number, _ in plan.doubted] == [paid.number, refunded.number]
+    assert not [one for one in named.findings if one.level is Level.CONSENT]
 
 
 async def test_groups_have_one_chain_and_at_most_fifty_rows(

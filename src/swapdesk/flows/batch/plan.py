@@ -174,14 +174,19 @@ class BatchPlan(Struct, frozen=True):
         return bool(self.rows) and self.whole and not self.problems and self.limits_known
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What somebody has to agree to before any row is created, in sentences."""
+    def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
+        """What somebody has to agree to before any row is created, by the numbers of the rows."""
         return tuple(
-            f"Row {row.number}: {one.reason}"
+            (row.number, one)
             for row in self.rows
             for one in row.findings
             if one.level is Level.CONSENT
         )
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """:attr:`doubted` in sentences."""
+        return tuple(f"Row {number}: {one.reason}" for number, one in self.doubted)
 
     @property
     def creates(self) -> int:
@@ -272,10 +277,12 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
+    """Rows are compared as they are paid. What one with a problem would pay is not known yet: its
+    memo may be what is wrong."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order = row.order
-        if order is None:
+        if order is None or row.problems:
             yield row
             continue
         mark = (
@@ -433,12 +440,14 @@ class BudgetDocument(Struct, frozen=True, rename="camel"):
 
 
 class PlanDocument(Struct, frozen=True, rename="camel"):
-    """A file judged. ``budget`` is None when it is not known."""
+    """A file judged. ``remarks`` are the lines of it that are no rows. ``budget`` is None when it
+    is not known."""
 
     file: str
     separator: str
     header: bool
     unused_columns: tuple[str, ...]
+    remarks: tuple[int, ...]
     heads_note: str | None
     decimal_comma: bool
     rows: tuple[PlannedRowDocument, ...]
@@ -460,6 +469,7 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
         separator=plan.sheet.separator.word,
         header=plan.sheet.headed,
         unused_columns=plan.sheet.unused,
+        remarks=plan.sheet.remarks,
         heads_note=plan.heads_note or None,
         decimal_comma=plan.sheet.decimal_comma,
         rows=tuple(map(_row, plan.rows)),

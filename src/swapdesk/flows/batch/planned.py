@@ -87,14 +87,24 @@ class InputRow(Struct, frozen=True):
     changed: frozenset[SheetColumn] = frozenset()
 
     def cell(self, column: SheetColumn) -> str:
-        """The cell without the spaces around it, empty when there is none."""
-        return self.cells.get(column, "").strip(" ")
+        """The cell without the blanks around it, empty when there is none."""
+        return trimmed(self.cells.get(column, ""))
+
+
+def trimmed(cell: str) -> str:
+    """Without blanks around it, and what cannot be seen: pages, sheets and messages put them there,
+    and no address, amount or memo begins or ends with one."""
+    return cell.strip(_BLANKS)
+
+
+_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
+_BLANKS += "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
 
 
 class Sheet(Struct, frozen=True):
     """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
     say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
-    point now."""
+    point now. ``remarks`` are the lines of the file that are no rows."""
 
     name: str
     separator: Separator
@@ -104,12 +114,19 @@ class Sheet(Struct, frozen=True):
     unused: tuple[str, ...] = ()
     plain: bool = True
     decimal_comma: bool = False
+    remarks: tuple[int, ...] = ()
 
     @property
     def said(self) -> str:
-        """How it was read: ``comma, header``."""
-        comma = ", decimal comma" if self.decimal_comma else ""
-        return f"{self.separator.word}, {'header' if self.headed else 'no header'}{comma}"
+        """How it was read: ``comma, header, line 1 is no row``."""
+        said = [self.separator.word, "header" if self.headed else "no header"]
+        if self.decimal_comma:
+            said.append("decimal comma")
+        if len(self.remarks) == 1:
+            said.append(f"line {self.remarks[0]} is no row")
+        elif self.remarks:
+            said.append(f"{len(self.remarks)} lines are no rows")
+        return ", ".join(said)
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:

@@ -29,7 +29,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount, short_clock
-from swapdesk.flows.orders.order_export import FORMULA
+from swapdesk.flows.orders.order_export import inert
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
@@ -327,7 +327,7 @@ def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
-    return f"'{text}" if text[:1] in FORMULA else text
+    return inert(text)
 
 
 class NoFailedRows(Exception):

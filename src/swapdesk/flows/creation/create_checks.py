@@ -68,6 +68,13 @@ class Checked(Struct, frozen=True):
         checks = (self.recipient, self.memo, self.refund, self.intermediate)
         return sum(check is not None and not check.ok for check in checks)
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What has to be agreed to before anything is created, in sentences."""
+        addresses = [check for check in (self.recipient, self.refund, self.intermediate) if check]
+        said = [check.doubt for check in addresses] + [check.memo_doubt for check in addresses]
+        return tuple(one for one in (self.memo.doubt, *said) if one)
+
 
 class CreateChecks:
     """What the fields of one route mean. Nothing is asked of the service.

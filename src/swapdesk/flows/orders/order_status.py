@@ -301,7 +301,7 @@ def _heard_last(
     # How late it is was worked out now.
     notes = status.notes[1:] if status.late_by is not None else status.notes
     told = replace(status, notes=notes).told.removesuffix(".")
-    facts = {**facts, "told": told, "money": money, "as_of": at}
+    facts = {**facts, "told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
     situation = known_better(known)
     assert situation is not None  # its row is the first
     heard = _said_by_desk(status, situation, facts, tracked, None, None)
@@ -470,6 +470,7 @@ def _said_by_desk(
         "wallet": swap.money if swap is not None else "",
         "venue": venue_of(tracked.intent) if tracked.intent is not None else "",
         "withheld": (tracked.withheld or "").rstrip("."),
+        "batch_problem": f"{batch.problem} " if batch is not None and batch.problem else "",
         "batch_money": batch.money if batch is not None else status.money,
         "batch_actor": batch.actor if batch is not None else "you",
         "batch_act": batch.due if batch is not None else PAY_BATCH,

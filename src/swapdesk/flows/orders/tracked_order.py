@@ -124,3 +124,9 @@ class TrackedOrder(Struct, frozen=True):
         """Whether the service cannot be asked for it any more: it does not know it, or it is too
         old and was last heard of a while ago."""
         return self.gone or (self.archived(now) and now - self.seen_at > FRESH)
+
+    def beyond(self, now: datetime) -> str:
+        """Why it cannot, as a part of a sentence."""
+        if self.archived(now):
+            return "it is older than 48 h"
+        return "the service knows no such order of this account"

@@ -26,6 +26,7 @@ from swapdesk.chain.addresses.display import (
     looks_like,
     prefix_of,
 )
+from swapdesk.chain.addresses.kind import AddressVerdict
 from swapdesk.chain.addresses.payments import WAIVER, memo_label, uses_memo
 from swapdesk.chain.addresses.payments import check_memo as memo_verdict
 from swapdesk.flows.catalog.catalog import Catalog
@@ -44,8 +45,9 @@ class RecipientCheck(Struct, frozen=True):
     short address) and the whole known address it imitates. ``account`` is what all spellings of
     the address share. ``memo`` is the one the address
     book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
-    ``position`` is the place of the character at fault in ``text``, from 1. ``doubt`` is the
-    warning about the memo of a refund address, as :class:`MemoCheck` has it.
+    ``position`` is the place of the character at fault in ``text``, from 1. ``doubt`` names how
+    what is paid to it may be lost, ``memo_doubt`` is the warning about the memo of a refund
+    address: either is agreed to first, as that of :class:`MemoCheck`.
     """
 
     text: str
@@ -61,6 +63,7 @@ class RecipientCheck(Struct, frozen=True):
     memo: str | None = None
     position: int | None = None
     doubt: str | None = None
+    memo_doubt: str | None = None
 
     @property
     def problem(self) -> str | None:
@@ -216,7 +219,8 @@ def check_recipient(
             memo_label=label,
             position=read.position,
         )
-    address, account, entry, found = read
+    verdict, entry, found = read
+    address = verdict.normalized
     if entry is not None and entry.own:
         found.append(CheckLine("note", "Your own wallet."))
     found += _own_deposit(chain.kind, address, own_deposits)
@@ -244,8 +248,9 @@ def check_recipient(
         lookalike=lookalike,
         needs_memo=needs,
         memo_label=label,
-        account=account,
+        account=verdict.account,
         memo=entry.memo if entry else None,
+        doubt=verdict.doubt or None,
     )
 
 
@@ -290,7 +295,7 @@ def check_refund(
         ok=ok,
         memo=memo,
         lines=(*kept, *(found.lines if found else ()), *warned, CheckLine("note", NEVER_DEPOSIT)),
-        doubt=" ".join(one for one in doubts if one) or None,
+        memo_doubt=" ".join(one for one in doubts if one) or None,
     )
 
 
@@ -301,15 +306,15 @@ class _Unreadable(Struct, frozen=True):
 
 def _read(
     text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[str, str, BookEntry | None, list[CheckLine]] | _Unreadable:
-    """The address, its account, its entry and the lines of the decoder."""
+) -> tuple[AddressVerdict, BookEntry | None, list[CheckLine]] | _Unreadable:
+    """The address, its entry and the lines of the decoder."""
     chain = token.chain_data
     entry: BookEntry | None = None
     typed = text
     if text.startswith("@"):
         entry = book.entry(text)
         if entry is None:
-            return _Unreadable(f"{text[:40]} is not in the address book.")
+            return _Unreadable(book.missing(text))
         if entry.chain is not None and not entry.fits(entry.kind, chain.short_name):
             return _Unreadable(
                 f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
@@ -331,8 +336,10 @@ def _read(
         name = book.name_of(chain.kind, verdict.normalized)
         entry = book.entry(name) if name else None
     lines = [CheckLine("ok", verdict.reason)]
-    lines += [CheckLine("warn", warning) for warning in verdict.warnings]
-    return verdict.normalized, verdict.account, entry, lines
+    lines += [
+        CheckLine("warn", warning) for warning in (verdict.doubt, *verdict.warnings) if warning
+    ]
+    return verdict, entry, lines
 
 
 def _own_deposit(

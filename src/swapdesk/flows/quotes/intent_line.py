@@ -381,7 +381,7 @@ def _entry(line: IntentLine, word: _Word, book: AddressBook) -> BookEntry:
     begun = word.text[1:].lower()
     if word.last and any(name.startswith(begun) for name in book.names()):
         raise _Stop(replace(line, private_send=True))
-    raise _refused(line, f"{word.text} is not in the address book.", word.start)
+    raise _refused(line, book.missing(word.text), word.start)
 
 
 def _misfit(entry: BookEntry, token: Token) -> str:

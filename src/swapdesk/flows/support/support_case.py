@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from swapdesk.client.exchange_log import Exchange
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import deposit_arrived
@@ -21,6 +20,7 @@ from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.request_lines import concerns
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, diagnose, status_for_support
+from swapdesk.flows.support.paid_on_chain import NamedTransaction
 from swapdesk.flows.support.replies import escalation, reply_to
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus
@@ -28,6 +28,7 @@ from swapdesk.wire.orders import DisplayStatus
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.desk import Desk
+    from swapdesk.flows.support.order_search import OrderSearch
 
 SILENT_SECONDS = 120
 """From so many seconds without an answer on, an open order may stand otherwise than it was last
@@ -48,6 +49,10 @@ class CaseFacts(Struct, frozen=True):
     known: DeskFacts = DeskFacts()
     calls: tuple[Exchange, ...] = ()
     """Requests of this run that concerned it."""
+    named: tuple[NamedTransaction, ...] = ()
+    """What its customer names and is not known to have paid it."""
+    addresses: tuple[str, ...] = ()
+    """What its customer names, could take a refund and is no address of the order."""
 
     def then(self, number: int) -> CaseFacts:
         """As they stood when the state ``number`` was seen; what else the desk knew then is not
@@ -98,7 +103,15 @@ def support_case(facts: CaseFacts) -> SupportCase:
         facts=facts,
         status=status_for_support(tracked, now, made),
         diagnosis=found,
-        reply=reply_to(tracked, found, now, made=made),
+        reply=reply_to(
+            tracked,
+            found,
+            now,
+            made=made,
+            seen=states,
+            named=facts.named,
+            addresses=facts.addresses,
+        ),
         escalation=escalation(
             tracked,
             found,
@@ -106,6 +119,7 @@ def support_case(facts: CaseFacts) -> SupportCase:
             request_id=facts.request_id,
             made=made,
             seen=states,
+            named=facts.named,
         ),
     )
 
@@ -117,12 +131,14 @@ def case_sentence(case: SupportCase) -> str:
     return f"{head}: {found.cause} Money: {found.money} Next: {found.acts}"
 
 
-def facts_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) -> CaseFacts | None:
-    """What this desk knows of an order of its journal, but for :func:`calls_about` it; ``payment``
-    is what a chain has just shown of its deposit. Raises JournalUnavailable."""
+def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:
+    """What this desk knows of an order of its journal, but for :func:`calls_about` it; ``search``
+    is by which it was found, with what its customer named and chains have just shown. Raises
+    JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
+    payment = search.payment_of(service_id) if search is not None else None
     if payment is not None and payment not in tracked.payments:
         same = (payment.hash, payment.token_id)
         others = (one for one in tracked.payments if (one.hash, one.token_id) != same)
@@ -135,6 +151,8 @@ def facts_of(desk: Desk, service_id: str, payment: PaidOnChain | None = None) ->
         tuple(journal.orders.events(service_id)),
         journal.create_requests.of(service_id),
         desk_facts(desk, tracked),
+        named=search.named(service_id) if search is not None else (),
+        addresses=search.addresses(service_id) if search is not None else (),
     )
 
 

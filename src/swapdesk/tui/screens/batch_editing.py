@@ -28,6 +28,7 @@ from swapdesk.flows.batch.reading import (
     UnreadableFile,
     completed,
     offered,
+    path_of,
     read_bytes,
     with_decimal_commas,
 )
@@ -446,9 +447,10 @@ class BatchEditing(BatchView):
         if self.session.played:
             self.show_notice(PLAYED, "warning")
             return
-        path = Path(os.path.expanduser(written))
+        path = path_of(written)
         if os.path.isdir(path):
-            self._field.field.set_value(f"{written.rstrip('/')}/")
+            plain = written if os.path.isdir(os.path.expanduser(written)) else str(path)
+            self._field.field.set_value(f"{plain.rstrip('/')}/")
             self._offer()
             return
         self.writing = False

@@ -126,7 +126,7 @@ class CreateScreen(Page):
         return self.row.expired(self.now())
 
     def consent(self) -> Consent:
-        """That of the quote, with what is to be said of the memos.
+        """That of the quote, with what is doubted of the addresses and memos.
 
         The former is found once: looking for imitations reads the whole list of tokens.
         """
@@ -135,8 +135,9 @@ class CreateScreen(Page):
             consent = consent_for(self.board, self.row, self.desk.catalog, self.now())
             self._consented = (self.row.quote_id, consent)
         checked = self._form.checked()
-        refund = checked.refund.doubt if checked.refund is not None else None
-        return consent.also(checked.memo.doubt).also(refund)
+        for doubt in checked.doubts:
+            consent = consent.also(doubt)
+        return consent
 
     def _typing(self) -> bool:
         return self.focused is not self._panel
