@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.client.sandbox_control import OrderLeg
-from swapdesk.flows.demo.facts import Facts, Movement, SentTransaction, SwapFacts
+from swapdesk.flows.demo.facts import HOW_FAR, Facts, Movement, SentTransaction, SwapFacts
 from swapdesk.flows.demo.link_search import LinkSearch
 from swapdesk.flows.notation import (
     about_amount,
@@ -324,6 +324,33 @@ def compared(facts: Facts) -> tuple[Comparison, ...]:
 def _times_paid(facts: Facts) -> int:
     """How often Bob was paid in all blocks that were read."""
     return sum(each.transfer.receiver == facts.bob.lower() for each in facts.moved)
+
+
+def path_of(facts: Facts) -> tuple[PaneLine, ...]:
+    """Alice, each exchange with the coin between them, Bob; the tone is that of the step that
+    leads there. Empty where one exchange sees both ends, which hides nothing."""
+    if len(facts.legs) < 2:
+        return ()
+    places = [PaneLine("Alice", tone="done")]
+    for leg in facts.legs:
+        far, last = HOW_FAR.get(leg.status, 0), leg is facts.legs[-1]
+        comes = facts.paid is not None if leg is facts.legs[0] else places[-1].tone == "done"
+        places.append(PaneLine(leg.venue, tone=_step(done=far > 2, begun=far > 1 or comes)))
+        there = facts.got is not None if last else far > 4
+        name = "Bob" if last else leg.bought.symbol
+        places.append(PaneLine(name, tone=_step(done=there, begun=far > 2)))
+    return tuple(places)
+
+
+def _step(*, done: bool, begun: bool) -> str:
+    return "done" if done else "moving" if begun else "waiting"
+
+
+def missing_edge(search: LinkSearch) -> PaneLine:
+    """What leads from Alice straight to Bob, by the search."""
+    if search.path:
+        return PaneLine(f"{_count(len(search.path), 'payment')} on the chains", tone="trouble")
+    return PaneLine("no path on the chains", tone="done")
 
 
 def link_pane(search: LinkSearch) -> Pane:
