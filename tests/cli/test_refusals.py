@@ -50,6 +50,10 @@ CASES = [
     (("0.1", "btc.bitcoin", "eth.ethereum", "@nobody"), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", "@cold"), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH[:-1]), 2, "BAD_RECIPIENT"),
+    # Before a quote, of which there would be none.
+    (("0.00000001", "btc.bitcoin", "eth.ethereum", BTC), 2, "BAD_RECIPIENT"),
+    (("0.00000001", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
+    (("0.1", "btc.bitcoin", "eth.ethereum", f"base:{ETH}"), 2, "BAD_RECIPIENT"),
     (
         ("0.1", "btc.bitcoin", "eth.ethereum", MISTYPED),
         2,
@@ -132,14 +136,25 @@ def test_a_memo_is_given_waived_or_known(desk: Desk) -> None:
     assert waived.document["order"]["receiverTag"] is None
     known = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", "@rita")
     assert known.document["order"]["receiverTag"] == "20117"
+    linked = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", f"ripple:{XRP}?amount=20&dt=777")
+    assert linked.document["order"]["receiverTag"] == "777"
+    assert linked.document["order"]["receiverAddress"] == XRP
+    assert "The link asks for 20 XRP, and " in linked.stderr
 
 
-@pytest.mark.parametrize("changed", [("--memo", "20118"), ("--waive-memo", "NO MEMO")])
-def test_another_memo_than_that_of_the_name_needs_consent(
-    desk: Desk, changed: tuple[str, str]
+@pytest.mark.parametrize(
+    ("to", "said", "changed"),
+    [
+        ("@rita", "@rita: 20117.", ("--memo", "20118")),
+        ("@rita", "@rita: 20117.", ("--waive-memo", "NO MEMO")),
+        (f"xrpl:{XRP}?dt=777", "the payment link: 777.", ("--memo", "778")),
+    ],
+)
+def test_another_memo_than_that_of_the_recipient_needs_consent(
+    desk: Desk, to: str, said: str, changed: tuple[str, str]
 ) -> None:
-    said = "This is not the tag of @rita: 20117."
-    pair = ("0.1", "btc.bitcoin", "xrp.xrp", "@rita")
+    said = f"This is not the tag of {said}"
+    pair = ("0.1", "btc.bitcoin", "xrp.xrp", to)
     error = refused(swap(desk, *pair, *changed), 9, "MEMO_WARNING")
     assert error["message"] == said
     consented = swap(desk, *pair, *changed, "--accept-warnings")

@@ -253,12 +253,36 @@ CONFIRMED = (
         "lost-in-a-program-unasked",
         "A payout goes to a token account, which nobody moves it out of, without a question.",
         "swapdesk/flows/payees/recipients.py",
-        "        memo=entry.memo if entry else None,\n        doubt=verdict.doubt or None,\n",
-        "        memo=entry.memo if entry else None,\n        doubt=None,\n",
+        "        doubt=verdict.doubt or None,\n",
+        "        doubt=None,\n",
         (
             "tests/flows/test_recipients.py"
             "::test_an_address_that_only_a_program_can_spend_from_is_agreed_to",
         ),
+    ),
+    Defect(
+        "memo-of-a-link-dropped",
+        "A payment link is paid without the tag that it names, and an exchange credits nobody.",
+        "swapdesk/flows/payees/recipients.py",
+        "memo=(link.memo if link else None) or (entry.memo if entry else None),",
+        "memo=entry.memo if entry else None,",
+        ("tests/flows/test_recipients.py::test_the_memo_of_a_link_is_the_memo",),
+    ),
+    Defect(
+        "link-of-another-chain-paid",
+        "An address that was given for one chain is paid on another.",
+        "swapdesk/flows/payees/recipients.py",
+        "        return chain.chain_id == link.chain_id or named\n",
+        "        return True\n",
+        ("tests/flows/test_recipients.py::test_a_link_for_something_else_says_for_what",),
+    ),
+    Defect(
+        "amount-of-a-link-unsaid",
+        "A bill is paid with another amount than it asks for, and nobody says so.",
+        "swapdesk/flows/payees/recipients.py",
+        "        if arrives is None:\n            yield",
+        "        if arrives is not None:\n            yield",
+        ("tests/flows/test_recipients.py::test_an_amount_of_a_link_is_held_against_what_arrives",),
     ),
     Defect(
         "doubted-rows-created-unasked",

@@ -265,6 +265,13 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
     async with market.desk() as run:
         await run.to_form("0.5 btc xrp")
         assert "Destination tag" in run.text
+        form = run.screen(CreateScreen)._form
+        await run.type("ripple:rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh?amount=20&dt=777")
+        assert form.values[1] == "777"
+        assert "The link asks for 20 XRP, and " in run.text
+        assert "rEb8 TK3g Bgk5 auZk wc6s HnwrG"[:29] in run.text
+        await run.press("ctrl+u")
+        assert form.values == ("", ""), "another recipient keeps the tag of the link"
         await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
         await run.press("enter", "enter")
         screen = run.screen(CreateScreen)
@@ -553,6 +560,17 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         await run.press("escape")
         assert "••••" not in run.text
         assert run.screen(CreateScreen).state.step is CreateStep.READY
+
+        await run.press("e", "home")
+        await run.type("ethereum:")
+        await run.press("enter")
+        await run.still()
+        assert f"ethereum:{ME}" in run.text
+        await run.press("c")
+        await run.see("First payment to this address")
+        asked = run.screen(TypedConfirm).question
+        assert asked.phrase not in run.text, "it can be read in the link"
+        await run.press("escape")
         await run.still()
         await run.press("c")
         await run.compare()

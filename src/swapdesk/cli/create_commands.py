@@ -97,7 +97,7 @@ def create_options(command: F) -> F:
             "--to",
             metavar="ADDR|@name",
             shell_complete=completion.payees,
-            help="Who gets the money.",
+            help="Who gets the money: an address, a payment link or @name.",
         ),
     ):
         command = option(command)

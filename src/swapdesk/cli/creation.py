@@ -28,7 +28,7 @@ from swapdesk.cli.order_document import (
     shown_order,
 )
 from swapdesk.cli.output import Form, Output
-from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token, require_usable
@@ -122,6 +122,7 @@ class Creation:
         stated = token_out if request.wish.receive else token_in
         amount = read_amount(request.amount, stated)
         least = request.min_out and read_amount(request.min_out, token_out, "min-out")
+        require_payees(self._desk, request, token_in, token_out)
         board, row = await choose_quote(session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
         intent = self._lock(board, row, payees)

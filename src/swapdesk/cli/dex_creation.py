@@ -18,7 +18,7 @@ from swapdesk.cli.consent import consent, review_text
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
 from swapdesk.cli.exit_codes import NOT_CREATED, Exit, exit_of_refused_create
-from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token
@@ -32,7 +32,6 @@ from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import Moment
 from swapdesk.flows.orders.told_transaction import NotThisSwap
-from swapdesk.flows.payees.recipients import check_recipient
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.open_business import intent_words
@@ -228,11 +227,11 @@ class DexCreation(Creation):
         token_out = find_token(self._request.buy or "", self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
         amount = read_amount(self._request.amount, token_in)
-        to = self._request.to or account.address
-        read = check_recipient(to, token_out, book=self._desk.book, paid={}, own_deposits=())
         request = replace(
-            self._request, to=to, sender=account.address, receiver=read.address or None
+            self._request, to=self._request.to or account.address, sender=account.address
         )
+        receiver = require_payees(self._desk, request, token_in, token_out)
+        request = replace(request, receiver=receiver)
         board, row = await choose_quote(self._session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
         return Chosen(self._frozen(board, row, payees, account), payees, warned)
