@@ -161,7 +161,7 @@ def test_comma_is_refused_with_the_way_to_write_it(here: InProcess) -> None:
     assert result.stderr.splitlines() == [
         '"1,5": write 1.5. (character 2)',
         "The money is in your wallet; nothing was sent.",
-        "Next: you: correct the command.",
+        "Next you: correct the command.",
         "(BAD_AMOUNT)",
     ]
 

@@ -1,4 +1,4 @@
-"""The form and its frozen intent: checks while typing, one POST, expiry, every outcome."""
+"""The form and its locked intent: checks while typing, one POST, expiry, every outcome."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         await run.to_form()
         assert "f1 keys" in run.text
         await run.type("@bob")
-        assert "enter freeze intent" in run.text
+        assert "enter lock intent" in run.text
         await run.press("f9")
         await run.see("Amounts are hidden")
         await run.press("f9")
@@ -63,7 +63,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         assert len(run.app.session.desk.journal.orders.index.ids()) == 1
 
 
-async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
+async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
     market: Market,
 ) -> None:
     """What is shown is what is posted, also when the address book was edited in between."""
@@ -118,7 +118,7 @@ async def test_a_wrong_recipient_locks_the_way_to_c(
                 await run.type(recipient)
                 await run.press("enter")
                 assert said in run.text
-                assert "1 problem: create is locked" in run.text
+                assert "1 problem: correct it first" in run.text
                 assert screen.state.step is CreateStep.OPEN
                 await run.press("c", "enter")
                 assert posts(market) == 0

@@ -111,20 +111,20 @@ async def test_every_screen_says_what_holds_funds_and_a_filter_that_it_is_none(
         await run.see("w2Bn8L")
         await run.press("slash")
         await run.type(" >zz")
-        await run.see("? not read, all orders")
+        await run.see("? no filter; shown: all orders")
         run.app.screen.clear_notice()  # type: ignore[attr-defined]
         await run.pilot.pause()
-        assert "? not read, all orders" in run.text
+        assert "? no filter; shown: all orders" in run.text
         for _ in range(4):
             await run.press("backspace")
         await run.type("hold")
-        await run.settle(lambda: "not read" not in run.text, "a filter that is read")
+        await run.settle(lambda: "no filter" not in run.text, "a filter that is read")
         await run.type(" <")
-        await run.see("? not read, rows of hold")
+        await run.see("? no filter; shown: hold")
         await run.press("escape")
-        await run.settle(lambda: "not read" not in run.text, "no filter")
+        await run.settle(lambda: "no filter" not in run.text, "no filter")
         await run.press("slash")
-        assert "not read" not in run.text
+        assert "no filter" not in run.text
 
 
 async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Market) -> None:

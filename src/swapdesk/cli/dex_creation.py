@@ -223,7 +223,7 @@ class DexCreation(Creation):
         return Exit.DONE
 
     async def _chosen(self, account: Account, token_in: Token) -> Chosen:
-        """The intent of the route that is taken, frozen and not written down."""
+        """The intent of the route that is taken, locked and not written down."""
         token_out = find_token(self._request.buy or "", self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
         amount = read_amount(self._request.amount, token_in)
@@ -246,7 +246,7 @@ class DexCreation(Creation):
             elif outcome.done:
                 self._output.talk(f"It went on: order {outcome.order_id}.")
             elif (said := outcome.failure) is not None:
-                self._output.talk(f"{said.cause} Money: {said.money}. Next: {said.next}.")
+                self._output.talk(f"{said.cause} Money: {said.money}. Next {said.next}.")
 
     def _frozen(
         self, board: QuoteResult, row: RankedQuote, payees: Payees, account: Account
