@@ -137,7 +137,7 @@ async def test_a_node_that_wants_to_wait_hears_nothing_meanwhile(asks: str, stat
     async with RudeServer(answer(status, headers={"Retry-After": "61.5"})) as server:
         with pytest.raises(uncertain, match=rf"{status}"):
             await ask(server.url, PATIENCE)
-        with pytest.raises(UNREACHABLE.get(asks, uncertain), match="left alone for 6[12] s more"):
+        with pytest.raises(UNREACHABLE.get(asks, uncertain), match=r"left alone for 6[12] s more"):
             await ask(server.url, PATIENCE)
     assert len(server.requests) == 1
 
