@@ -1,6 +1,6 @@
 """Creating an order from a command line: the checks of the desk, one POST, one document.
 
-``Creation`` freezes the intent, shows it as lines to read, asks, posts it once and prints the
+``Creation`` locks the intent, shows it as lines to read, asks, posts it once and prints the
 order. With ``--dry-run`` it prints what would be posted. An order without an address to pay at
 is printed by its id, and the command ends in an error that says whether that can change.
 """
@@ -28,7 +28,7 @@ from swapdesk.cli.order_document import (
     shown_order,
 )
 from swapdesk.cli.output import Form, Output
-from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.payee_arguments import Payees, read_payees, require_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.token_argument import find_token, require_usable
@@ -122,9 +122,10 @@ class Creation:
         stated = token_out if request.wish.receive else token_in
         amount = read_amount(request.amount, stated)
         least = request.min_out and read_amount(request.min_out, token_out, "min-out")
+        require_payees(self._desk, request, token_in, token_out)
         board, row = await choose_quote(session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
-        intent = self._freeze(board, row, payees)
+        intent = self._lock(board, row, payees)
         if request.dry_run:
             lines = self._review(intent, payees, warned)
             print_dry_run(self._output, intent, lines, (*warned, *payees.lines))
@@ -144,7 +145,7 @@ class Creation:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
-    def _freeze(self, board: QuoteResult, row: RankedQuote, payees: Payees) -> Intent:
+    def _lock(self, board: QuoteResult, row: RankedQuote, payees: Payees) -> Intent:
         private_send = self._request.buy is None
         kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
         clock = self._desk.clock

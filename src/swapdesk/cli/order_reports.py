@@ -27,7 +27,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.notation import Moment
+from swapdesk.flows.notation import Moment, counted
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_listing import (
     FilterLine,
@@ -133,7 +133,7 @@ async def export_orders(
             money=UNMOVED,
             next=CORRECT,
         ) from None
-    session.call.output.talk(f"{len(orders)} orders written to {out}.")
+    session.call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
     return Exit.DONE
 
 

@@ -1,6 +1,6 @@
 """Paying the deposit of an order from the profile's own wallet: once, exactly, and in time.
 
-The promise is made of the frozen intent and the journaled order; the amount is ``inAmount`` as it
+The promise is made of the locked intent and the journaled order; the amount is ``inAmount`` as it
 was returned (contract 7.13). The payment is journaled before it is signed, and signed into the
 wallet's records before a byte leaves. Whoever comes back sends on what was signed, gives up what
 never left once the order may no longer be paid, and signs nothing a second time.

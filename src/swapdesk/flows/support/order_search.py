@@ -26,6 +26,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
 from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import concerns, logged_call
@@ -516,7 +517,9 @@ class OrderSearch:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
             self._say(Place.CHAINS, Answer.FOUND, f"{self.payments[0].said}{more}")
         elif failures:
-            said = f"{len(failures)} of {len(answers)} nodes gave no answer: {failures[0]}"
+            said = (
+                f"{len(failures)} of {counted(len(answers), 'node')} gave no answer: {failures[0]}"
+            )
             self._say(Place.CHAINS, Answer.FAILED, said)
         else:
             said = f"no transaction of this hash, {len(answers)} asked"

@@ -131,7 +131,7 @@ def case_sentence(case: SupportCase) -> str:
     """The order as one line, with what its diagnosis says of it and nothing else."""
     found = case.diagnosis
     head = order_head(case.facts.tracked, case.status)
-    return f"{head}: {found.cause} Money: {found.money} Next: {found.acts}"
+    return f"{head}: {found.cause} Money: {found.money} Next {found.acts}"
 
 
 def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.order_listing import (
     EVERYTHING,
     FilterLine,
@@ -286,8 +287,7 @@ class OrdersList(Page):
 
 def not_read(kept: FilterLine) -> str:
     """What stands beside a line that is no filter: whose rows these are."""
-    rows = "all orders" if kept.empty else f"rows of {kept.text}"
-    return f"{UNKNOWN} not read, {rows}"
+    return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
 class OrdersScreen(OrdersList):
@@ -479,7 +479,8 @@ class OrdersScreen(OrdersList):
             known = len(self.link.tracker.orders()) if self.link is not None else 0
             said = left_out_words(self.link.tracker.skipped) if self.link is not None else ""
             self.show_notice(
-                f"{known} orders, read now. {said}".rstrip(), "warning" if said else "information"
+                f"{counted(known, 'order')}, read now. {said}".rstrip(),
+                "warning" if said else "information",
             )
         else:
             cause = failure_of_error(event.error).cause
