@@ -596,6 +596,18 @@ SHOWING = (
         ("tests/flows/support/test_told_amounts.py",),
     ),
     Defect(
+        "deadline-by-a-slow-machine",
+        "A machine whose clock is slow pays a deposit after its deadline, when nobody exchanges"
+        " it any more.",
+        "swapdesk/flows/connected_desk.py",
+        "            server=service_clock,\n",
+        "",
+        (
+            "tests/flows/support/test_service_time.py"
+            "::test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service",
+        ),
+    ),
+    Defect(
         "page-of-the-service-in-a-reply",
         "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
         "swapdesk/flows/support/replies.py",

@@ -160,11 +160,11 @@ class SwapView(Page):
     def on_resize(self) -> None:
         if self.link is not None:
             # A wide screen has a column more.
-            self._lists.tell(self.desk, self.now())
+            self._lists.tell(self.desk, self.service_time())
 
     def on_tick(self) -> None:
         if self.session.opened and self.link is not None:
-            self._lists.show_open(self.link.tracker, self.now())
+            self._lists.show_open(self.link.tracker, self.service_time())
 
     @property
     def counting(self) -> bool:
@@ -271,9 +271,9 @@ class SwapView(Page):
         tracker = self.link.tracker if self.link is not None else None
         self._funds = self.funds()
         self._say_money()
-        known = self._lists.fill(tracker, self.desk.catalog, self.now())
+        known = self._lists.fill(tracker, self.desk.catalog, self.service_time())
         if tracker is not None and known:
-            self._lists.tell(self.desk, self.now())
+            self._lists.tell(self.desk, self.service_time())
         sandbox = not self.session.live
         # Until the orders are known the screen stays as it began: nothing comes to go again.
         if self.session.ready or known or not sandbox:
