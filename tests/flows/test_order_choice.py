@@ -24,6 +24,7 @@ from swapdesk.flows.orders.order_export import (
     FORMULA,
     ExportForm,
     UnknownForm,
+    as_written,
     export_bytes,
     export_directory,
     export_name,
@@ -259,7 +260,7 @@ def test_the_line_to_be_spoken() -> None:
     assert order_sentence(tracked(), LATER) == (
         "Order h8Kq2PdT5mXcVbN3wRtY7z, 0.5 BTC to 14.524108 ETH, standard, stage 1 of 5,"
         " 24:00 left: Waiting for the deposit. Money: in your wallet."
-        " Next: you: send the deposit within 24:00."
+        " Next you: send the deposit within 24:00."
     )
 
 
@@ -415,3 +416,10 @@ def test_no_part_behind_a_semicolon_is_a_formula() -> None:
     """It begins a cell where a comma is a decimal sign."""
     assert inert("a;=1+1; -2;b") == "a;'=1+1;' -2;b"
     assert inert("late; next week") == "late; next week"
+
+
+@given(st.text("'=+-@;\t a0", max_size=8))
+def test_what_was_written_is_read_again_without_its_apostrophes(text: str) -> None:
+    written = inert(text)
+    assert as_written(written) == text
+    assert written.lstrip("'")[:1] not in FORMULA or written != written.lstrip("'")

@@ -132,19 +132,20 @@ async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:
     assert desk.journal.batches.newest() == []
 
 
-async def test_a_memo_that_a_spreadsheet_spoilt_is_agreed_to_before_it_is_written(
-    desk: Desk,
-) -> None:
-    """Its receiver would be credited with nothing."""
+async def test_a_row_that_is_doubted_is_agreed_to_before_it_is_written(desk: Desk) -> None:
+    """The receiver of a spoilt memo would get nothing; of a token the service itself warns."""
     to = derive_address("xlm", bytes(32))
-    plan = await desk.plan(*(f"{to},250,XLM,stellar,{memo},,USDC.ethereum" for memo in SPOILT))
-    assert [row.state for row in plan.rows] == ["look"] * len(SPOILT)
-    assert {one.code for row in plan.rows for one in row.findings} == {"MEMO_WARNING"}
-    assert plan.creatable
-    assert len(plan.doubts) == len(SPOILT)
-    with pytest.raises(NotCreatable):
-        desk.creation.write(plan)
-    assert desk.journal.batches.newest() == []
+    memos = [f"{to},250,XLM,stellar,{memo},,USDC.ethereum" for memo in SPOILT]
+    tokens = ["@bob,100,BTC,bsc,,,USDC.ethereum", "@bob,1,ETH,base,,,BTC.bsc"]
+    for rows, code in ((memos, "MEMO_WARNING"), (tokens, "TOKEN_WARNING")):
+        plan = await desk.plan(*rows)
+        assert [row.state for row in plan.rows] == ["look"] * len(rows)
+        assert {one.code for row in plan.rows for one in row.findings} == {code}
+        assert plan.creatable
+        assert [number for number, _ in plan.doubted] == [row.number for row in plan.rows]
+        with pytest.raises(NotCreatable):
+            desk.creation.write(plan)
+        assert desk.journal.batches.newest() == []
     assert desk.creation.write(plan, agreed=True)
 
 
@@ -282,7 +283,7 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     assert batch is not None
     sheet = failed_sheet(batch)
     assert [(row.number, row.line, row.cell(SheetColumn.TO)) for row in sheet.rows] == [
-        (1, 3, "@rita")
+        (2, 3, "@rita")
     ]
     plan = await desk.planner.with_limits(await desk.planner.judged(sheet), desk.api)
     again = desk.creation.write(plan)

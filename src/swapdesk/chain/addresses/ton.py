@@ -156,7 +156,7 @@ def _spell_hash(octets: bytes) -> tuple[str, ...]:
 
 _HASH_LENGTH = 43
 _BASE58 = frozenset(base58.BITCOIN_ALPHABET)
-_SHAPE = r"^([EU]Q[A-Za-z0-9_-]{46}|0:[0-9a-fA-F]{64})$"
+_SHAPE = r"^([EU][Qf][A-Za-z0-9_-]{46}|(0|-1):[0-9a-fA-F]{64})$"
 
 TON = AddressKind(
     name="ton",

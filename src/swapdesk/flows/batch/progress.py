@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct, field
@@ -16,7 +16,6 @@ from msgspec.structs import astuple
 
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.planned import (
-    TEMPLATE,
     InputRow,
     Separator,
     Sheet,
@@ -28,8 +27,8 @@ from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, Jo
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.notation import exact_amount, short_clock
-from swapdesk.flows.orders.order_export import FORMULA
+from swapdesk.flows.notation import counted, exact_amount, short_clock
+from swapdesk.flows.orders.order_export import inert
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
@@ -61,7 +60,7 @@ class Payouts(Struct, frozen=True):
             return f"with the recipients; {all_} completed"
         if not self.arrived and not self.otherwise:
             return ""
-        parts = [f"{self.arrived} of {self.total} orders arrived at the recipients"]
+        parts = [f"{self.arrived} of {counted(self.total, 'order')} arrived at the recipients"]
         if self.otherwise:
             parts.append(f"{self.otherwise} ended otherwise")
         if waits := self.total - self.arrived - self.otherwise:
@@ -172,7 +171,7 @@ class BatchProgress(Struct, frozen=True):
             return said
         if self.current is None:
             paid = sum(one.over for one in self.standings)
-            return f"{paid} of {len(self.standings)} groups paid"
+            return f"{paid} of {counted(len(self.standings), 'group')} paid"
         return f"group {shown.group.number} of {len(self.standings)}: {said}"
 
     @property
@@ -327,7 +326,7 @@ def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
-    return f"'{text}" if text[:1] in FORMULA else text
+    return inert(text)
 
 
 class NoFailedRows(Exception):
@@ -335,18 +334,12 @@ class NoFailedRows(Exception):
 
 
 def failed_sheet(batch: JournaledBatch) -> Sheet:
-    """The failed rows with the cells that were confirmed, renumbered from 1; ``line`` is still
-    that of the first file. Rows that are not known to have failed are no part of it. Raises
-    NoFailedRows."""
+    """The failed rows with the cells that were confirmed, with the numbers and lines of their
+    file. Rows that are not known to have failed are no part of it. Raises NoFailedRows."""
     failed = [row for row in batch.rows if row.state is RowState.FAILED]
     if not failed:
         raise NoFailedRows(batch.id)
-    rows = tuple(
-        InputRow(number, row.line, sheet_cells(row.cells))
-        for number, row in enumerate(failed, start=1)
-    )
-    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
-    return Sheet(batch.file, Separator.COMMA, True, named, rows)
+    return _sheet(batch, failed)
 
 
 _RECENT = 20
@@ -355,8 +348,13 @@ _RECENT = 20
 
 def sheet_of(batch: JournaledBatch) -> Sheet:
     """Its rows as they were confirmed, with the numbers and lines of their file."""
-    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in batch.rows)
-    return Sheet(batch.file, Separator.COMMA, True, TEMPLATE, rows)
+    return _sheet(batch, batch.rows)
+
+
+def _sheet(batch: JournaledBatch, of: Sequence[JournaledRow]) -> Sheet:
+    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in of)
+    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
+    return Sheet(batch.file, Separator.COMMA, True, named, rows)
 
 
 def left_open(journal: Journal, now: datetime) -> JournaledBatch | None:

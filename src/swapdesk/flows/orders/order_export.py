@@ -30,9 +30,11 @@ from swapdesk.paths import Home, write_private
 from swapdesk.wire.encoding.codec import encode_json
 
 FORMULA = frozenset("=+-@\t\r＝＋－＠")
-_FORMULA = re.compile(r"^(?=[\t\r])|(?:^|(?<=;))(?=\s*[=+\-@＝＋－＠])")
+_FORMULA = r"(?:^|(?<=;))%s(?='*(?:\s*[=+\-@＝＋－＠]|(?<!;)[\t\r]))"
 """A cell that begins so is a formula to a spreadsheet; where a comma is a decimal sign, the
-spreadsheet begins another cell behind each semicolon."""
+spreadsheet begins another cell behind each semicolon. Apostrophes before it are counted, so that
+one can be taken away again."""
+_OPEN, _CLOSED = (re.compile(_FORMULA % mark) for mark in ("", "'"))
 ROWS = "orders"
 
 
@@ -208,7 +210,12 @@ def _cell(value: Any) -> str:
 
 def inert(text: str) -> str:
     """Text that no spreadsheet evaluates: an apostrophe before what would be a formula."""
-    return _FORMULA.sub("'", text)
+    return _OPEN.sub("'", text)
+
+
+def as_written(cell: str) -> str:
+    """What :func:`inert` was given: a cell without its apostrophe, as a spreadsheet shows it."""
+    return _CLOSED.sub("", cell)
 
 
 COLUMNS = (
