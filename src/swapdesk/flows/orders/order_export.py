@@ -192,11 +192,12 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(row[name]) for name in COLUMNS] for row in rows)
+    writer.writerows([csv_cell(row[name]) for name in COLUMNS] for row in rows)
     return text.getvalue().encode()
 
 
-def _cell(value: Any) -> str:
+def csv_cell(value: Any) -> str:
+    """Exact amounts, times as ISO 8601, and no formula; empty for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
