@@ -260,7 +260,7 @@ def test_the_line_to_be_spoken() -> None:
     assert order_sentence(tracked(), LATER) == (
         "Order h8Kq2PdT5mXcVbN3wRtY7z, 0.5 BTC to 14.524108 ETH, standard, stage 1 of 5,"
         " 24:00 left: Waiting for the deposit. Money: in your wallet."
-        " Next: you: send the deposit within 24:00."
+        " Next you: send the deposit within 24:00."
     )
 
 

@@ -211,8 +211,8 @@ def intent(width: int, text: str) -> list[Line]:
             Fact("To", address=ME),
             Fact("Route", text or "standard  Alder"),
         ],
-        frozen="14:02:31",
-        verdict=Check(CheckMark.REFUSED, "1 problem:", "create is locked"),
+        locked="14:02:31",
+        verdict=Check(CheckMark.REFUSED, "1 problem:", "correct it first"),
         validity=countdown_spans(CountdownState(568, 600, 12)),
     )
     return intent_lines(state, min(width, 36))

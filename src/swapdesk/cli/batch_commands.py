@@ -56,7 +56,7 @@ def accept_option(command: F) -> F:
         "--accept-warnings",
         is_flag=True,
         help="Also rows of which the plan doubts something, as a memo that a program may have"
-        " changed, or a token.",
+        " changed, a token, or an address whose money only a program can move.",
     )(command)
 
 

@@ -36,7 +36,7 @@ from swapdesk.flows.batch.planned import (
 )
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
-from swapdesk.flows.notation import about_amount, exact_amount
+from swapdesk.flows.notation import about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.operation import RateClass
@@ -130,7 +130,7 @@ def group_words(group: PlannedGroup) -> str:
     words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
     if group.paid == "bundle":
         signed = "signed once" if group.signatures == 1 else f"{group.signatures} signatures"
-        return f"{words}, 1 bundle of {count} transfers, {signed}"
+        return f"{words}, 1 bundle of {counted(count, 'transfer')}, {signed}"
     if group.paid == "solana":
         return f"{words}, {group.signatures} transactions or more, each signed"
     return f"{words}, each deposit paid by itself"

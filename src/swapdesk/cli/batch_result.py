@@ -261,7 +261,7 @@ class AskedOrders(Struct, frozen=True):
         output.talk(
             f"Not all orders could be asked after: {cause}",
             "They are told as the journal has them, and go on without this command."
-            f" Next: you: swapdesk batch status {batch.id[:8]} asks again.",
+            f" Next you: swapdesk batch status {batch.id[:8]} asks again.",
         )
         return exit_of(self.error)
 

@@ -17,7 +17,7 @@ JOURNAL = "where the journal says"
 SANDBOX = "in the sandbox, which has none that is real"
 UNPAID = "in your wallet; nothing was paid"
 IN_SMART = "in your wallet and your smart account; no deposit was paid"
-ON_ITS_WAY = "with the transaction: where the chain says"
+ON_ITS_WAY = "where the chain shows the transaction"
 SHOW = "you: swapdesk orders show tells how the order stands"
 STATUS = "you: swapdesk batch status shows how the batch stands"
 QUOTES = "you: ask for new quotes"
@@ -167,6 +167,8 @@ _OF_CREATING: tuple[Row, ...] = (
      "you: check the recipient"),
     ("LOOKALIKE_ADDRESS", _OWN, "The address looks like one that was paid before.", UNTOUCHED,
      "you: compare the whole address"),
+    ("ADDRESS_WARNING", _OWN, "What is paid to the address may be lost.", UNTOUCHED,
+     "you: correct the address, or add --accept-warnings if you mean it"),
     ("MEMO_WARNING", _OWN, "The memo may not be the recipient's.", UNTOUCHED,
      "you: correct the memo, or add --accept-warnings if you mean it"),
     ("QUOTE_NOT_FOUND", _NOT_FOUND, "The quote was not shown here within the last hour.",
@@ -239,7 +241,7 @@ _OF_SIGNING: tuple[Row, ...] = (
     ("TOO_LATE", _OWN, "The transaction of the order was not sent in time.", UNPAID, QUOTES),
     ("FAILED", (Exit.OWN_REFUSAL, Exit.ENDED_OTHERWISE),
      "The transaction was executed and failed; it moved nothing but its gas.", UNPAID,
-     "you: look at the order: swapdesk orders show"),
+     "you: look at the order with swapdesk orders show"),
     ("REPLACED", (Exit.OWN_REFUSAL, Exit.ENDED_OTHERWISE),
      "Another transaction took the nonce; this one paid nobody.", UNPAID, SHOW),
     ("LOST", _OWN, "The transaction was not executed in time; it paid nobody.", UNPAID, SHOW),
@@ -314,7 +316,7 @@ _OF_ALL: tuple[Row, ...] = (
     ("TIMEOUT", (Exit.THRESHOLD,), "The orders did not end in time.", "where the last line says",
      "you: watch again; the orders go on without it"),
     ("SECRET_PASTED", _OWN, "The text holds a key or a phrase.",
-     "where the secret gives access to it, and nowhere safe",
+     "in the wallet of that secret, which everybody who saw it can empty",
      "the owner: move the money to a new wallet"),
     ("SANDBOX_NOT_READY", (Exit.BAD_INPUT, Exit.UNREACHABLE), "The sandbox did not start.",
      UNTOUCHED, "you: try again; its log says more"),

@@ -205,7 +205,7 @@ class Output:
             self._aside(document_text(error.document()))
             return
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
-        rows = [error.message, f"The money is {error.money}.", f"Next: {error.next}.", f"({last})"]
+        rows = [error.message, f"The money is {error.money}.", f"Next {error.next}.", f"({last})"]
         rows += [f"  {name}: {what['message']}" for name, what in _other_fields(error)]
         self.talk(*rows)
 

@@ -169,7 +169,7 @@ async def report_run(session: CommandSession, file: str) -> int:
     try:
         async for case in run.play(cases):
             played.append(case)
-            output.talk(f"{len(played)} of {len(cases)}: {case.name} stands.")
+            output.talk(f"Case {len(played)} of {len(cases)} is ready: {case.name}.")
     except CaseFailed as failed:
         raise CommandError(
             Exit.OWN_REFUSAL,

@@ -164,7 +164,7 @@ def unread_words(one: ChainHoldings | ChainAllowances) -> str:
     """Why a chain could not be read, where its money is, and who acts."""
     return (
         f"{one.chain_name} could not be read: {one.problem}. What is there stays there."
-        f" Next: {one.next or 'you: give the command again'}."
+        f" Next {one.next or 'you: give the command again'}."
     )
 
 

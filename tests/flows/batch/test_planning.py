@@ -17,7 +17,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
-from swapdesk.flows.batch.planned import PlannedRow, SheetColumn, edited, skipping
+from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, edited, skipping
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
@@ -251,6 +251,24 @@ async def test_the_memo_of_the_book_goes_with_its_address(
     assert found(missing) == [("NO_MEMO", SheetColumn.MEMO)]
     (said,) = missing.findings
     assert said.do.endswith("into the cell memo, or NO MEMO if the wallet has none.")
+
+
+async def test_a_row_to_what_only_a_program_can_spend_from_is_agreed_to(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    vault = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"
+    plan = await planned(
+        planner,
+        api,
+        f"{vault},100,SOL,solana,,,USDC.ethereum,",
+        "@sol,100,SOL,solana,,,USDC.ethereum,",
+        f"@bob,5,ETH,base,,,SOL.solana,{vault}",
+    )
+    paid, named, refunded = plan.rows
+    assert found(paid)[0] == ("ADDRESS_WARNING", SheetColumn.TO)
+    assert found(refunded) == [("ADDRESS_WARNING", SheetColumn.REFUND)]
+    assert [number for number, _ in plan.doubted] == [paid.number, refunded.number]
+    assert not [one for one in named.findings if one.level is Level.CONSENT]
 
 
 async def test_groups_have_one_chain_and_at_most_fifty_rows(

@@ -20,7 +20,8 @@ from flows.support.searching import (
 )
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.support.order_search import MOST_FOUND, Answer, Place
+from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
+from swapdesk.flows.support.order_search import MOST_FOUND, Answer, Cost, Place
 from swapdesk.flows.support.support_case import facts_of, support_case
 from swapdesk.wallet.accounts import ChainLink, Kind
 from tui.desk_run import Market
@@ -62,6 +63,25 @@ async def test_a_group_id_brings_its_orders_without_a_read_for_each(support: Sup
     assert len(search.found) == 5
     for service_id in search.found:
         assert facts_of(support.desk, service_id) is not None
+
+
+async def test_orders_of_a_group_that_only_the_batch_knows_are_read_with_it(
+    support: SupportDesk,
+) -> None:
+    group = await support.make_group(3)
+    ids = [one.order.service_id for one in group.orders if one.order is not None]
+    rows = tuple(NewRow(number, number + 1, {"to": "@bob"}) for number in (1, 2, 3))
+    batches = support.desk.journal.batches
+    batches.add("a" * 32, "pay.csv", "digest", [NewGroup("ethereum", "bundle", "{}", rows)])
+    assert batches.mark_sent("a" * 32, 1, support.market.clock.now())
+    ends = [RowEnd(place, RowState.CREATED, name) for place, name in enumerate(ids)]
+    batches.mark_created("a" * 32, 1, group.multi_id, ends)
+    search = support.look(group.multi_id)
+    assert said(search)[JOURNAL] == (Answer.FOUND, "3 orders, by id")
+    assert search.next_cost == Cost(1, "1 read by id")
+    assert await support.spend(search) == 1
+    assert [facts_of(support.desk, name, search) is not None for name in ids] == [True] * 3
+    assert support.look(group.multi_id).next_cost is None
 
 
 @pytest.mark.parametrize("kind", ["beginning", "deposit", "receiver", "refund", "amount", "record"])
@@ -136,8 +156,11 @@ async def test_older_than_the_service_knows_but_known_here(support: SupportDesk)
     assert search.found == {order.service_id: "order id"}
     facts = facts_of(support.desk, order.service_id)
     assert facts is not None
-    told = support_case(facts).diagnosis.facts
-    assert "older than the 48 hours that the service answers for" in told
+    case = support_case(facts)
+    assert "older than the 48 hours that the service answers for" in case.diagnosis.facts
+    assert "it is older than 48 h" in case.diagnosis.cause
+    assert "it is older than 48 h" in case.reply
+    assert order.service_id in case.reply
 
 
 async def test_older_and_unknown_here_cannot_be_told_from_one_that_never_was(
@@ -151,6 +174,10 @@ async def test_older_and_unknown_here_cannot_be_told_from_one_that_never_was(
         assert search.found == {}
         assert said(search)[SERVICE] == (Answer.NOTHING, "404, for this partner")
         assert said(search)[LISTS] == (Answer.NOTHING, "none of 0, 1 read")
+        assert f"We do not find the order {text}:" in search.reply
+        assert "the order id" not in search.reply
+        assert search.next == "you: ask the customer for the transaction hash of the payment"
+        assert f"  {search.pasted.readings[0].called}: {text}" in search.escalation
         verdicts.add(search.verdict)
     assert verdicts == {
         "No order of this partner of the last 48 hours. It is older, belongs to another partner,"

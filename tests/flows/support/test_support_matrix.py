@@ -136,7 +136,7 @@ async def test_every_text_leads_to_the_case_its_rule_and_who_acts(
             looked = False
             for kind, text in (texts[start:] + texts[:start])[:count]:
                 search, spent = await support.look(text, name)
-                facts = facts_of(support.desk, name, search.payment_of(name))
+                facts = facts_of(support.desk, name, search)
                 assert facts is not None
                 case = support_case(facts)
                 found = case.diagnosis

@@ -159,13 +159,13 @@ def test_one_who_paid_less_and_too_late_is_told_what_arrived() -> None:
     now = NOW + timedelta(minutes=50)
     before = support_case(CaseFacts(now, one))
     assert before.diagnosis.money == "With the service, after the deadline."
-    assert before.reply.startswith("Your payment came after the time for it had run out.")
+    assert "\nYour payment came after the time for it had run out." in before.reply
     after = support_case(CaseFacts(now, replace(one, payments=(late,))))
     assert after.diagnosis.money == "0.055 BTC, with the service, after the deadline."
     assert after.diagnosis.cause.startswith(
         "0.055 BTC arrived on Bitcoin; the order asked for 0.09 BTC on Bitcoin. "
     )
-    assert after.reply.startswith("You sent 0.055 BTC; your order asked for 0.09 BTC. Your 0.055")
+    assert "\nYou sent 0.055 BTC; your order asked for 0.09 BTC. Your 0.055" in after.reply
 
 
 def test_two_payments_are_told_together() -> None:

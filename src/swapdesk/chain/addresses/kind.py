@@ -42,7 +42,8 @@ class AddressVerdict(Struct, frozen=True):
     pattern, unknown_kind. ``reason`` is a sentence for the screen. ``position`` counts
     characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``;
     ``account`` is what two spellings of one account share. ``warnings`` are sentences that
-    never block. ``proves`` is how sure it is that the text is such an address.
+    never block. ``doubt`` names how a payment may be lost: it is agreed to before one is made;
+    empty for nothing. ``proves`` is how sure it is that the text is such an address.
     """
 
     ok: bool
@@ -54,6 +55,7 @@ class AddressVerdict(Struct, frozen=True):
     normalized: str = ""
     account: str = ""
     proves: Proof = Proof.CHECKSUM
+    doubt: str = ""
 
 
 class ParsedAddress(Struct, frozen=True):
@@ -61,7 +63,7 @@ class ParsedAddress(Struct, frozen=True):
 
     ``network`` names the chain where the chains of one kind differ in their addresses.
     ``account`` is given where one account has several good spellings. ``proves`` is set where
-    this form proves another amount than the kind's others.
+    this form proves another amount than the kind's others. ``doubt`` is as in the verdict.
     """
 
     normalized: str
@@ -71,6 +73,7 @@ class ParsedAddress(Struct, frozen=True):
     network: str | None = None
     account: str = ""
     proves: Proof | None = None
+    doubt: str = ""
 
 
 class AddressProblem(ValueError):

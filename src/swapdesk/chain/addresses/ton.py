@@ -133,7 +133,7 @@ def _link(payment: PaymentRequest) -> PaymentLink | None:
     return PaymentLink(f"ton://transfer/{payment.address}?{asked}", payment.memo is not None)
 
 
-_SHAPE = r"^([EU]Q[A-Za-z0-9_-]{46}|0:[0-9a-fA-F]{64})$"
+_SHAPE = r"^([EU][Qf][A-Za-z0-9_-]{46}|(0|-1):[0-9a-fA-F]{64})$"
 
 TON = AddressKind(
     name="ton",

@@ -231,8 +231,11 @@ class RowJudge(Struct):
         findings += [
             look("ADDRESS_WARNING", SheetColumn.TO, line.text)
             for line in check.lines
-            if line.level == "warn" and line.text != NEVER_PAID
+            if line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
         ]
+        if check.doubt is not None:
+            brief = "look at the recipient"
+            findings.append(consent("ADDRESS_WARNING", SheetColumn.TO, check.doubt, brief))
         return check
 
     def _refund(
@@ -255,8 +258,12 @@ class RowJudge(Struct):
             do = WRITE[SheetColumn.REFUND]
             findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
             return None
-        if check.doubt is not None:
-            findings.append(consent("MEMO_WARNING", SheetColumn.REFUND, check.doubt))
+        for code, doubt in (
+            ("ADDRESS_WARNING", check.doubt),
+            ("MEMO_WARNING", check.memo_doubt),
+        ):
+            if doubt is not None:
+                findings.append(consent(code, SheetColumn.REFUND, doubt))
         return check
 
 

@@ -28,7 +28,7 @@ from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, Jo
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
-from swapdesk.flows.notation import Moment, exact_amount, short_clock
+from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
@@ -61,7 +61,7 @@ class Payouts(Struct, frozen=True):
             return f"with the recipients; {all_} completed"
         if not self.arrived and not self.otherwise:
             return ""
-        parts = [f"{self.arrived} of {self.total} orders arrived at the recipients"]
+        parts = [f"{self.arrived} of {counted(self.total, 'order')} arrived at the recipients"]
         if self.otherwise:
             parts.append(f"{self.otherwise} ended otherwise")
         if waits := self.total - self.arrived - self.otherwise:
@@ -176,7 +176,7 @@ class BatchProgress(Struct, frozen=True):
             return said
         if self.current is None:
             paid = sum(one.over for one in self.standings)
-            return f"{paid} of {len(self.standings)} groups paid"
+            return f"{paid} of {counted(len(self.standings), 'group')} paid"
         return f"group {shown.group.number} of {len(self.standings)}: {said}"
 
     @property

@@ -204,7 +204,8 @@ class Situation(Enum):
     # What the service cannot be asked any more; the words are those of what was heard last.
     LAST_HEARD = SituationRow(
         _ANY, None, "As of {as_of}", "waiting",
-        "As of {as_of} UTC: {told}. The service cannot be asked about this order any more",
+        "As of {as_of} UTC: {told}. The service cannot be asked about this order any more:"
+        " {beyond}",
         "as of {as_of} UTC, {money}", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, sign="unknown",
         known=lambda known: known.out_of_reach,
     )
@@ -368,7 +369,7 @@ class Situation(Enum):
     )
     BATCH_DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
-        "The deadline passed. Do not send to this order any more",
+        "{batch_problem}The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
         own=True, known=lambda known: known.over and known.batch is PaidTo.ACCOUNT,
     )
@@ -379,7 +380,7 @@ class Situation(Enum):
         known=lambda known: known.over,
     )
     WITH_BATCH = SituationRow(
-        _NOT_PAID_YET, None, "With its batch", "waiting", "{withheld}",
+        _NOT_PAID_YET, None, "With its batch", "waiting", "{batch_problem}{withheld}",
         "{batch_money}", "{batch_actor}", "{batch_act}", None,
         own=True, known=lambda known: known.withheld(DepositRelease.FOREIGN) and known.in_batch,
     )

@@ -26,16 +26,24 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
 from swapdesk.flows.journal.transaction_log import OrderTransaction
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import concerns, logged_call
 from swapdesk.flows.support.paid_on_chain import (
+    NamedTransaction,
     meant_by,
     not_on_chain,
     paid_by,
     read_transfer,
 )
 from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading
+from swapdesk.flows.support.replies import (
+    lacking,
+    not_found_escalation,
+    not_found_reply,
+    whole_ids,
+)
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wire.orders import Order
 
@@ -94,6 +102,11 @@ class OrderSearch:
         self._skipped = 0
         self.payments: list[PaidOnChain] = []
         """What the transactions in the text paid, as their chains show it."""
+        self._answered: dict[str, dict[str, str]] = {}
+        """By hash the chains that answered for it, each with its name; the ledger of a sandbox
+        stands for all of its chains."""
+        self._groups: list[str] = []
+        """Groups of this desk that have orders which the journal knows by their ids alone."""
 
     @property
     def searched(self) -> list[Searched]:
@@ -124,8 +137,71 @@ class OrderSearch:
         became of the transaction that this desk sent for it."""
         to = (paid for paid in self.payments if service_id in self._paid_for(paid))
         sent = {one.hash for one in self._sent(service_id)}
-        by = (paid for paid in self.payments if paid.hash in sent)
+        by = (paid for paid in self.payments if paid.hash in sent or self._only(service_id, paid))
         return next(to, None) or next(by, None)
+
+    def _only(self, service_id: str, paid: PaidOnChain) -> bool:
+        """Whether the text names this order alone, and beside it a transaction that paid nobody."""
+        if list(self._found) != [service_id] or not (paid.missing or paid.failed):
+            return False
+        tracked = self.order(service_id)
+        token = tracked.order.in_token if tracked is not None else None
+        return token is not None and token.chain == paid.chain
+
+    def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
+        """Transactions in the text of which nobody knows that they paid this order, or any."""
+        tracked = self.order(service_id) if service_id is not None else None
+        paid = {
+            payment.hash.lower()
+            for payment in self.payments
+            if service_id is not None and service_id in self._paid_for(payment)
+        }
+        known = {payment.hash.lower() for payment in tracked.payments} if tracked else set()
+        return tuple(
+            NamedTransaction(
+                reading.value,
+                tuple(self._names_asked(reading)),
+                tuple(self._payments_of(reading)),
+            )
+            for reading in self.pasted.of(ReadAs.TRANSACTION)
+            if not {text.lower() for text in reading.texts} & (paid | known)
+            and not self._own(service_id, reading)
+        )
+
+    def addresses(self, service_id: str) -> tuple[str, ...]:
+        """Addresses in the text that could take a refund of an order and are not its own."""
+        tracked = self.order(service_id)
+        token = tracked.order.in_token if tracked is not None else None
+        if tracked is None or token is None:
+            return ()
+        paid = {payment.to.lower() for payment in self.payments}
+        return tuple(
+            reading.value
+            for reading in self.pasted.of(ReadAs.ADDRESS)
+            if token.chain_data.kind in reading.chains
+            and _field_of(tracked.order, reading) is None
+            and not {text.lower() for text in reading.texts} & paid
+        )
+
+    def _own(self, service_id: str | None, reading: Reading) -> bool:
+        """Whether an order names a transaction itself: its payout, or what this desk sent."""
+        if service_id is None:
+            return False
+        tracked = self.order(service_id)
+        if tracked is not None and _field_of(tracked.order, reading) is not None:
+            return True
+        with suppress(JournalUnavailable):
+            index = self._desk.journal.orders.index
+            return any(service_id in index.named(text) for text in reading.texts)
+        return False
+
+    def _names_asked(self, reading: Reading) -> list[str]:
+        names = (name for text in reading.texts for name in self._answered.get(text, {}).values())
+        return list(dict.fromkeys(names))
+
+    def _payments_of(self, reading: Reading) -> list[PaidOnChain]:
+        texts = {text.lower() for text in reading.texts}
+        return [one for one in self.payments if one.hash.lower() in texts and not one.missing]
 
     # what costs nothing
 
@@ -138,7 +214,8 @@ class OrderSearch:
         self._look_into_requests()
         askable = self._askable()
         # Who pasted a hash may still learn what its transaction paid.
-        self._left = [one for one in askable if not self._found or one is Place.CHAINS]
+        left = {Place.CHAINS, Place.SERVICE} if self._groups else {Place.CHAINS}
+        self._left = [one for one in askable if not self._found or one in left]
 
     def _look_into_journal(self) -> None:
         before = set(self._found)
@@ -153,6 +230,9 @@ class OrderSearch:
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
             return
+        self._groups = self._desk.journal.batches.groups_of(
+            [name for name in new if self.order(name) is None]
+        )
         ways = ", ".join(dict.fromkeys(self._found[name] for name in new))
         count = "1 order" if len(new) == 1 else f"{len(new)} orders"
         self._say(Place.JOURNAL, Answer.FOUND, f"{count}, by {ways}")
@@ -206,7 +286,7 @@ class OrderSearch:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
                 self._say(place, Answer.NOT_ASKED, "the service is not connected")
             return []
-        if self._ids():
+        if self._ids() or self._groups:
             left.append(Place.SERVICE)
         if self._desk.link.connection.read_only:
             self._say(Place.LISTS, Answer.NOT_ASKED, "a partner id alone may not read lists")
@@ -226,7 +306,7 @@ class OrderSearch:
             return None
         reads, said = 0, []
         if Place.SERVICE in self._left:
-            by_id = len(self._ids()) * self._id_reads
+            by_id = len(self._groups) or len(self._ids()) * self._id_reads
             reads += by_id
             said.append(f"{_reads(by_id)} by id")
         if Place.LISTS in self._left:
@@ -249,7 +329,7 @@ class OrderSearch:
         service has said how many there are."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
-        since = self._desk.clock.now() - KNOWN_TO_API
+        since = self._desk.service_clock.now() - KNOWN_TO_API
         recent = sum(
             1
             for tracked in self._desk.link.tracker.known()
@@ -258,8 +338,7 @@ class OrderSearch:
         return max(1, -(-recent // PAGE))
 
     def _ids(self) -> list[str]:
-        whole = (reading.value for reading in self.pasted.of(ReadAs.ID))
-        return [text for text in whole if len(text) >= _WHOLE_ID]
+        return whole_ids(self.pasted)
 
     async def go_on(self) -> AsyncIterator[None]:
         """Ask what is left, within :attr:`next_cost`, and leave the lists once something was found.
@@ -285,7 +364,7 @@ class OrderSearch:
         """Each text as an order, then as a group; a failure ends it, and keeps what was found."""
         found: Counter[str] = Counter()
         failed = ""
-        for text in self._ids():
+        for text in self._groups or self._ids():
             try:
                 found[await self._read_by_id(text)] += 1
             except ClientError as error:
@@ -310,7 +389,7 @@ class OrderSearch:
         """What it is the id of; empty for nothing. Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
-            if await link.tracker.read(text) is not None:
+            if text not in self._groups and await link.tracker.read(text) is not None:
                 self._found.setdefault(text, "order id")
                 return "order"
         if link.connection.read_only:
@@ -428,44 +507,59 @@ class OrderSearch:
             if isinstance(answer, ChainTransaction):
                 told.setdefault((answer.chain, answer.hash.lower()), answer)
         for transaction in told.values():
-            self.payments += paid_by(transaction, self._desk.catalog, self._desk.clock.now())
+            self.payments += paid_by(
+                transaction, self._desk.catalog, self._desk.service_clock.now()
+            )
         self._match_payments()
-        if not self.payments and not failures:
+        if not self.payments:
             self._note_missing(readings)
         if self.payments:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
             self._say(Place.CHAINS, Answer.FOUND, f"{self.payments[0].said}{more}")
         elif failures:
-            said = f"{len(failures)} of {len(answers)} nodes gave no answer: {failures[0]}"
+            said = (
+                f"{len(failures)} of {counted(len(answers), 'node')} gave no answer: {failures[0]}"
+            )
             self._say(Place.CHAINS, Answer.FAILED, said)
         else:
             said = f"no transaction of this hash, {len(answers)} asked"
             self._say(Place.CHAINS, Answer.NOTHING, said)
 
     def _note_missing(self, readings: list[Reading]) -> None:
-        """What this desk sent and no chain knows."""
-        now = self._desk.clock.now()
-        for service_id in self._found:
-            tracked = self.order(service_id)
-            token = tracked.order.in_token if tracked is not None else None
-            sent = {one.hash for one in self._sent(service_id)}
-            if token is not None and any(reading.value in sent for reading in readings):
-                hash_ = next(reading.value for reading in readings if reading.value in sent)
-                self.payments.append(not_on_chain(hash_, token.chain, self._desk.catalog, now))
+        """What paid the one order that was found, by this desk or by the word of its customer, and
+        its chain does not know."""
+        tracked = self.order(next(iter(self._found))) if len(self._found) == 1 else None
+        token = tracked.order.in_token if tracked is not None else None
+        if tracked is None or token is None or deposit_arrived(tracked.order):
+            return
+        sent = {one.hash for one in self._sent(tracked.service_id)}
+        for reading in readings:
+            chains = {chain for text in reading.texts for chain in self._answered.get(text, {})}
+            if not chains & {token.chain, _LEDGER}:
+                continue
+            if reading.value in sent or not self._own(tracked.service_id, reading):
+                now = self._desk.service_clock.now()
+                paid = not_on_chain(reading.value, token.chain, self._desk.catalog, now)
+                self.payments.append(paid)
 
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
         """What a node says of a hash; the reason where it says nothing of use."""
+        answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
                 solana = not text.startswith("0x")
-                return await reader.transaction(text, solana=solana)
+                told = await reader.transaction(text, solana=solana)
+                chain = self._desk.catalog.chain(reader.chain)
+                answered[reader.chain] = chain.name if chain is not None else reader.chain
+                return told
             control = self._desk.link.control
             if control is None:
                 return None
             # Some chains write their hashes in capitals; what was pasted is read in small letters.
             found = await control.transfer(text) or await control.transfer(text.upper())
+            answered[_LEDGER] = "all chains of the sandbox"
             return read_transfer(found) if found is not None else None
         except LookupFailed as error:
             return f"{reader.chain if reader else 'the ledger'}: {error}"
@@ -491,7 +585,7 @@ class OrderSearch:
         lists = self._searched.get(Place.LISTS)
         complete = lists is not None and lists.answer is Answer.NOTHING
         times = [paid.at for paid in self.payments if paid.at is not None]
-        within = any(self._desk.clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
+        within = any(self._desk.service_clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
         if complete and times and within:
             return (
                 "The payment is younger than 48 hours, and no order of this partner in that time"
@@ -513,14 +607,44 @@ class OrderSearch:
             " see what could not be asked."
         )
 
+    @property
+    def money(self) -> str:
+        """Where it is, where nothing was found but perhaps a payment."""
+        moved = [paid for paid in self.payments if paid.moved]
+        if not moved:
+            return "not known here: this desk knows nothing of such an order"
+        paid = moved[0]
+        return f"{paid.what} at {paid.to} on {paid.chain_name}, if nobody moved it since"
+
+    @property
+    def next(self) -> str:
+        """Who acts where nothing was found."""
+        lacks = lacking(self.pasted)
+        asked = " or ".join(lacks).replace("your payment", "the payment")
+        return f"you: ask the customer for {asked}" if lacks else "you: pass it to the service"
+
+    @property
+    def reply(self) -> str:
+        """To the customer, where nothing was found."""
+        asked = {one.place: one.answer for one in self.searched}
+        whole = asked.get(Place.LISTS) is Answer.NOTHING and Answer.FAILED not in asked.values()
+        return not_found_reply(self.pasted, self.named(), whole=whole)
+
+    @property
+    def escalation(self) -> str:
+        """To the service, where nothing was found."""
+        searched = [(str(one.place), one.said) for one in self.searched]
+        now = self._desk.service_clock.now()
+        return not_found_escalation(self.pasted, self.named(), searched, now)
+
     def _say(self, place: Place, answer: Answer, said: str) -> None:
         self._searched[place] = Searched(place, answer, said)
 
 
+_LEDGER = ""
+"""Stands for every chain of a sandbox."""
 _MARGIN = timedelta(minutes=30)
 """An order is created up to so long before its deposit."""
-_WHOLE_ID = 12
-"""Characters from which on an id is asked for as a whole."""
 _WAYS = {
     ReadAs.ID: "id",
     ReadAs.MEMO: "memo",

@@ -119,7 +119,7 @@ class BatchPaying(BatchEditing):
             paid=progress.paid,
             stopped=progress.left_there
             if failure is None
-            else f"{failure.cause} Next: {failure.next}.",
+            else f"{failure.cause} Next {failure.next}.",
         )
 
     def done(self) -> str:
