@@ -136,7 +136,7 @@ def test_a_wrong_entry_is_reported_with_file_and_line_and_left_out(path: Path) -
     assert book.names() == ["good"]
     assert book.problems == (
         "address_book.toml, line 6: @typo: The checksum of this address is wrong. "
-        "Paste it again from where it came from.",
+        "Copy it again from its source.",
         'address_book.toml, line 10: @odd: "addres" is not a field of an entry.',
     )
     assert write(path, "bob = 3").problems == (
@@ -199,7 +199,7 @@ def test_a_change_keeps_what_the_desk_does_not_know_of_an_entry(path: Path) -> N
         ("odd = 5", "is not a table"),
         (
             f'[odd]\naddress = "{EVM}"\nkind = "evm"\n[Odd]\naddress = "{EVM}"\nkind = "evm"',
-            "@odd stands there twice",
+            "@odd is there twice",
         ),
     ],
 )

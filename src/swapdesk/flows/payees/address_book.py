@@ -334,7 +334,7 @@ class AddressBook:
             place, folded = f"{path.name}, line {line_of(text, name)}", name.lower()
             try:
                 if names[folded] > 1:
-                    raise AddressBookError(f"@{folded} stands there twice.")
+                    raise AddressBookError(f"@{folded} is there twice.")
                 entries[folded], odd = read_entry(name, table)
                 problems += [f"{place}: {one}" for one in odd]
             except AddressBookError as error:

@@ -106,7 +106,7 @@ def diagnose(
         )
     cause = f"{found.cause}."
     if since is not None and not status.closed and not ahead:
-        cause = f"{cause} Seen so since {_moment(since, now)}."
+        cause = f"{cause} In this state since {_moment(since, now)}."
     if known.clock_problem is not None:
         cause = f"{cause} {known.clock_problem} Times of this desk are off by as much."
     return Diagnosis(
