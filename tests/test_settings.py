@@ -66,8 +66,9 @@ def test_nothing_configured_is_the_sandbox(home: Home) -> None:
     assert settings.problems == ()
 
 
-def test_the_file_chooses_a_profile_and_its_values(home: Home) -> None:
-    write_config(home, CONFIG)
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_file_chooses_a_profile_and_its_values(home: Home, mark: str) -> None:
+    write_config(home, mark + CONFIG, f"{mark}prod-secret")
     settings = load_settings({}, home)
     assert (settings.profile.value, settings.profile.origin) == ("prod", Origin.FILE)
     assert settings.live
@@ -308,6 +309,7 @@ def test_a_profile_name_is_one_directory(tmp_path: Path, name: str) -> None:
     [
         (None, "sandbox", 'theme = "iris"\n'),
         ('# mine\nprofile = "a" # b\n', "sandbox", 'theme = "iris"\n# mine\nprofile = "a" # b\n'),
+        ("\ufeff# mine\n", "sandbox", '\ufefftheme = "iris"\n# mine\n'),
         ("theme = 'ink'  # dark\n[keys]\n", "sandbox", 'theme = "iris"  # dark\n[keys]\n'),
         (
             'theme = "a"\n[profiles.m]\ntheme = "a"\r\n',

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from swapdesk.paths import UnsafePlace, refuse_foreign
+from swapdesk.paths import UnsafePlace, refuse_foreign, without_mark
 
 _HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
@@ -111,7 +111,7 @@ def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocum
     if len(content) > limit:
         return broken(f"exceeds {limit} bytes")
     try:
-        text = content.decode("utf-8")
+        text = without_mark(content).decode("utf-8")
         document.content = tomllib.loads(text, parse_float=Decimal)
     except UnicodeDecodeError:
         return broken("is not UTF-8")

@@ -222,6 +222,21 @@ def test_raw_calls_name_a_parameter(here: InProcess) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"a": 1, "a": 2}', "the same name twice in one object"),
+        ('{"a": NaN}', "NaN is no JSON number"),
+        ("[" * 40 + "]" * 40, "nested more than 32 deep"),
+        ("\ufeff\ufeff{}", "begins with a byte order mark"),
+        ("<p>", "no JSON at character 0"),
+    ],
+)
+def test_why_a_body_is_refused_is_a_sentence(here: InProcess, body: str, why: str) -> None:
+    result = here("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
+    assert result.error["message"] == f"The body cannot be read: {why}."
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("api", "POST", "/exchanges", "-d", "\udcff", "--yes"),

@@ -294,14 +294,24 @@ def test_a_lost_answer_is_found_again_and_not_sent_twice(desk: Desk) -> None:
     assert order_ids(desk) - before == {result.document["serviceId"]}
 
 
-def test_an_unknown_outcome_is_in_the_journal(desk: Desk) -> None:
+@pytest.mark.parametrize("fault", ["lost_response", "garbage"])
+def test_an_unknown_outcome_is_in_the_journal(desk: Desk, tmp_path: Path, fault: str) -> None:
     board = desk("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json").document
     body = json.dumps({"quoteId": board["quotes"][0]["quoteId"], "addressTo": ETH})
-    desk.sandbox.fault("lost_response", operation="create_exchange")
-    result = desk("api", "POST", "/exchanges", "-d", body, "--yes", "--json")
+    file = tmp_path / "body.json"
+    file.write_text(f"\ufeff{body}")
+    desk.sandbox.fault(fault, operation="create_exchange")
+    result = desk("api", "POST", "/exchanges", "-d", f"@{file}", "--yes", "--json")
     error = refused(result, 8, "OUTCOME_UNKNOWN")
-    assert error["next"]
+    assert (result.stdout, bool(error["next"])) == ("", True)
     assert "it may have created an order" in desk("orders", "list").stderr
+
+
+def test_a_page_for_people_is_no_answer_to_a_call(desk: Desk) -> None:
+    desk.sandbox.fault("garbage", operation="list_swaps", times=9)
+    result = desk("api", "GET", "/swaps", "--json")
+    error = refused(result, 7, "ANSWER_NOT_JSON")
+    assert (result.stdout, "text/html" in str(error["message"])) == ("", True)
 
 
 def test_an_order_that_cannot_be_asked_after_is_not_said_to_be_at_home(desk: Desk) -> None:

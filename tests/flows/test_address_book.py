@@ -63,7 +63,7 @@ def test_starters_never_replace_a_file(path: Path) -> None:
 
 
 def test_an_entry_is_found_with_or_without_at_and_case(path: Path) -> None:
-    book = write(path, f'[Bob]\naddress = "{EVM.lower()}"\nkind = "evm"\nown = true\n')
+    book = write(path, f'\ufeff[Bob]\naddress = "{EVM.lower()}"\nkind = "evm"\nown = true\n')
     for name in ("bob", "@bob", "@BOB"):
         entry = book.entry(name)
         assert entry is not None

@@ -36,6 +36,16 @@ CREATING = (
         ("tests/flows/test_exchange.py::test_a_gateway_error_after_the_create_is_looked_up",),
     ),
     Defect(
+        "page-taken-for-an-answer",
+        "A raw create that a portal answered ends as done, though nobody knows whether it was.",
+        "swapdesk/cli/api_call.py",
+        "        answer = await _asked(session, method, path, query, body)\n"
+        "    except OutcomeUnknown as error:",
+        "        answer = await session.link.api.call(method, path, query, body)\n"
+        "    except OutcomeUnknown as error:",
+        ("tests/cli/test_refusals.py::test_an_unknown_outcome_is_in_the_journal",),
+    ),
+    Defect(
         "sent-create-taken-for-unsent",
         "After a crash an order that was created is forgotten, and is created again.",
         "swapdesk/flows/creation/resume.py",
@@ -275,6 +285,30 @@ CONFIRMED = (
         "        return chain.chain_id == link.chain_id or named\n",
         "        return True\n",
         ("tests/flows/test_recipients.py::test_a_link_for_something_else_says_for_what",),
+    ),
+    Defect(
+        "all-of-the-wallet-with-its-fee",
+        "An order is created for everything there is, and its deposit cannot be paid.",
+        "swapdesk/flows/quotes/intent_line.py",
+        "    wanted = has.spendable if share == 1",
+        "    wanted = has.amount if share == 1",
+        ("tests/flows/test_intent_line.py::test_an_amount_need_not_be_digits_alone",),
+    ),
+    Defect(
+        "share-rounded-up",
+        "More is asked for than the wallet has, or than the service is told.",
+        "swapdesk/flows/quotes/intent_line.py",
+        "short(quantize(amount, places, up=False))",
+        "short(quantize(amount, places, up=True))",
+        ("tests/flows/test_intent_line.py::test_an_amount_need_not_be_digits_alone",),
+    ),
+    Defect(
+        "look-alike-in-the-line-unseen",
+        "The line of a private send takes an address that imitates one that was paid before.",
+        "swapdesk/flows/payees/recipients.py",
+        "                paid, deposits = paid_addresses(journal), own_deposits(journal)\n",
+        "                deposits = own_deposits(journal)\n",
+        ("tests/tui/test_swap.py::test_a_look_alike_is_refused_in_the_line_of_a_private_send",),
     ),
     Defect(
         "amount-of-a-link-unsaid",
@@ -560,6 +594,18 @@ SHOWING = (
         "return tracked.out_of_reach(now) and not status.situation.meaning.lasts",
         "return False",
         ("tests/flows/support/test_told_amounts.py",),
+    ),
+    Defect(
+        "deadline-by-a-slow-machine",
+        "A machine whose clock is slow pays a deposit after its deadline, when nobody exchanges"
+        " it any more.",
+        "swapdesk/flows/connected_desk.py",
+        "            server=service_clock,\n",
+        "",
+        (
+            "tests/flows/support/test_service_time.py"
+            "::test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service",
+        ),
     ),
     Defect(
         "page-of-the-service-in-a-reply",

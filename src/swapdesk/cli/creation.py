@@ -136,7 +136,7 @@ class Creation:
         if tracked is None:
             raise _lost_from_journal(created)
         if created.withheld is not None:
-            print_withheld(self._output, tracked, self._desk.clock.now())
+            print_withheld(self._output, tracked, self._desk.service_clock.now())
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = await self._fund(tracked) if request.fund else None
         funded = paid.hash if isinstance(paid, Funded) else None
@@ -253,7 +253,7 @@ class Creation:
     def _print(
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: str | None
     ) -> None:
-        now = self._desk.clock.now()
+        now = self._desk.service_clock.now()
         order, summary = tracked.order, order_status(tracked, now)
         deposit = deposit_of(tracked, now)
         if self._output.json:

@@ -90,7 +90,12 @@ async def _funding(
         return consent(output, review, yes=request.yes)
 
     return WalletFunding(
-        await wallet.client(), desk.journal, desk.clock, look, session.link.tracker.get
+        await wallet.client(),
+        desk.journal,
+        desk.clock,
+        look,
+        session.link.tracker.get,
+        service_clock=desk.service_clock,
     )
 
 
@@ -153,7 +158,7 @@ def _tell(
                 deposit_address=order.deposit_address,
                 money="on its way to the venue; it counts confirmations",
                 next="the venue",
-                order=order_document(known, session.desk.clock.now(), made),
+                order=order_document(known, session.desk.service_clock.now(), made),
             )
         )
         return

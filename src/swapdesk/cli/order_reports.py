@@ -94,7 +94,7 @@ async def chosen_orders(session: CommandSession, choice: Choice) -> list[Tracked
             " This is what the journal knows."
         )
     tell_left_out(session)
-    now = session.desk.clock.now()
+    now = session.desk.service_clock.now()
     known = sort_orders(session.link.tracker.orders(), choice.sorting)
     if choice.kept.empty:
         return known
@@ -118,7 +118,7 @@ async def export_orders(
     """Write the orders to a file, or to standard output."""
     orders = await chosen_orders(session, choice)
     made = session.desk.journal.transactions.all()
-    content = export_bytes(orders, session.desk.clock.now(), form, made)
+    content = export_bytes(orders, session.desk.service_clock.now(), form, made)
     if out is None:
         session.call.output.file(content)
         return Exit.DONE
@@ -156,7 +156,7 @@ async def report_orders(session: CommandSession, choice: Choice) -> int:
     ]
     for intent in unknown:
         output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")
-    now = session.desk.clock.now()
+    now = session.desk.service_clock.now()
     made = session.desk.journal.transactions.all()
 
     def of(tracked: TrackedOrder) -> Sequence[OrderTransaction]:
@@ -201,7 +201,7 @@ async def report_order(session: CommandSession, name: str) -> int:
 
 def _tell_order(session: CommandSession, tracked: TrackedOrder) -> int:
     output = session.call.output
-    now = session.desk.clock.now()
+    now = session.desk.service_clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)
     if output.json:
         output.document(order_document(tracked, now, made))
@@ -225,7 +225,7 @@ async def put_order_away(session: CommandSession, name: str, *, undo: bool) -> i
             "NOT_FAILED",
             f"Order {tracked.service_id} does not need you after its end: there is nothing to put"
             " away.",
-            money=order_status(tracked, session.desk.clock.now()).money.rstrip("."),
+            money=order_status(tracked, session.desk.service_clock.now()).money.rstrip("."),
             field="order",
         )
     return _tell_order(session, tracker.recall(tracked.service_id) or tracked)

@@ -30,9 +30,10 @@ class ReadingFacts(Struct, frozen=True):
 
 
 class UpdateFacts(Struct, frozen=True):
-    """When something new was heard of the order, from whom, and what changed."""
+    """When something happened to the order, when it was seen, from whom, and what changed."""
 
     at: Moment
+    seen: Moment
     source: str
     state: str
     changed: tuple[str, ...]
@@ -116,7 +117,7 @@ async def _load_catalog(session: CommandSession) -> None:
 
 async def _read_again(session: CommandSession, service_id: str) -> None:
     """What the journal has of an order may be old: nothing followed it since."""
-    tracker, now = session.link.tracker, session.desk.clock.now()
+    tracker, now = session.link.tracker, session.desk.service_clock.now()
     known = tracker.recall(service_id)
     if known is None or known.archived(now):
         return
@@ -192,7 +193,11 @@ def _tell(
     ]
     if whole:
         rows += [
-            ("Seen", f"{iso(one.at)} {one.source}: {one.state}; {', '.join(one.changed)}")
+            (
+                "At",
+                f"{iso(one.happened)} {one.state}; {', '.join(one.changed)};"
+                f" seen {iso(one.at)}, {one.source}",
+            )
             for one in reversed(updates_of(case.facts.seen))
         ]
     if output.form is Form.PLAIN:
@@ -240,7 +245,7 @@ def _case(case: SupportCase, found_by: str) -> CaseDocument:
         reply=case.reply,
         escalation=case.escalation,
         updates=tuple(
-            UpdateFacts(one.at, one.source, one.state, one.changed)
+            UpdateFacts(one.happened, one.at, one.source, one.state, one.changed)
             for one in updates_of(case.facts.seen)
         ),
         order=shown_order(tracked.order, withheld=tracked.withheld),

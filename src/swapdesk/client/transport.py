@@ -210,10 +210,11 @@ class ApiTransport:
         on_counted: Callable[[Operation], None] | None = None,
         on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
         payer: PaysCalls | None = None,
+        server: ServerClock | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials
-        self.server = clock if isinstance(clock, ServerClock) else ServerClock(clock)
+        self.server = server or ServerClock.over(clock)
         self._clock = clock
         self._rng = rng or random.Random()
         self._log = exchange_log

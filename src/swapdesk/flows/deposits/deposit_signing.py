@@ -349,6 +349,7 @@ class RunningDeposits(RunningSignings[DepositSigning]):
             session.look,
             desk.link.tracker.get,
             watch=session,
+            service_clock=desk.service_clock,
         )
         if (paid := await funding.paid_before(tracked)) is not None:
             return paid

@@ -13,6 +13,7 @@ from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import (
     Proceeds,
+    deposit_arrived,
     proceeds,
     short_id,
     symbols,
@@ -57,6 +58,8 @@ class TrackedOrder(Struct, frozen=True):
     """What this desk sent to pay the deposit, for as long as the service has not seen that."""
     payments: tuple[PaidOnChain, ...] = ()
     """What chains showed of its deposit, where somebody looked."""
+    paid_at: datetime | None = None
+    """When the service saw its deposit; None before, and where this desk did not learn that."""
     gone: bool = False
     """Whether the service did not know it, or did not list it, when it was asked last."""
 
@@ -115,6 +118,16 @@ class TrackedOrder(Struct, frozen=True):
     def deposit(self) -> PaidOnChain | None:
         """What chains show of its deposit, as one payment."""
         return deposit_on_chain(self.order, self.payments) if self.payments else None
+
+    @property
+    def begun(self) -> datetime | None:
+        """From when its time counts: from its deposit, from its creation where nobody knows
+        that."""
+        created, deposit = self.order.created, self.deposit
+        if created is None or not deposit_arrived(self.order):
+            return created
+        shown = deposit.at if deposit is not None and deposit.moved else None
+        return max(shown or self.paid_at or created, created)
 
     def archived(self, now: datetime) -> bool:
         """Whether the service no longer answers for it."""

@@ -43,7 +43,7 @@ from swapdesk.chain.addresses.kind import Proof, with_article
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
 from swapdesk.chain.addresses.payments import check_memo
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
-from swapdesk.paths import make_directories
+from swapdesk.paths import make_directories, without_mark
 from swapdesk.wire.encoding.text import UnsafeText, identity_text, safe_text
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
@@ -204,7 +204,7 @@ def read_book(path: Path) -> str:
         data = file.read(_FILE_LIMIT + 1)
     if len(data) > _FILE_LIMIT:
         raise OSError(0, f"it has more than {_FILE_LIMIT} bytes")
-    return data.decode("utf-8-sig")
+    return without_mark(data).decode("utf-8")
 
 
 def write_book(path: Path, text: str) -> None:

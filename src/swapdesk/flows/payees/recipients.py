@@ -11,7 +11,8 @@ where the address came from. Look-alikes are made to have the same ends.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 
@@ -36,6 +37,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount, short_address
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.wire.chains import Chain
@@ -569,6 +571,31 @@ def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
     """Deposit addresses that this desk released, each after the kind of its chain: never a
     recipient, never a refund address."""
     return journal.orders.index.released_deposits()
+
+
+def payee_check(
+    catalog: Catalog, book: AddressBook, journal: Journal | None = None
+) -> Callable[[str, Token], RecipientCheck]:
+    """:func:`check_recipient` by what this desk knows at each check. Without a journal that can be
+    read it is the address book alone: whoever confirms a payment has to read the journal anyhow.
+    """
+
+    def check(text: str, token: Token) -> RecipientCheck:
+        paid: Mapping[str, int] = {}
+        deposits: frozenset[tuple[str, str]] = frozenset()
+        with contextlib.suppress(JournalUnavailable):
+            if journal is not None:
+                paid, deposits = paid_addresses(journal), own_deposits(journal)
+        return check_recipient(
+            text,
+            token,
+            book=book,
+            paid=paid,
+            own_deposits=deposits,
+            contracts=token_contracts(catalog, token),
+        )
+
+    return check
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:

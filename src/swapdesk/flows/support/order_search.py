@@ -329,7 +329,7 @@ class OrderSearch:
         service has said how many there are."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
-        since = self._desk.clock.now() - KNOWN_TO_API
+        since = self._desk.service_clock.now() - KNOWN_TO_API
         recent = sum(
             1
             for tracked in self._desk.link.tracker.known()
@@ -507,7 +507,9 @@ class OrderSearch:
             if isinstance(answer, ChainTransaction):
                 told.setdefault((answer.chain, answer.hash.lower()), answer)
         for transaction in told.values():
-            self.payments += paid_by(transaction, self._desk.catalog, self._desk.clock.now())
+            self.payments += paid_by(
+                transaction, self._desk.catalog, self._desk.service_clock.now()
+            )
         self._match_payments()
         if not self.payments:
             self._note_missing(readings)
@@ -536,7 +538,7 @@ class OrderSearch:
             if not chains & {token.chain, _LEDGER}:
                 continue
             if reading.value in sent or not self._own(tracked.service_id, reading):
-                now = self._desk.clock.now()
+                now = self._desk.service_clock.now()
                 paid = not_on_chain(reading.value, token.chain, self._desk.catalog, now)
                 self.payments.append(paid)
 
@@ -583,7 +585,7 @@ class OrderSearch:
         lists = self._searched.get(Place.LISTS)
         complete = lists is not None and lists.answer is Answer.NOTHING
         times = [paid.at for paid in self.payments if paid.at is not None]
-        within = any(self._desk.clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
+        within = any(self._desk.service_clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
         if complete and times and within:
             return (
                 "The payment is younger than 48 hours, and no order of this partner in that time"
@@ -632,7 +634,7 @@ class OrderSearch:
     def escalation(self) -> str:
         """To the service, where nothing was found."""
         searched = [(str(one.place), one.said) for one in self.searched]
-        now = self._desk.clock.now()
+        now = self._desk.service_clock.now()
         return not_found_escalation(self.pasted, self.named(), searched, now)
 
     def _say(self, place: Place, answer: Answer, said: str) -> None:

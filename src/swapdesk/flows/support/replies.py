@@ -346,18 +346,22 @@ _NOT_PRIVATE = (
 )
 
 
+SeenState = tuple[datetime, datetime, str]
+"""When a state began, when it was seen, and its name."""
+
+
 def reply_to(
     tracked: TrackedOrder,
     diagnosis: Diagnosis,
     now: datetime,
     *,
     made: Sequence[OrderTransaction] = (),
-    seen: Sequence[tuple[datetime, str]] = (),
+    seen: Sequence[SeenState] = (),
     named: Sequence[NamedTransaction] = (),
     addresses: Sequence[str] = (),
 ) -> str:
-    """The reply, ready to be sent as it is; times are UTC. ``seen`` are the states that were seen,
-    each with its time. ``named`` are transactions that the customer names and that are not known
+    """The reply, ready to be sent as it is; times are UTC. ``seen`` are the states that were seen.
+    ``named`` are transactions that the customer names and that are not known
     to have paid the order, ``addresses`` such that could take a refund and the order does not
     have."""
     order = tracked.order
@@ -430,11 +434,11 @@ def _transaction(token: Token | None, hash_: str) -> str:
 
 
 def _why_back(
-    order: Order, asked: str, deposit: PaidOnChain | None, seen: Sequence[tuple[datetime, str]]
+    order: Order, asked: str, deposit: PaidOnChain | None, seen: Sequence[SeenState]
 ) -> str:
     """Why a payment went back, as far as that is known; part of a sentence. Of a refund the
     service says no reason."""
-    late = any(state == DisplayStatus.EXPIRED for _, state in seen)
+    late = any(state == DisplayStatus.EXPIRED for *_, state in seen)
     if deposit is not None and deposit.at is not None and order.expires is not None:
         late = late or deposit.at > order.expires
     if late:
@@ -532,7 +536,7 @@ def escalation(
     *,
     request_id: str | None = None,
     made: Sequence[OrderTransaction] = (),
-    seen: Sequence[tuple[datetime, str]] = (),
+    seen: Sequence[SeenState] = (),
     named: Sequence[NamedTransaction] = (),
 ) -> str:
     """What the service needs to find the order: ids, addresses, memos, hashes and times. ``seen``
@@ -561,7 +565,7 @@ def escalation(
         else "",
         f"To pay out {plain(order.out_amount)} {received}" if order.out_amount is not None else "",
         f"State {display_of(order) or 'not given'}, {_legs(order.in_status, order.out_status)}",
-        *(f"  seen {iso(at)} {state}" for at, state in seen),
+        *(f"  {iso(began)} {state}, seen {iso(at)}" for began, at, state in seen),
         *(f"Transaction ({one.role}, {one.fate}) {one.hash}" for one in made),
         *(f"Chain shows {payment.said}, {payment.hash}" for payment in tracked.payments),
         *(f"The customer names transaction {one.hash}: {one.said}" for one in named),

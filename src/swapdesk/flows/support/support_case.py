@@ -14,7 +14,7 @@ from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import deposit_arrived
-from swapdesk.flows.orders.order_history import Seen, seen_since
+from swapdesk.flows.orders.order_history import Seen, happened, seen_since
 from swapdesk.flows.orders.order_sentence import order_head
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -72,6 +72,7 @@ class CaseFacts(Struct, frozen=True):
             away=None,
             payments=tuple(one for one in self.tracked.payments if one.seen_at <= at),
             gone=False,
+            paid_at=self.tracked.paid_at if (self.tracked.paid_at or at) < at else None,
         )
         return CaseFacts(at, tracked, (), self.seen[: number + 1], self.request_id)
 
@@ -98,7 +99,9 @@ def support_case(facts: CaseFacts) -> SupportCase:
         made=made,
         known=facts.known,
     )
-    states = [(at, display_of(order) or "no state") for at, _, order in facts.seen]
+    states = [
+        (happened(order, at), at, display_of(order) or "no state") for at, _, order in facts.seen
+    ]
     return SupportCase(
         facts=facts,
         status=status_for_support(tracked, now, made),
@@ -145,7 +148,7 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
         tracked = replace(tracked, payments=(*others, payment))
     journal = desk.journal
     return CaseFacts(
-        desk.clock.now(),
+        desk.service_clock.now(),
         tracked,
         tuple(journal.transactions.of(service_id)),
         tuple(journal.orders.events(service_id)),
@@ -165,7 +168,7 @@ def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:
 
 def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
     """What stands in the way of knowing more."""
-    link, now = desk.link, desk.clock.now()
+    link, now = desk.link, desk.service_clock.now()
     tracker = link.tracker
     offline = tracker.stream_state is StreamState.OFFLINE
     silent = tracker.stream_since if offline and tracker.stream_age() > SILENT_SECONDS else None

@@ -148,7 +148,7 @@ class BatchView(Page):
 
     def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderStatus]:
         """How the orders of a batch stand, by id."""
-        link, now = self.link, self.now()
+        link, now = self.link, self.service_time()
         if made is None or link is None:
             return {}
         found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)

@@ -80,7 +80,7 @@ class RawOrderScreen(Page):
     def _say_money(self) -> None:
         tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
         if tracked is not None:
-            summary = order_status(tracked, self.now())
+            summary = order_status(tracked, self.service_time())
             self.set_money(summary.money, summary.brief, where_short=summary.place)
 
     def on_tick(self) -> None:
