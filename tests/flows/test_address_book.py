@@ -217,7 +217,7 @@ def test_what_stands_in_the_file_is_not_said_to_be_missing(
 
 def test_nobody_is_said_to_be_missing_from_a_file_that_cannot_be_read(path: Path) -> None:
     book = write(path, f'[bob]\naddress = "{EVM}\n')
-    assert book.missing("@bob").startswith("Nobody is known by @bob: address_book.toml, line 2: ")
+    assert book.missing("@bob").startswith("@bob cannot be looked up: address_book.toml, line 2: ")
 
 
 def test_a_byte_order_mark_changes_nothing(path: Path) -> None:

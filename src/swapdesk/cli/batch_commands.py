@@ -22,7 +22,7 @@ def sell_option(command: F) -> F:
         default="",
         metavar="TOKEN",
         shell_complete=completion.tokens,
-        help="Sold by rows that name no token.",
+        help="The token sold by rows that name none.",
     )(command)
 
 
@@ -49,7 +49,10 @@ def batch_argument(command: F) -> F:
 
 def group_option(command: F) -> F:
     return click.option(
-        "--group", type=click.IntRange(1), metavar="N", help="Not the first that is not over."
+        "--group",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Its number; the first that is not over by default.",
     )(command)
 
 
@@ -109,7 +112,9 @@ def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
 @decimal_comma_option
 @click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe.")
 @accept_option
-@click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@click.option(
+    "--again", is_flag=True, help="Create them even if the same rows were created before."
+)
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
 @desk_command
 def create(
@@ -213,7 +218,9 @@ def submit(call: CliContext, name: str | None, group: int | None) -> int:
 @wallet_option
 @click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
 @accept_option
-@click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@click.option(
+    "--again", is_flag=True, help="Create them even if the same rows were created before."
+)
 @desk_command
 def run(
     call: CliContext,

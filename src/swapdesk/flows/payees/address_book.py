@@ -356,7 +356,7 @@ class AddressBook:
         if wrong is not None:
             return f"{label} stands in the address book and cannot be used: {wrong}"
         if self._locked:
-            return f"Nobody is known by {label}: {self.problems[0]}"
+            return f"{label} cannot be looked up: {self.problems[0]}"
         return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
