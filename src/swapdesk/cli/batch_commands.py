@@ -34,6 +34,23 @@ def decimal_comma_option(command: F) -> F:
     )(command)
 
 
+def _numbers(context: click.Context, option: click.Parameter, said: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in said.split(",")] if said else []
+    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        raise click.BadParameter(f"{said!r} are no numbers of rows.", context, option)
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def skip_option(command: F) -> F:
+    return click.option(
+        "--skip",
+        default="",
+        metavar="ROWS",
+        callback=_numbers,
+        help="Rows that are left out, by their numbers in the plan: 4,7.",
+    )(command)
+
+
 def accept_option(command: F) -> F:
     return click.option(
         "--accept-warnings",
@@ -92,8 +109,11 @@ def template(call: CliContext, out: Path | None) -> int:
 @click.argument("file", type=_FILE)
 @sell_option
 @decimal_comma_option
+@skip_option
 @desk_command
-def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
+def plan(
+    call: CliContext, file: Path, sell: str, decimal_comma: bool, skip: tuple[int, ...]
+) -> int:
     """Judge every row and show groups, totals and calls. Nothing is created.
 
     Exit 2 when a row has a problem; the plan is written all the same.
@@ -102,7 +122,7 @@ def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
     from swapdesk.cli.session import run_session
 
     return run_session(
-        call, lambda session: show_plan(session, file, sell, decimal_comma=decimal_comma)
+        call, lambda session: show_plan(session, file, sell, decimal_comma=decimal_comma, skip=skip)
     )
 
 
@@ -110,6 +130,7 @@ def plan(call: CliContext, file: Path, sell: str, decimal_comma: bool) -> int:
 @click.argument("what", required=False, metavar="FILE|[BATCH]")
 @sell_option
 @decimal_comma_option
+@skip_option
 @click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe.")
 @accept_option
 @click.option(
@@ -122,6 +143,7 @@ def create(
     what: str | None,
     sell: str,
     decimal_comma: bool,
+    skip: tuple[int, ...],
     yes: bool,
     accept_warnings: bool,
     again: bool,
@@ -140,7 +162,7 @@ def create(
         raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
     file = None if failed or what is None else Path(what)
     batch_name = (what or "") if failed else None
-    request = BatchRequest(file, batch_name, sell, yes, again, decimal_comma, accept_warnings)
+    request = BatchRequest(file, batch_name, sell, yes, again, decimal_comma, accept_warnings, skip)
     return run_session(call, lambda session: create_batch(session, request))
 
 
@@ -215,6 +237,7 @@ def submit(call: CliContext, name: str | None, group: int | None) -> int:
 @click.argument("file", type=_FILE)
 @sell_option
 @decimal_comma_option
+@skip_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
 @accept_option
@@ -227,6 +250,7 @@ def run(
     file: Path,
     sell: str,
     decimal_comma: bool,
+    skip: tuple[int, ...],
     account: str,
     yes: bool,
     accept_warnings: bool,
@@ -241,7 +265,7 @@ def run(
     from swapdesk.cli.batch_paying import PayRequest, run_batch
     from swapdesk.cli.session import run_session
 
-    create = BatchRequest(file, None, sell, yes, again, decimal_comma, accept_warnings)
+    create = BatchRequest(file, None, sell, yes, again, decimal_comma, accept_warnings, skip)
     request = PayRequest(account, None, yes)
     return run_session(call, lambda session: run_batch(session, create, request))
 

@@ -114,6 +114,7 @@ _OF_INPUT: tuple[Row, ...] = (
     ("NO_SCHEMA", _BAD, "The command prints no document of this program.", UNTOUCHED, CORRECT),
     ("NO_NODES", (Exit.BAD_INPUT, Exit.OWN_REFUSAL), "No node of the chain is configured.",
      UNTOUCHED, "you: name a node under rpc"),
+    ("NO_ROW", _BAD, "The file has no row of that number.", UNTOUCHED, CORRECT),
     ("NO_GROUP", _BAD, "The batch has no group of that number.", UNMOVED, CORRECT),
     ("NO_FILE", _BAD, "No file is named, or it cannot be read.", UNTOUCHED, CORRECT),
     ("NO_MOMENTS", _BAD, "The file holds no moments of a tape.", SANDBOX, CORRECT),

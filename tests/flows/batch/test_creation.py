@@ -283,7 +283,7 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     assert batch is not None
     sheet = failed_sheet(batch)
     assert [(row.number, row.line, row.cell(SheetColumn.TO)) for row in sheet.rows] == [
-        (1, 3, "@rita")
+        (2, 3, "@rita")
     ]
     plan = await desk.planner.with_limits(await desk.planner.judged(sheet), desk.api)
     again = desk.creation.write(plan)

@@ -366,10 +366,15 @@ def _memo(
         if check.fault == "missing":
             reason = f"{token.symbol} needs a {check.label} for exchanges."
             do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
-            findings.append(problem("NO_MEMO", SheetColumn.MEMO, reason, do))
+            findings.append(
+                problem("NO_MEMO", SheetColumn.MEMO, reason, do, f"needs a {check.label}")
+            )
         else:
             reason = check.problem or "This memo cannot be sent."
-            findings.append(problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO]))
+            brief = f"{check.label} {check.fault}"
+            findings.append(
+                problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO], brief)
+            )
     else:
         if check.doubt is not None:
             brief = "look at the memo"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct, field
@@ -16,7 +16,6 @@ from msgspec.structs import astuple
 
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.planned import (
-    TEMPLATE,
     InputRow,
     Separator,
     Sheet,
@@ -335,18 +334,12 @@ class NoFailedRows(Exception):
 
 
 def failed_sheet(batch: JournaledBatch) -> Sheet:
-    """The failed rows with the cells that were confirmed, renumbered from 1; ``line`` is still
-    that of the first file. Rows that are not known to have failed are no part of it. Raises
-    NoFailedRows."""
+    """The failed rows with the cells that were confirmed, with the numbers and lines of their
+    file. Rows that are not known to have failed are no part of it. Raises NoFailedRows."""
     failed = [row for row in batch.rows if row.state is RowState.FAILED]
     if not failed:
         raise NoFailedRows(batch.id)
-    rows = tuple(
-        InputRow(number, row.line, sheet_cells(row.cells))
-        for number, row in enumerate(failed, start=1)
-    )
-    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
-    return Sheet(batch.file, Separator.COMMA, True, named, rows)
+    return _sheet(batch, failed)
 
 
 _RECENT = 20
@@ -355,8 +348,13 @@ _RECENT = 20
 
 def sheet_of(batch: JournaledBatch) -> Sheet:
     """Its rows as they were confirmed, with the numbers and lines of their file."""
-    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in batch.rows)
-    return Sheet(batch.file, Separator.COMMA, True, TEMPLATE, rows)
+    return _sheet(batch, batch.rows)
+
+
+def _sheet(batch: JournaledBatch, of: Sequence[JournaledRow]) -> Sheet:
+    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in of)
+    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
+    return Sheet(batch.file, Separator.COMMA, True, named, rows)
 
 
 def left_open(journal: Journal, now: datetime) -> JournaledBatch | None:
