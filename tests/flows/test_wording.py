@@ -124,6 +124,8 @@ def test_an_error_is_a_sentence_a_place_and_an_actor(row: Row) -> None:
     _, _, said, money, next_ = row
     assert said[0].isupper()
     assert said.endswith(".")
+    # Read as "The money is ...".
+    assert money.split()[0] in ("in", "where", "with", "the")
     assert ": " not in money
     assert next_.count(": ") < 2
     assert not money.endswith(".")

@@ -284,7 +284,8 @@ _OF_SIGNING: tuple[Row, ...] = (
      "you: swapdesk wallet list shows the accounts"),
     ("NO_ALLOWANCE", _NOT_FOUND, "There is no such allowance.", UNTOUCHED,
      "you: swapdesk wallet allowances lists them"),
-    ("UNREAD", _FAR, "A chain could not be read.", "what is there stays there", "you: try again"),
+    ("UNREAD", _FAR, "A chain could not be read.", "where it was; reading moves nothing",
+     "you: try again"),
 )  # fmt: skip
 
 _OF_BATCHES: tuple[Row, ...] = (
