@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -199,6 +200,11 @@ async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_it
         await run.see("u build")
         assert "created, not funded" in run.text
         assert "c create" not in run.text
+        await run.press("x")
+        await run.see("Written: ")
+        (written,) = (market.home / "exports").glob("swapdesk-batch-*.csv")
+        rows = list(csv.DictReader(written.read_text().splitlines()))
+        assert [row["orderState"] for row in rows] == ["WAITING_FOR_DEPOSIT"] * 2
         assert len([one for one in market.network.seen if "minMax" in one]) == asked
         (batch,) = run.app.session.desk.journal.batches.newest()
         await run.press("o")

@@ -50,7 +50,7 @@ async def test_tokens_are_searched_while_the_desk_is_loaded(market: Market) -> N
         await desk.press("t")
         await desk.type("usdc")
         await desk.see("USD Coin")
-        assert "Its checks follow when the desk is open." in desk.text
+        assert "Its checks come once the desk is open." in desk.text
         assert ", scanned" not in desk.text
         assert not desk.app.session.opened
         await desk.press("enter")

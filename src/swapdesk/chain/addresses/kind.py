@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-CHECKSUM_SENTENCE = "The checksum of this address is wrong. Paste it again from where it came from."
+CHECKSUM_SENTENCE = "The checksum of this address is wrong. Copy it again from its source."
 
 
 class Proof(IntEnum):

@@ -664,7 +664,7 @@ class OrderSearch:
         """Where it is, where nothing was found but perhaps a payment."""
         moved = [paid for paid in self.payments if paid.moved]
         if not moved:
-            return "not known here: this desk knows nothing of such an order"
+            return "in a place not known here; this desk has no such order"
         paid = moved[0]
         return f"{paid.what} at {paid.to} on {paid.chain_name}, if nobody moved it since"
 

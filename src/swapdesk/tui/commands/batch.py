@@ -111,7 +111,7 @@ class BackToBatch(Command):
 
 
 class ExportBatch(Command):
-    """Write the results, one line for each line of the file; before them a template."""
+    """Write the results, one line for each row that was created; before them a template."""
 
     KEY = "x"
     VERB = "export"

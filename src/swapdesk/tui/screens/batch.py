@@ -380,7 +380,7 @@ class BatchScreen(BatchPaying):
         if made is None:
             name, content = NAME, template(self.desk.book).encode()
         else:
-            rows = result_rows(made, {})
+            rows = result_rows(made, self.known_orders(made))
             name = f"swapdesk-batch-{made.id[:8]}-{now:%Y%m%d-%H%M%S}Z.csv"
             content = results_csv(rows)
         folder = export_directory(self.session.settings.home, Path.home())

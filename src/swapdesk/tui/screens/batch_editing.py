@@ -28,7 +28,7 @@ from swapdesk.flows.batch.planned import (
     skipping,
 )
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
-from swapdesk.flows.batch.progress import BatchProgress, batch_progress
+from swapdesk.flows.batch.progress import BatchProgress, batch_progress, journaled_orders
 from swapdesk.flows.batch.reading import (
     OFFERED,
     RecentFiles,
@@ -165,7 +165,7 @@ class BatchView(Page):
         """The orders of a batch as the desk knows them, by id."""
         link = self.link
         if link is None:
-            return {}
+            return journaled_orders(self.desk.journal, made)
         found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
         return {one.service_id: one.order for one in found if one is not None}
 
