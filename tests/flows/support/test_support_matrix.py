@@ -244,7 +244,7 @@ MESSAGES = (
     Message(
         "expired unpaid", "payment-missing",
         f"J'ai payé la commande {{id}} : voici le hash {NO_SUCH}.",
-        ("does not know the transaction of your payment",),
+        (f"does not know the transaction {NO_SUCH} of your payment",),
     ),
     Message(
         "held in the second leg", "held", "Ma commande {id} reste bloquée au second échange."

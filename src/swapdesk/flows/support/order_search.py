@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
@@ -214,7 +215,9 @@ class OrderSearch:
         self._look_into_requests()
         askable = self._askable()
         # Who pasted a hash may still learn what its transaction paid.
-        left = {Place.CHAINS, Place.SERVICE} if self._groups else {Place.CHAINS}
+        left = {Place.CHAINS}
+        if self._groups or self.unanswered:
+            left.add(Place.SERVICE)
         self._left = [one for one in askable if not self._found or one in left]
 
     def _look_into_journal(self) -> None:
@@ -337,8 +340,20 @@ class OrderSearch:
         )
         return max(1, -(-recent // PAGE))
 
+    @property
+    def unanswered(self) -> list[str]:
+        """Ids in the form of orders that none of the orders found so far answers for."""
+        known = [tracked.order for name in self._found if (tracked := self.order(name)) is not None]
+        return [
+            reading.value
+            for reading in self.pasted.of(ReadAs.ID)
+            if _ORDER_ID.fullmatch(reading.value)
+            and reading.value not in self._found
+            and not any(_field_of(order, reading) for order in known)
+        ]
+
     def _ids(self) -> list[str]:
-        return whole_ids(self.pasted)
+        return self.unanswered if self._found else whole_ids(self.pasted)
 
     async def go_on(self) -> AsyncIterator[None]:
         """Ask what is left, within :attr:`next_cost`, and leave the lists once something was found.
@@ -363,13 +378,13 @@ class OrderSearch:
     async def _ask_by_id(self) -> None:
         """Each text as an order, then as a group; a failure ends it, and keeps what was found."""
         found: Counter[str] = Counter()
-        failed = ""
-        for text in self._groups or self._ids():
+        texts, failed = self._groups or self._ids(), ""
+        for text in texts:
             try:
                 found[await self._read_by_id(text)] += 1
             except ClientError as error:
                 failed = f"{_why(error)}; " if found else _why(error)
-                failed += f"asked for {short_id(text)}" if len(self._ids()) > 1 else ""
+                failed += f"asked for {short_id(text)}" if len(texts) > 1 else ""
                 break
         del found[""]
         said = " and ".join(
@@ -645,6 +660,7 @@ _LEDGER = ""
 """Stands for every chain of a sandbox."""
 _MARGIN = timedelta(minutes=30)
 """An order is created up to so long before its deposit."""
+_ORDER_ID = re.compile(r"[1-9A-HJ-NP-Za-km-z]{22}")
 _WAYS = {
     ReadAs.ID: "id",
     ReadAs.MEMO: "memo",
