@@ -330,6 +330,17 @@ CONFIRMED = (
         ),
     ),
     Defect(
+        "skipped-rows-created",
+        "A row that the trader left out of a batch is created and paid.",
+        "swapdesk/flows/batch/plan.py",
+        "    wanted = [row for row in rows if not row.skipped]",
+        "    wanted = list(rows)",
+        (
+            "tests/flows/batch/test_planning.py"
+            "::test_a_row_that_is_skipped_is_left_out_of_everything_until_it_is_taken_in_again",
+        ),
+    ),
+    Defect(
         "warned-tokens-created-unasked",
         "Rows of a token that the service warns of are created although nobody agreed to them.",
         "swapdesk/flows/batch/judging.py",

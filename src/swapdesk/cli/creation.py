@@ -215,7 +215,7 @@ class Creation:
         if challenge is not None:
             self._output.talk(*challenge.question)
             if not challenge.passed(self._output.ask("Four characters:") or ""):
-                said = "That is not what stands there. Compare the whole address."
+                said = "Those are not its characters. Compare the whole address."
                 raise not_confirmed(f"{said} Nothing was created.")
         if not says_yes(self._output, "Create this order?"):
             raise not_confirmed("Not confirmed. Nothing was created.")

@@ -240,7 +240,7 @@ async def show_allowances(session: CommandSession, wallet: LocalWallet, named: s
             output.talk("Nobody is allowed to take anything.")
     for one in told:
         if not one.complete and one.problem is None:
-            output.talk(f"{one.chain_name} does not tell all approvals: there may be more.")
+            output.talk(f"{one.chain_name} does not list every approval: there may be more.")
     output.talk(*(unread_words(one) for one in told if one.problem is not None))
     return _end_of(told)
 

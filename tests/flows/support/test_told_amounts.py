@@ -38,6 +38,7 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.transaction_log import Fate
+from swapdesk.flows.orders.order_export import export_rows
 from swapdesk.flows.orders.order_status import order_status, time_at
 from swapdesk.flows.orders.situations import Certainty, Situation
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
@@ -125,6 +126,12 @@ def test_no_amount_is_told_that_nobody_stated_and_all_lines_agree(
     ]  # fmt: skip
     for text in told:
         _amounts_are_stated(text, asked, set(sums.values()), refund)
+    # What the order asked for less what came back was kept by nobody, as far as anybody knows.
+    (exported,) = export_rows([one], now, {})
+    assert exported["refundKept"] in (
+        None,
+        *(max(Decimal(0), each - (refund or 0)) for each in sums.values()),
+    )
     for label, value in order_facts(one, now):
         if label == "You sent":
             assert Decimal(value.split()[0].replace(",", "")) in sums.values()

@@ -334,7 +334,7 @@ class AddressBook:
             place, folded = f"{path.name}, line {line_of(text, name)}", name.lower()
             try:
                 if names[folded] > 1:
-                    raise AddressBookError(f"@{folded} stands there twice.")
+                    raise AddressBookError(f"@{folded} is there twice.")
                 entries[folded], odd = read_entry(name, table)
                 problems += [f"{place}: {one}" for one in odd]
             except AddressBookError as error:
@@ -356,7 +356,7 @@ class AddressBook:
         if wrong is not None:
             return f"{label} stands in the address book and cannot be used: {wrong}"
         if self._locked:
-            return f"Nobody is known by {label}: {self.problems[0]}"
+            return f"{label} cannot be looked up: {self.problems[0]}"
         return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:

@@ -514,7 +514,7 @@ class Challenge(Struct, frozen=True):
         return (
             "This address was never paid before.",
             f"The desk hides group {self.group} of {self.of}{without}: type its four characters"
-            " as they stand where you have the address from.",
+            " as your source has them.",
         )
 
     def passed(self, typed: str) -> bool:

@@ -200,7 +200,7 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
         yield Span(said, "status-waiting")
         yield Span(f"Next {asked.next or READ_AGAIN}.", "muted")
     elif not asked.complete:
-        yield Span(f"{asked.chain_name} does not tell all approvals: there may be more.", "muted")
+        yield Span(f"{asked.chain_name} does not list every approval: there may be more.", "muted")
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
