@@ -274,7 +274,7 @@ def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -
     assert arrived.next == "nobody: everything arrived; o shows the orders"
     assert "in your smart account" in arrived.paid
     failed = told(DisplayStatus.FAILED)
-    assert failed.whereabouts == "0 of 1 orders arrived at the recipients, 1 ended otherwise"
+    assert failed.whereabouts == "0 of 1 order arrived at the recipients, 1 ended otherwise"
     assert failed.next.startswith("you: look at the order that ended otherwise")
 
 
