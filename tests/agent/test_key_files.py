@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from eth_account.hdaccount.mnemonic import Mnemonic
+from eth_account.types import Language
 from eth_keyfile import create_keyfile_json, decode_keyfile_json
 from msgspec.structs import replace
+from solders.keypair import Keypair
 
 from swapdesk.agent.keys.key_file import file_name, read_foreign_keystore, read_key, write_key
 from swapdesk.agent.keys.keystore import (
@@ -16,16 +20,21 @@ from swapdesk.agent.keys.keystore import (
     Keystore,
     Scrypt,
     WrongPassword,
+    encrypt,
     read_derivation,
 )
 from swapdesk.agent.keys.material import (
     PUBLISHED_ADDRESSES,
     PUBLISHED_PHRASES,
     SUGGESTED,
+    KeyRefused,
     address_of,
     fresh,
+    from_keygen,
     from_mnemonic,
+    from_raw,
 )
+from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 
@@ -45,10 +54,15 @@ ROUNDS = {"dklen": 32, "c": 2_000_000, "prf": "hmac-sha256", "salt": SALT}
         ("scrypt", {"n": 4096.0}),
         ("scrypt", {"n": True}),
         ("scrypt", {"n": "4096"}),
-        ("scrypt", {"r": 9}),
+        ("scrypt", {"r": 513}),
+        ("scrypt", {"n": 1 << 18, "r": 9}),
         ("scrypt", {"r": 0}),
-        ("scrypt", {"p": 2}),
-        ("scrypt", {"dklen": 33}),
+        ("scrypt", {"p": 0}),
+        ("scrypt", {"p": 257}),
+        ("scrypt", {"n": 1 << 18, "p": 5}),
+        ("scrypt", {"n": 2, "r": 1 << 22}),
+        ("scrypt", {"n": 2, "r": 1, "p": 1 << 23}),
+        ("scrypt", {"dklen": 31}),
         ("scrypt", {"salt": "ab"}),
         ("scrypt", {"salt": "zz" * 32}),
         ("scrypt", {"salt": None}),
@@ -68,6 +82,70 @@ def test_a_derivation_out_of_bounds_is_refused(name: Any, changed: dict[str, Any
 
 def test_the_largest_derivation_in_bounds_is_read_and_not_run() -> None:
     assert read_derivation("scrypt", {**GOOD, "n": 1 << 18}) == Scrypt(bytes.fromhex(SALT), 1 << 18)
+
+
+@pytest.mark.parametrize(
+    ("n", "r", "p"),
+    [
+        (1 << 18, 8, 1),  # geth, Foundry
+        (1 << 18, 1, 8),  # the example of the definition, older versions of eth-keyfile
+        (4096, 8, 6),  # geth --lightkdf, web3j
+        (8192, 8, 1),  # web3.js, older MyEtherWallet
+        (1 << 17, 8, 1),  # ethers, MyEtherWallet
+        (16384, 8, 4),  # Trust Wallet Core
+        (1024, 8, 1),
+        (2, 1, 1),
+    ],
+)
+def test_what_wallets_write_is_within_the_bounds_of_cost(n: int, r: int, p: int) -> None:
+    asked = {**GOOD, "n": n, "r": r, "p": p}
+    assert read_derivation("scrypt", asked) == Scrypt(bytes.fromhex(SALT), n, r, p)
+    longer = {**asked, "dklen": 64}
+    assert read_derivation("scrypt", longer) == Scrypt(bytes.fromhex(SALT), n, r, p)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"n": 1 << 20}, "more memory than 256 MiB"),
+        ({"n": 2, "r": 1 << 22}, "more memory than 256 MiB"),
+        ({"n": 1 << 18, "p": 5}, "longer than a few seconds"),
+        ({"n": 4095}, "no power of two"),
+    ],
+)
+def test_what_costs_too_much_is_said_to_cost_it(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(KeyFileRefused, match=said):
+        read_derivation("scrypt", {**GOOD, **changed})
+
+
+def test_a_light_keystore_of_geth_opens() -> None:
+    key, scrypt = SecretBytes(b"\x07" * 32), Scrypt(bytes.fromhex(SALT), 4096, 8, 6)
+    crypto = encrypt(key, scrypt.derive(SecretBytes(b"theirs")), scrypt)
+    assert decode_keyfile_json({"version": 3, "crypto": crypto}, b"theirs") == bytes(key.reveal())
+    file = read_foreign_keystore(json.dumps({"version": 3, "Crypto": crypto}).encode())
+    assert file.open(file.derivation.derive(SecretBytes(b"theirs"))).reveal() == key.reveal()
+
+
+def test_the_example_of_the_definition_opens() -> None:
+    """Web3 Secret Storage, test vector of scrypt: r is 1."""
+    crypto = {
+        "cipher": "aes-128-ctr",
+        "cipherparams": {"iv": "83dbcc02d8ccb40e466191a123791e0e"},
+        "ciphertext": "d172bf743a674da9cdad04534d56926ef8358534d458fffccd4e6ad2fbde479c",
+        "kdf": "scrypt",
+        "kdfparams": {
+            "dklen": 32,
+            "n": 262144,
+            "p": 8,
+            "r": 1,
+            "salt": "ab0c7876052600dd703518d6fc3fe8984592145b591fc8fb5c6d43190334ba19",
+        },
+        "mac": "2103ac29920d71da29f15d75b4a16dbe95cfd7ff8faea1056c33131d846e3097",
+    }
+    file = read_foreign_keystore(json.dumps({"version": 3, "crypto": crypto}).encode())
+    opened = file.open(file.derivation.derive(SecretBytes(b"testpassword")))
+    secret = "7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d"
+    assert bytes(opened.reveal()).hex() == secret
 
 
 @pytest.mark.parametrize("kdf", ["scrypt", "pbkdf2"])
@@ -162,6 +240,153 @@ def test_published_keys_are_those_of_their_phrases() -> None:
             for path in more:
                 found.add(from_mnemonic(SecretBytes(phrase.encode()), kind, path).address)
     assert found == PUBLISHED_ADDRESSES
+
+
+JUNK = "test test test test test test test test test test test junk"
+JUNK_KEY = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+JUNK_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+TREZOR = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+
+def _lines(phrase: str, form: str) -> str:
+    return "".join(form.format(n=place, w=word) for place, word in enumerate(phrase.split(), 1))
+
+
+def _columns(phrase: str) -> str:
+    """Two columns, as paper wallets print them: the order is that of the numbers."""
+    words = phrase.split()
+    half = len(words) // 2
+    return "\n".join(
+        f"{at + 1}. {words[at]}\t{at + half + 1}. {words[at + half]}" for at in range(half)
+    )
+
+
+PASTED = {
+    "dots": _lines(TREZOR, "{n}. {w}\n"),
+    "brackets": _lines(TREZOR, "{n}) {w}\r\n"),
+    "colons": _lines(TREZOR, "{n:02}: {w} "),
+    "glued": _lines(TREZOR, "{n}.{w} "),
+    "digits": _lines(TREZOR, "{n}{w}"),
+    "commas": TREZOR.replace(" ", ", "),
+    "tabs": TREZOR.replace(" ", "\t"),
+    "blanks": "  " + TREZOR.replace(" ", "  ") + " \n",
+    "upper": TREZOR.upper(),
+    "title": TREZOR.title(),
+    "quoted": f"\u201c{TREZOR}\u201d.",
+    "list": str(TREZOR.split()),
+    "fixed blanks": TREZOR.replace(" ", "\u00a0"),
+    "no width": TREZOR.replace(" ", "\u200b"),
+    "marked": "\ufeff" + TREZOR.replace("legal", "le\u00adgal"),
+    "wide": "".join(chr(ord(one) + 0xFEE0) if one > " " else "\u3000" for one in TREZOR),
+    "columns": _columns(TREZOR),
+    "dashes": _lines(TREZOR, "- {w}\n"),
+}
+
+
+@pytest.mark.parametrize("form", PASTED)
+def test_a_phrase_is_read_as_people_keep_it(form: str) -> None:
+    path = "m/44'/60'/0'/0/0"
+    wanted = from_mnemonic(SecretBytes(TREZOR.encode()), Kind.EVM, path).address
+    assert from_mnemonic(SecretBytes(PASTED[form].encode()), Kind.EVM, path).address == wanted
+
+
+@pytest.mark.parametrize(
+    ("language", "form"),
+    [
+        ("japanese", "NFC"),
+        ("japanese", "NFKD"),
+        ("french", "NFC"),
+        ("spanish", "NFKD"),
+        ("korean", "NFC"),
+        ("chinese_simplified", "NFC"),
+        ("czech", "NFC"),
+    ],
+)
+def test_a_phrase_of_another_list_leads_to_one_key_in_each_spelling(
+    language: str, form: Any
+) -> None:
+    phrase = Mnemonic(Language(language)).to_mnemonic(bytes(range(16)))
+    solana = from_mnemonic(SecretBytes(phrase.encode()), Kind.SOLANA, None).address
+    spelt = unicodedata.normalize(form, phrase)
+    if language.startswith("chinese"):
+        spelt = spelt.replace(" ", "")
+    read = from_mnemonic(SecretBytes(spelt.encode()), Kind.SOLANA, None)
+    assert read.address == solana
+    seed = Mnemonic.to_seed(phrase)
+    assert bytes(read.secret.reveal()) == seed[:32]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "said"),
+    [
+        (TREZOR.replace("year", "yaer"), "word 4 is not in the list"),
+        (TREZOR.replace("winner", "winer"), "words 2, 10 are not in the list"),
+        (TREZOR.replace("yellow", "thank"), "the last one does not fit the others"),
+        (TREZOR.replace("legal ", "", 1), "and this has 11"),
+        (f"{TREZOR} please", "and this has 13"),
+        ("1. 2. 3.", "and this has 0"),
+        ("twelve rows with text that nobody would take for seeds at all", "not the words"),
+    ],
+)
+def test_what_is_no_phrase_is_said_truly_and_without_its_words(pasted: str, said: str) -> None:
+    with pytest.raises(KeyRefused, match=said) as refused:
+        from_mnemonic(SecretBytes(pasted.encode()), Kind.EVM, "m/44'/60'/0'/0/0")
+    words = set(pasted.split())
+    assert not words & {"yaer", "winer", "please"} & set(str(refused.value).split())
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}", "0x{}", "0X{}", " 0x{}\r\n", '"0x{}"', "'{}'", "`{}`,", "\u201c0X{}\u201d",
+        "\ufeff{}", "{};", '"{}",',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+def test_a_key_is_read_in_the_marks_around_it(form: str, case: Any) -> None:
+    assert from_raw(SecretBytes(form.format(case(JUNK_KEY)).encode())).address == JUNK_ADDRESS
+
+
+def test_a_key_in_groups_and_over_lines_is_read() -> None:
+    groups = [JUNK_KEY[at : at + 4] for at in range(0, 64, 4)]
+    for joined in (" ".join(groups), "0x " + "\n".join(groups), "\u00a0".join(groups)):
+        assert from_raw(SecretBytes(joined.encode())).address == JUNK_ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("pasted", "said"),
+    [
+        (JUNK_KEY[1:], "and this has 63"),
+        (f"0x{JUNK_KEY}00", "and this has 66"),
+        (JUNK, "imported as a mnemonic"),
+        ("key: " + JUNK_KEY, "other characters"),
+        ("", "other characters"),
+    ],
+)
+def test_what_is_no_key_is_said_truly(pasted: str, said: str) -> None:
+    with pytest.raises(KeyRefused, match=said):
+        from_raw(SecretBytes(pasted.encode()))
+
+
+def test_a_key_of_solana_is_read_as_wallets_export_it() -> None:
+    held = fresh(Kind.SOLANA)
+    pair = Keypair.from_seed(bytes(held.secret.reveal()))
+    exported = str(pair)
+    for pasted in (
+        exported,
+        f'"{exported}"',
+        f" {exported}\n",
+        exported[:44] + "\n" + exported[44:],
+    ):
+        assert from_keygen(SecretBytes(pasted.encode())).address == held.address
+    assert from_keygen(SecretBytes(b"\xef\xbb\xbf" + str(list(bytes(pair))).encode())).address == (
+        held.address
+    )
+    other = base58(bytes(pair)[:32] + bytes(32))
+    # An address is no key, whoever pastes it.
+    for wrong in (held.address, other, exported[:-1], "0" * 88, "1" * 500, ""):
+        with pytest.raises(KeyRefused):
+            from_keygen(SecretBytes(wrong.encode()))
 
 
 def test_a_secret_is_shown_nowhere_and_wiped() -> None:

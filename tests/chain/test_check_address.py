@@ -273,12 +273,12 @@ def test_an_evm_spelling_without_checksum_warns(spelling: str) -> None:
     assert "checksum correct" not in verdict.reason
 
 
-def test_solana_always_warns_and_a_program_address_warns_more() -> None:
+def test_solana_always_warns_and_a_program_address_is_doubted() -> None:
     assert len(check_address("sol", SOL).warnings) == 1
+    assert not check_address("sol", SOL).doubt
     off_curve = check_address("sol", "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1")
     assert off_curve.ok
-    assert len(off_curve.warnings) == 2
-    assert "program" in off_curve.warnings[1]
+    assert "program" in off_curve.doubt
 
 
 def test_curve_points_are_those_of_a_cryptographic_library() -> None:

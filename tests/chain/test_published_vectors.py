@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from swapdesk.chain.addresses import bech32
-from swapdesk.chain.addresses.checking import check_address
+from swapdesk.chain.addresses.checking import check_address, check_recipient
 from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 
 EIP_55 = [
     "0x52908400098527886E0F7030069857D2E4169EE7",
@@ -120,6 +121,20 @@ VALID = [
         "xmr",
         "4LL9oSLmtpccfufTMvppY6JwXNouMBzSkbLYfpAV5Usx3skxNgYeYTRj5UzqtReoS44qo9mtmXCqY45DJ852K5Jv2bYXZKKQePHES9khPK",
     ),
+    # The second letter of an integrated address reaches beyond that of others.
+    (
+        "xmr",
+        "4KEMxkrvHF13ZMEVyrUNuUMzgQ1WHjkWL5T6Xk7QaTszggbtPbRPEkZQau9yACYEmUCHPNrU2MBdnJf4s4xLK5AyVTr66Q8LFefPwwfA1t",
+    ),
+    # The attribute of a derivation path comes first: neither Ae2 nor DdzFF.
+    (
+        "ada",
+        "4swhHtxKapQbj3TZEipgtp7NQzcRWDYqCxXYoPQWjGyHmhxS1w1TjUEszCQT1sQucGwmPQMYdv1FYs3d51KgoubviPBf",
+    ),
+    ("bch", "pvhfadjrmc4adxl8payajshf34wauh4jlrfnpuyetfnzh5llrnh9w3q8y9qcp"),
+    ("bch", "pvqljqfuvj0dqf4l6s9mradymsvmucwe8w7cm84yyt8p2dtwj93xcuqwaelt6"),
+    ("bch", "zpm2qsznhks23z7629mms6s4cwef74vcwvrqekrq9w"),
+    ("ton", "Ef8zMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzM0vF"),
     ("xrp", "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"),
     ("xrp", "rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B"),
     ("xrp", "rN7n7otQDd6FczFgLdSqtcsAUxDkw6fzRH"),
@@ -174,6 +189,8 @@ def test_real_addresses(kind: str, address: str) -> None:
     verdict = check_address(kind, address)
     assert (verdict.ok, verdict.code, verdict.normalized) == (True, "valid", address)
     assert verdict.position is None
+    # Nor is it refused by the pattern that the service of the sandbox publishes.
+    assert check_recipient(kind, address, ADDRESS_KINDS[kind].shape).ok
 
 
 def test_upper_case_bech32_is_the_same_address() -> None:

@@ -17,6 +17,8 @@ BTC = derive_address("bitcoin", b"a wallet of the tests".ljust(32))
 MISTYPED = "0x" + ETH[2:].swapcase()
 XRP = derive_address("xrp", b"a wallet of the tests".ljust(32))
 XLM = derive_address("xlm", b"a wallet of the tests".ljust(32))
+# Off the curve, as every token account of Solana.
+TOKEN_ACCOUNT = "9yBYCtnWi87UWjgXrGsEFgnmDejXWieHVT9JSsQawdjK"
 
 
 def order_ids(desk: Desk) -> set[str]:
@@ -48,6 +50,10 @@ CASES = [
     (("0.1", "btc.bitcoin", "eth.ethereum", "@nobody"), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", "@cold"), 2, "BAD_RECIPIENT"),
     (("0.1", "btc.bitcoin", "eth.ethereum", ETH[:-1]), 2, "BAD_RECIPIENT"),
+    # Before a quote, of which there would be none.
+    (("0.00000001", "btc.bitcoin", "eth.ethereum", BTC), 2, "BAD_RECIPIENT"),
+    (("0.00000001", "btc.bitcoin", "eth.ethereum", ETH, "--refund", ETH), 2, "BAD_REFUND_ADDRESS"),
+    (("0.1", "btc.bitcoin", "eth.ethereum", f"base:{ETH}"), 2, "BAD_RECIPIENT"),
     (
         ("0.1", "btc.bitcoin", "eth.ethereum", MISTYPED),
         2,
@@ -130,14 +136,25 @@ def test_a_memo_is_given_waived_or_known(desk: Desk) -> None:
     assert waived.document["order"]["receiverTag"] is None
     known = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", "@rita")
     assert known.document["order"]["receiverTag"] == "20117"
+    linked = swap(desk, "0.1", "btc.bitcoin", "xrp.xrp", f"ripple:{XRP}?amount=20&dt=777")
+    assert linked.document["order"]["receiverTag"] == "777"
+    assert linked.document["order"]["receiverAddress"] == XRP
+    assert "The link asks for 20 XRP, and " in linked.stderr
 
 
-@pytest.mark.parametrize("changed", [("--memo", "20118"), ("--waive-memo", "NO MEMO")])
-def test_another_memo_than_that_of_the_name_needs_consent(
-    desk: Desk, changed: tuple[str, str]
+@pytest.mark.parametrize(
+    ("to", "said", "changed"),
+    [
+        ("@rita", "@rita: 20117.", ("--memo", "20118")),
+        ("@rita", "@rita: 20117.", ("--waive-memo", "NO MEMO")),
+        (f"xrpl:{XRP}?dt=777", "the payment link: 777.", ("--memo", "778")),
+    ],
+)
+def test_another_memo_than_that_of_the_recipient_needs_consent(
+    desk: Desk, to: str, said: str, changed: tuple[str, str]
 ) -> None:
-    said = "This is not the tag of @rita: 20117."
-    pair = ("0.1", "btc.bitcoin", "xrp.xrp", "@rita")
+    said = f"This is not the tag of {said}"
+    pair = ("0.1", "btc.bitcoin", "xrp.xrp", to)
     error = refused(swap(desk, *pair, *changed), 9, "MEMO_WARNING")
     assert error["message"] == said
     consented = swap(desk, *pair, *changed, "--accept-warnings")
@@ -153,6 +170,28 @@ def test_a_memo_that_a_program_spoilt_needs_consent(desk: Desk) -> None:
     assert "Compare it with the one you were given." in str(error["message"])
     consented = swap(desk, *spoilt, "--accept-warnings")
     assert consented.document["order"]["receiverTag"] == "1.07712E+09"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT),
+        ("0.5", "sol.solana", "eth.ethereum", ETH, "--refund", TOKEN_ACCOUNT, "--fixed"),
+    ],
+)
+def test_an_address_that_only_a_program_can_spend_from_needs_consent(
+    desk: Desk, named: tuple[str, ...]
+) -> None:
+    error = refused(swap(desk, *named), 9, "ADDRESS_WARNING")
+    assert "Only that program can move what it gets." in str(error["message"])
+    dry = desk("swap", *named[:3], "--to", *named[3:], "--dry-run", "--json")
+    assert any("Only that program" in line for line in dry.document["checks"])
+
+
+def test_a_vault_is_paid_once_it_is_agreed_to(desk: Desk) -> None:
+    vault = ("0.5", "eth.ethereum", "usdc.solana", TOKEN_ACCOUNT, "--accept-warnings")
+    consented = swap(desk, *vault)
+    assert consented.document["order"]["receiverAddress"] == TOKEN_ACCOUNT, consented
 
 
 def test_a_loss_nobody_knows_is_not_accepted_silently(desk: Desk) -> None:

@@ -18,7 +18,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import ClientError
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.payments import CallPayment, RequiredPayment
+from swapdesk.client.payments import CallAuthorization, RequiredPayment
 from swapdesk.clock import ManualClock
 from swapdesk.flows.request_lines import call_lines
 from swapdesk.flows.tracking.announcements import failure_of_error
@@ -27,7 +27,7 @@ from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BY_NAME
 
 PAYEE, ENDS = "0x" + "1A" * 20, datetime(2026, 11, 27, 14, 3, 10, tzinfo=UTC)
-SIGNED = CallPayment(
+SIGNED = CallAuthorization(
     amount="0.0001",
     symbol="USDC",
     chain="base",
@@ -50,11 +50,13 @@ class Payer:
         self.shown = shown
         self.paid = 0
 
-    async def pay(self, required: RequiredPayment, operation: Operation) -> tuple[str, CallPayment]:
+    async def pay(
+        self, required: RequiredPayment, operation: Operation
+    ) -> tuple[str, CallAuthorization]:
         self.paid += 1
         return HEADER, SIGNED
 
-    async def look(self, payment: CallPayment) -> CallPayment:
+    async def look(self, payment: CallAuthorization) -> CallAuthorization:
         return replace(payment, taken=self.shown)
 
 
@@ -140,7 +142,7 @@ async def test_what_never_left_was_not_paid() -> None:
         class Leaving(Payer):
             async def pay(
                 self, required: RequiredPayment, operation: Operation
-            ) -> tuple[str, CallPayment]:
+            ) -> tuple[str, CallAuthorization]:
                 await server.__aexit__()
                 return await super().pay(required, operation)
 

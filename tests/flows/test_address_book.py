@@ -136,12 +136,95 @@ def test_a_wrong_entry_is_reported_with_file_and_line_and_left_out(path: Path) -
     assert book.names() == ["good"]
     assert book.problems == (
         "address_book.toml, line 6: @typo: The checksum of this address is wrong. "
-        "Paste it again from where it came from.",
+        "Copy it again from its source.",
         'address_book.toml, line 10: @odd: "addres" is not a field of an entry.',
     )
     assert write(path, "bob = 3").problems == (
         "address_book.toml, line 1: [bob] is not a table with an address.",
     )
+
+
+KEPT = [
+    'note = "the \U0001f468\u200d\U0001f469\u200d\U0001f467 next door"',
+    'note = "rent\\t\\u202E and more"',
+    'note = """two\nrows"""',
+    'note = " blanks "',
+    f'note = "{"long " * 60}"',
+    "note = 5",
+    "note = ['a', 'b']",
+    "note = 2026-11-27",
+    'own = "yes"',
+    'colour = "red"',
+    'e-mail = "bob@example.com"\n"since when" = 2026-11-27',
+]
+
+
+@pytest.mark.parametrize("more", KEPT)
+def test_an_entry_is_not_lost_for_what_pays_nobody(more: str, path: Path) -> None:
+    book = write(path, f'[zwj]\naddress = "{EVM}"\nkind = "evm"\n{more}\n')
+    entry = book.entry("@zwj")
+    assert entry is not None
+    assert (entry.address, entry.memo) == (EVM, None)
+    assert entry.note.isprintable()
+    assert len(entry.note) <= 100
+    # What is no note is told, and a note is nobody's business.
+    assert bool(book.problems) is not more.startswith("note")
+
+
+def test_a_memo_may_be_written_as_the_number_it_is(path: Path) -> None:
+    xrp = address("xrp", "r")
+    book = write(path, f'[rita]\naddress = "{xrp}"\nkind = "xrp"\nmemo = 20117\n')
+    entry = book.entry("rita")
+    assert entry is not None
+    assert entry.memo == "20117"
+
+
+def test_a_change_keeps_what_the_desk_does_not_know_of_an_entry(path: Path) -> None:
+    more = 'note = "\U0001f468\u200d\U0001f469 \\u007F"\ncolour = "red"\n"since when" = 3\n'
+    book = write(path, f'[zwj]\naddress = "{EVM.lower()}"\nkind = "evm"\n{more}')
+    before = tomllib.loads(path.read_text(encoding="utf-8"))["zwj"]
+    book.mark_own("zwj", True)
+    book.rename("zwj", "family")
+    after = tomllib.loads(path.read_text(encoding="utf-8"))["family"]
+    assert after == {**before, "own": True}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (f'[odd]\naddress = "{EVM[:-1]}f"\nkind = "evm"', "line 1: @odd: The checksum"),
+        (f'[odd]\naddress = "{EVM}"\nkind = "evm"\nmeno = "5"', '"meno" is not a field'),
+        (f'[odd]\naddress = "{EVM}"\nkind = "evm"\nDestinationTag = 5', "is not a field"),
+        (f'[odd]\naddress = "{EVM}"', "kind is one of"),
+        ("odd = 5", "is not a table"),
+        (
+            f'[odd]\naddress = "{EVM}"\nkind = "evm"\n[Odd]\naddress = "{EVM}"\nkind = "evm"',
+            "@odd is there twice",
+        ),
+    ],
+)
+def test_what_stands_in_the_file_is_not_said_to_be_missing(
+    table: str, said: str, path: Path
+) -> None:
+    book = write(path, table + "\n")
+    assert book.entry("odd") is None
+    assert book.missing("@odd").startswith("@odd stands in the address book and cannot be used: ")
+    assert said in book.missing("@odd")
+    assert book.missing("@other") == "@other is not in the address book."
+    with pytest.raises(AddressBookError, match="cannot be used"):
+        book.remove("odd")
+
+
+def test_nobody_is_said_to_be_missing_from_a_file_that_cannot_be_read(path: Path) -> None:
+    book = write(path, f'[bob]\naddress = "{EVM}\n')
+    assert book.missing("@bob").startswith("@bob cannot be looked up: address_book.toml, line 2: ")
+
+
+def test_a_byte_order_mark_changes_nothing(path: Path) -> None:
+    book = write(path, f'\ufeff[bob]\naddress = "{EVM}"\nkind = "evm"\n')
+    assert book.names() == ["bob"]
+    book.add(BookEntry("ann", EVM.lower(), "evm"))
+    assert AddressBook.load(path).names() == ["bob", "ann"]
 
 
 def test_a_file_that_is_no_toml_is_reported_and_left_alone(path: Path) -> None:

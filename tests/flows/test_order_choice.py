@@ -18,15 +18,19 @@ from hypothesis import strategies as st
 
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
+from flows.support.cases import BACK, WITH_COIN, paid
 from swapdesk.flows.intents.intent import DepositRelease, Intent
+from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,
     ExportForm,
     UnknownForm,
+    as_written,
     export_bytes,
     export_directory,
     export_name,
+    export_rows,
     form_of,
     inert,
     write_export,
@@ -259,7 +263,7 @@ def test_the_line_to_be_spoken() -> None:
     assert order_sentence(tracked(), LATER) == (
         "Order h8Kq2PdT5mXcVbN3wRtY7z, 0.5 BTC to 14.524108 ETH, standard, stage 1 of 5,"
         " 24:00 left: Waiting for the deposit. Money: in your wallet."
-        " Next: you: send the deposit within 24:00."
+        " Next you: send the deposit within 24:00."
     )
 
 
@@ -391,6 +395,19 @@ def test_a_link_that_was_named_stays_and_leads_to_the_export(tmp_path: Path) -> 
         assert target.read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [((), None), ((paid("0.5"),), Decimal("0.01")), ((paid("0.7"),), Decimal("0.21"))],
+)
+def test_kept_of_a_refund_is_what_a_chain_shows_to_have_come(
+    shown: tuple[PaidOnChain, ...], kept: Decimal | None
+) -> None:
+    facts = {**BACK, **WITH_COIN, "in_amount": Decimal("0.5"), "refund_amount": Decimal("0.49")}
+    one = TrackedOrder(order(**facts), None, None, False, NOW, "read", payments=shown)
+    (row,) = export_rows([one], LATER, {})
+    assert row["refundKept"] == kept
+
+
 def test_where_exports_go(tmp_path: Path) -> None:
     own = Home.at(tmp_path / "own")
     assert export_directory(own, tmp_path) == own.data / "exports"
@@ -415,3 +432,10 @@ def test_no_part_behind_a_semicolon_is_a_formula() -> None:
     """It begins a cell where a comma is a decimal sign."""
     assert inert("a;=1+1; -2;b") == "a;'=1+1;' -2;b"
     assert inert("late; next week") == "late; next week"
+
+
+@given(st.text("'=+-@;\t a0", max_size=8))
+def test_what_was_written_is_read_again_without_its_apostrophes(text: str) -> None:
+    written = inert(text)
+    assert as_written(written) == text
+    assert written.lstrip("'")[:1] not in FORMULA or written != written.lstrip("'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Consent
+from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
 from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
@@ -127,9 +129,9 @@ def test_another_tag_than_the_one_kept_with_a_name_is_said(
     found = check_memo_of(check("@rita", XRP, book=book), text, waived, XRP)
     assert (found.ok, found.doubt) == (True, said)
     assert found.lines[-1] == CheckLine("warn", said)
-    asked = Consent().also(found.doubt)
+    asked = Consent().also(said)
     assert (asked.lines, asked.phrase) == ((said,), "yes")
-    loss = Consent(("a loss",), "12").also(found.doubt)
+    loss = Consent(("a loss",), "12").also(said)
     assert (loss.lines, loss.phrase) == (("a loss", said), "12")
 
 
@@ -139,7 +141,27 @@ def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
     assert check_memo_of(rita, "", False, XRP) == check_memo("", False, XRP)
     bob = check("@bob", book=book)
     assert check_memo_of(bob, "", False, ETH).doubt is None
-    assert Consent().also(None) == Consent()
+
+
+OFF_THE_CURVE = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"
+
+
+def test_an_address_that_only_a_program_can_spend_from_is_agreed_to(book: AddressBook) -> None:
+    vault, wallet = check(OFF_THE_CURVE, SOL, book=book), check("@sol", SOL, book=book)
+    assert vault.ok
+    assert vault.doubt is not None
+    assert vault.doubt.endswith("Only that program can move what it gets.")
+    assert CheckLine("warn", vault.doubt) in vault.lines
+    assert wallet.doubt is None
+    back = check_refund(OFF_THE_CURVE, SOL, required=True, book=book, paid={})
+    none = check_memo("", False, SOL)
+    assert Checked(vault, none, None).doubts == (vault.doubt,)
+    assert Checked(wallet, none, back).doubts == (back.doubt,) == (vault.doubt,)
+    assert Checked(wallet, none, wallet).doubts == ()
+    # Who has been paid there before, and who is called by a name, is asked all the same.
+    assert check(OFF_THE_CURVE, SOL, book=book, paid={OFF_THE_CURVE: 2}).doubt == vault.doubt
+    book.add(BookEntry("vault", OFF_THE_CURVE, "sol"))
+    assert check("@vault", SOL, book=book).doubt == vault.doubt
 
 
 def test_a_swap_on_chains_carries_no_memo(book: AddressBook) -> None:
@@ -170,7 +192,7 @@ def test_a_refund_without_the_tag_kept_with_its_name_is_said(
     said = "This is not the tag of @rita: 20117."
     found = check_refund(text, XRP, required=True, book=book, paid={}, memo=typed)
     assert found.ok
-    assert found.doubt == (said if differs else None)
+    assert found.memo_doubt == (said if differs else None)
     assert (CheckLine("warn", said) in found.lines) is differs
 
 
@@ -352,3 +374,100 @@ def test_chains_without_memos_take_none() -> None:
     sol = check_memo("thanks", False, token("sol"))
     assert (sol.ok, sol.used, sol.memo) == (True, True, "thanks")
     assert check_memo(None, False, token("sol")).ok
+
+
+USDC_BASE = next(t for t in WORLD if (t.chain, t.symbol, t.unverified) == ("base", "USDC", False))
+LINK = f"ethereum:{USDC_BASE.address}@8453/transfer?address={EVM}&uint256=2500000"
+TAGGED = f"ripple:{address('xrp', 'shop')}?amount=20&dt=777"
+
+
+@pytest.mark.parametrize("before", ["base:", "BASE:", "eip155:8453:", "ethereum:", "Base:"])
+def test_the_chain_before_an_address_is_the_one_that_was_chosen(
+    before: str, book: AddressBook
+) -> None:
+    found = check(before + EVM, USDC_BASE, book=book)
+    assert (found.ok, found.address, found.memo) == (True, EVM, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"eth:{EVM}", "This is for Ethereum, and this USDC is on Base."),
+        (f"arb1:{EVM}", "This is for Arbitrum, and this USDC is on Base."),
+        (f"eip155:4217:{EVM}", "This is for chain 4217, and this USDC is on Base."),
+        (f"nowhere:{EVM}", '"nowhere:" in front of the address is not Base'),
+        (f"ethereum:{EVM}@1", "This is for Ethereum, and this USDC is on Base."),
+        ("bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "This is for Bitcoin, and"),
+        (f"ethereum:{EVM}@8453?value=1e18", "asks for the coin of Base, not for USDC."),
+        (
+            f"ethereum:{checksummed('0x' + 'ab' * 20)}@8453/transfer?address={EVM}&uint256=1",
+            "not for USDC. To pay USDC there, paste the address alone.",
+        ),
+        (f"base:{EVM[:-1]}", "it has 41 characters"),
+    ],
+)
+def test_a_link_for_something_else_says_for_what(text: str, says: str, book: AddressBook) -> None:
+    found = check(text, USDC_BASE, book=book)
+    assert (found.ok, found.address) == (False, "")
+    assert says in (found.problem or "")
+
+
+def test_the_ids_of_real_chains_name_those_of_the_sandbox(book: AddressBook) -> None:
+    """And those of the service itself, whatever they are."""
+    assert USDC_BASE.chain_data.chain_id not in (None, 8453)
+    assert check(LINK, USDC_BASE, book=book).ok
+    own = LINK.replace("@8453", f"@{USDC_BASE.chain_data.chain_id}")
+    assert check(own, USDC_BASE, book=book).ok
+    live = USDC_BASE.chain_data.model_copy(update={"chain_id": 10})
+    misnamed = USDC_BASE.model_copy(update={"chain_data": live})
+    assert not check(LINK, misnamed, book=book).ok, "an id that is another chain's is believed"
+
+
+@pytest.mark.parametrize(
+    ("arrives", "line"),
+    [
+        (None, ("note", "The link asks for 2.5 USDC.")),
+        (Decimal("2.50"), ("ok", "As much as the link asks for: 2.5 USDC.")),
+        (Decimal(2), ("warn", "The link asks for 2.5 USDC, and 2 USDC arrives.")),
+        (Decimal(3), ("warn", "The link asks for 2.5 USDC, and 3 USDC arrives.")),
+    ],
+)
+def test_an_amount_of_a_link_is_held_against_what_arrives(
+    arrives: Decimal | None, line: tuple[str, str], book: AddressBook
+) -> None:
+    found = check(LINK, USDC_BASE, book=book, arrives=arrives)
+    assert found.ok
+    assert line in texts(found)
+
+
+def test_the_memo_of_a_link_is_the_memo(book: AddressBook) -> None:
+    found = check(TAGGED, XRP, book=book)
+    assert (found.ok, found.memo) == (True, "777")
+    assert check_memo_of(found, found.memo, False, XRP).doubt is None
+    for typed, waived in (("778", False), ("", True)):
+        other = check_memo_of(found, typed, waived, XRP)
+        assert other.ok
+        assert other.doubt == "This is not the tag of the payment link: 777."
+    on_chain = check_memo_of(found, None, False, XRP, on_chain=True)
+    assert not on_chain.ok, "a memo that cannot be sent is dropped"
+    back = check_refund(TAGGED, XRP, required=True, book=book, paid={})
+    assert (back.ok, back.memo) == (True, "777")
+    rita = book.entry("rita")
+    assert rita is not None
+    known = check(f"ripple:{rita.address}?dt=777", XRP, book=book)
+    assert (known.label, known.memo) == ("@rita", "777")
+    assert any(text.startswith("This is not the tag of @rita: 20117.") for _, text in texts(known))
+
+
+def test_what_a_payout_cannot_carry_of_a_link_is_said(book: AddressBook) -> None:
+    found = check(f"solana:{address('sol', 'shop')}?reference=abc&label=Shop", SOL, book=book)
+    assert found.ok
+    assert ("warn", "The link also says reference, which no payout carries.") in texts(found)
+
+
+def test_a_look_alike_in_a_link_is_refused(book: AddressBook) -> None:
+    known = address("evm", "known")
+    twin = checksummed(known[:6].lower() + "f" * 32 + known[-4:].lower())
+    found = check(f"eth:{twin}", book=book, paid={known: 1})
+    assert found.lookalike is not None
+    assert not found.ok

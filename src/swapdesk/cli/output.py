@@ -21,6 +21,7 @@ from typing import Any, TextIO
 from msgspec import UNSET, Struct
 
 from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.error_table import UNSENT
 
 SCHEMA_VERSION = 1
 """Of all documents that commands print. It is raised when a field is removed or changes its
@@ -248,7 +249,8 @@ class Output:
             self._aside(_encodable(document_text(error.document()), stream, _ESCAPE))
             return
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
-        rows = [error.message, f"The money is {error.money}.", f"Next: {error.next}.", f"({last})"]
+        money = "Nothing was sent" if error.money == UNSENT else f"The money is {error.money}"
+        rows = [error.message, f"{money}.", f"Next {error.next}.", f"({last})"]
         rows += [f"  {name}: {what['message']}" for name, what in _other_fields(error)]
         self.talk(*rows)
 

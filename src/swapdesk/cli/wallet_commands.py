@@ -15,7 +15,13 @@ from swapdesk.cli.command_error import bad_input
 F = TypeVar("F", bound=Callable[..., Any])
 
 KINDS = ("evm", "solana")
-FORMS = {"mnemonic": "mnemonic", "hex": "raw", "keystore": "keystore", "keygen": "keygen"}
+FORMS = {
+    "mnemonic": "mnemonic",
+    "hex": "raw",
+    "keystore": "keystore",
+    "keygen": "keygen",
+    "base58": "keygen",
+}
 """Forms of a key as the command names them and as the wallet does."""
 MOST_GAS_COINS = 100
 """More than this is a slip of the finger and no price of gas."""
@@ -110,6 +116,7 @@ def import_(
 ) -> int:
     """Take in a key: its address is shown before it is kept.
 
+    A key of Solana is the file of solana-keygen, or base58 as Phantom and Solflare export it.
     The secret is typed without an echo, or read from --file or --secret-fd; never an argument.
     """
     from swapdesk.cli.wallet_keys import KeySource, import_account
@@ -180,7 +187,9 @@ def allowances(call: CliContext, account: str | None) -> int:
 )
 @account_option
 @click.option(
-    "--permit2/--direct", default=None, help="Where both were given: the one in Permit2, or not."
+    "--permit2/--direct",
+    default=None,
+    help="Where there are both: the one in Permit2, or the other.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
 @desk_command

@@ -38,7 +38,7 @@ from msgspec.structs import replace
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 
 if TYPE_CHECKING:
-    from swapdesk.client.payments import CallPayment
+    from swapdesk.client.payments import CallAuthorization
 
 
 class ClientError(Exception):
@@ -46,7 +46,7 @@ class ClientError(Exception):
 
     sent: bool = False
     definite: bool = True
-    payment: CallPayment | None = None
+    payment: CallAuthorization | None = None
     """What was signed for the call and left with it (contract 14)."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:

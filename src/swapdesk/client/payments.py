@@ -73,7 +73,7 @@ class Authorization(Struct, frozen=True):
     signature: str
 
 
-class CallPayment(Struct, frozen=True):
+class CallAuthorization(Struct, frozen=True):
     """What was signed for one call, without the signature: until ``ends`` whoever has that may
     bring it to the chain, whatever was answered. ``taken`` is what the chain shows, None where it
     could not be read."""
@@ -95,10 +95,12 @@ class CallPayment(Struct, frozen=True):
 
 
 class PaysCalls(Protocol):
-    async def pay(self, required: RequiredPayment, operation: Operation) -> tuple[str, CallPayment]:
+    async def pay(
+        self, required: RequiredPayment, operation: Operation
+    ) -> tuple[str, CallAuthorization]:
         """The value of the header that pays one call, and what it pays. Raises NotPaid."""
 
-    async def look(self, payment: CallPayment) -> CallPayment:
+    async def look(self, payment: CallAuthorization) -> CallAuthorization:
         """The same with what the chain shows of it now."""
 
 

@@ -26,6 +26,11 @@ class ServerClock:
         self._epoch: datetime | None = None
         """The server's time at the zero of the monotonic clock."""
 
+    @classmethod
+    def over(cls, clock: Clock) -> ServerClock:
+        """``clock`` itself where it follows the service, else one that does."""
+        return clock if isinstance(clock, cls) else cls(clock)
+
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
         """Take the ``Date`` of an answer to a request ``sent`` and ``received`` at these
         monotonic seconds. An unreadable one is ignored, and one of another age."""

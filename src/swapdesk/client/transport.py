@@ -49,7 +49,7 @@ from swapdesk.client.payments import (
     REQUIRED,
     RESPONSE,
     SIGNATURE,
-    CallPayment,
+    CallAuthorization,
     PaysCalls,
     read_required,
 )
@@ -188,7 +188,7 @@ class RawAnswer(Struct, frozen=True):
     body: bytes
     request_id: str | None
     ms: float
-    payment: CallPayment | None = None
+    payment: CallAuthorization | None = None
 
 
 class ApiTransport:
@@ -210,10 +210,11 @@ class ApiTransport:
         on_counted: Callable[[Operation], None] | None = None,
         on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
         payer: PaysCalls | None = None,
+        server: ServerClock | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials
-        self.server = clock if isinstance(clock, ServerClock) else ServerClock(clock)
+        self.server = server or ServerClock.over(clock)
         self._clock = clock
         self._rng = rng or random.Random()
         self._log = exchange_log
@@ -360,7 +361,7 @@ class ApiTransport:
         body: bytes | None,
         attempt: int,
         header: str | None = None,
-        payment: CallPayment | None = None,
+        payment: CallAuthorization | None = None,
     ) -> RawAnswer:
         headers = {} if body is None else {"Content-Type": "application/json"}
         if header is not None:

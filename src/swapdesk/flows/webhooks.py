@@ -39,6 +39,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_log import OrderEvent
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_fields import shown_order
+from swapdesk.flows.orders.order_history import happened
 from swapdesk.paths import read_private, write_private
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
@@ -117,12 +118,13 @@ def webhook_id(event: OrderEvent) -> str:
 
 def document(event: OrderEvent, *, withheld: str | None) -> bytes:
     """What is posted. An order whose address must not be paid comes without it."""
-    order = event.order
-    display = display_of(order)
+    order, seen = event.order, datetime.fromisoformat(event.at)
+    display, began = display_of(order), happened(event.order, seen)
     return encode_json(
         {
             "type": "order.updated",
-            "timestamp": datetime.fromisoformat(event.at),
+            # Both by the service's clock; whoever checks a time by another has the header.
+            "timestamp": began,
             "schemaVersion": SCHEMA_VERSION,
             "data": {
                 "serviceId": order.service_id,
@@ -130,6 +132,7 @@ def document(event: OrderEvent, *, withheld: str | None) -> bytes:
                 "status": order.status,
                 "ended": ended(display),
                 "seenBy": event.source,
+                "seenAt": max(seen, began),
                 "withheld": withheld,
                 "order": shown_order(order, withheld=withheld),
             },

@@ -116,17 +116,20 @@ def wrapped_copy(value: str, way: Way) -> str:
 
 
 def copied_notice(label: str, value: str, way: Way = Way.DIRECT) -> str:
-    """``Copied address rEb8 … uaLh``: the label and the first and last characters.
+    """``Copied address rEb8 … uaLh``: the label and the first and last characters. A text of
+    several words is named by its label alone.
 
     A multiplexer may keep it for itself, and the sentence claims no more than is known.
     """
     groups = address_groups(value)
     said = f"Copied {label} {value}"
-    if len(value) > 20 and len(groups) >= 4:
+    if len(value.split()) > 1:
+        said = f"Copied the {label}"
+    elif len(value) > 20 and len(groups) >= 4:
         first = " ".join(groups[:2]) if groups[0] == "0x" else groups[0]
         said = f"Copied {label} {first} … {value[-4:]}"
     if way in (Way.TMUX, Way.SCREEN):
-        return f"{said}, if {way.value} hands it on. Compare what you paste."
+        return f"{said}. {way.value} may keep it to itself: compare what you paste."
     return said
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import stat
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from swapdesk.flows.batch.reading import KEPT, RecentFiles, completed, offered
+from swapdesk.flows.batch.reading import KEPT, RecentFiles, completed, offered, path_of
 
 
 @pytest.fixture
@@ -106,3 +109,50 @@ def test_the_last_files_are_kept_in_private_newest_first(here: Path, tmp_path: P
     kept.mkdir()
     again.add(files[5])
     assert again.newest() == ()
+
+
+FILES = ("my files/pay ments.csv", "it's ü.csv", "a%20b.csv", "100%.csv", "'quoted'.csv", "~x.csv")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_found_however_a_terminal_writes_what_is_dropped_on_it(
+    here: Path, name: str
+) -> None:
+    file = here / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("to\n")
+    whole = str(file)
+    escaped = re.sub(r"([^\w/.])", r"\\\1", whole)
+    double = whole.replace("\\", "\\\\")
+    for written in (
+        whole,
+        shlex.quote(whole),
+        f"'{whole}'" if "'" not in whole else shlex.quote(whole),
+        f'"{double}"',
+        escaped,
+        file.as_uri(),
+        f"file://localhost{quote(whole)}",
+        f"file:{quote(whole)}",
+        f"'{file.as_uri()}'",
+    ):
+        assert path_of(written).samefile(file), written
+    assert path_of(f"~/lists/{name}").samefile(file)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("/gone/pay.csv", "/gone/pay.csv"),
+        ("'/gone/my pay.csv'", "/gone/my pay.csv"),
+        ("file:///gone/my%20pay.csv", "/gone/my pay.csv"),
+        ("file://elsewhere/pay.csv", "file:/elsewhere/pay.csv"),
+        ("'/gone/my pay.csv", "'/gone/my pay.csv"),
+        ("/gone/my pay.csv", "/gone/my pay.csv"),
+        ("file://[", "file:/["),
+        ("a\0b", "a\0b"),
+    ],
+)
+def test_a_file_that_is_nowhere_is_told_by_its_plain_name(
+    here: Path, written: str, told: str
+) -> None:
+    assert str(path_of(written)) == told

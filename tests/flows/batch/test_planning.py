@@ -16,8 +16,8 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.judging import arrives_about
-from swapdesk.flows.batch.plan import BatchPlan, Means, against_means
-from swapdesk.flows.batch.planned import PlannedRow, SheetColumn, edited
+from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
+from swapdesk.flows.batch.planned import Level, PlannedRow, SheetColumn, edited, skipping
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet, template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
@@ -192,6 +192,38 @@ async def test_twins_are_flagged_and_kept_in_whatever_spelling(
     assert len(plan.groups[0].rows) == 3
 
 
+XRP = "rDsbeomae4FXwgQTJp9Rs64Qg9vDiTCdBv"
+XLM = "GDRXE2BQUC3AZNPVFSCEZ76NJ3WWL25FYFK6RGZGIEKWE4SOOHSUJUJ6"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,7", True),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100.00,XRP.xrp,xrp,007", True),
+        ("@rita,100,XRP,xrp,", "@rita,100,XRP,xrp,20117", True),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,8", False),
+        (f"{XRP},100,XRP,xrp,7", f"{XRP},100,XRP,xrp,NO MEMO", False),
+        # No tags, as a spreadsheet made both of another one.
+        (f"{XRP},100,XRP,xrp,1.1E+05", f"{XRP},100,XRP,xrp,1.2E+05", False),
+        (f"{XRP},100,XRP,xrp,1.1E+05", f"{XRP},100,XRP,xrp,1.1E+05", False),
+        (f"{XRP},100,XRP,xrp,", f"{XRP},100,XRP,xrp,", False),
+        (f"{XLM},100,XLM,stellar,1.1E+05", f"{XLM},100,XLM,stellar,1.2E+05", False),
+        (f"{XLM},100,XLM,stellar,7", f"{XLM},100,XLM,stellar,007", False),
+        (f"{XLM},100,XLM,stellar, seven", f"{XLM},100,XLM,stellar,seven\u00a0", True),
+        ("@bob,100,ETH,base,", "@bob,100,ETH,arbitrum,", False),
+        ("@bob,100,ETH,base,", "@bob,100,USDC,base,", False),
+        ("@bob,100,ETH,base,", "@bob,100.000001,ETH,base,", False),
+    ],
+)
+async def test_rows_are_called_the_same_where_the_same_is_paid(
+    planner: BatchPlanner, api: PartnerApi, first: str, second: str, same: bool
+) -> None:
+    plan = await planned(planner, api, *(f"{row},,USDC.ethereum," for row in (first, second)))
+    assert found(plan.rows[0]).count(("DUPLICATE", None)) == 0
+    assert (("DUPLICATE", None) in found(plan.rows[1])) == same
+
+
 async def test_formulas_are_data_and_flagged(planner: BatchPlanner, api: PartnerApi) -> None:
     to = address("xrp", "an exchange")
     plan = await planned(planner, api, f"{to},100,XRP,xrp,+7,,USDC.ethereum,")
@@ -219,6 +251,24 @@ async def test_the_memo_of_the_book_goes_with_its_address(
     assert found(missing) == [("NO_MEMO", SheetColumn.MEMO)]
     (said,) = missing.findings
     assert said.do.endswith("into the cell memo, or NO MEMO if the wallet has none.")
+
+
+async def test_a_row_to_what_only_a_program_can_spend_from_is_agreed_to(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    vault = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"
+    plan = await planned(
+        planner,
+        api,
+        f"{vault},100,SOL,solana,,,USDC.ethereum,",
+        "@sol,100,SOL,solana,,,USDC.ethereum,",
+        f"@bob,5,ETH,base,,,SOL.solana,{vault}",
+    )
+    paid, named, refunded = plan.rows
+    assert found(paid)[0] == ("ADDRESS_WARNING", SheetColumn.TO)
+    assert found(refunded) == [("ADDRESS_WARNING", SheetColumn.REFUND)]
+    assert [number for number, _ in plan.doubted] == [paid.number, refunded.number]
+    assert not [one for one in named.findings if one.level is Level.CONSENT]
 
 
 async def test_groups_have_one_chain_and_at_most_fifty_rows(
@@ -304,6 +354,67 @@ async def test_what_the_wallet_has_too_little_for_is_a_problem_of_the_plan(
     for known in (beside, replace(means, filling=True), unread):
         assert against_means(short, [known]).rows == plan.rows
     assert against_means(short, []).creatable
+
+
+async def test_a_row_that_is_skipped_is_left_out_of_everything_until_it_is_taken_in_again(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    plan = await planned(
+        planner,
+        api,
+        "@bob,100,ETH,base,,,USDC.ethereum,",
+        "@bob,0.0001,ETH,base,,,USDC.ethereum,",
+        "@bob,100,ETH,base,,,USDC.ethereum,",
+        "@bob,90,BTC,bsc,,,USDC.ethereum,",
+        "@rita,1200,XRP,xrp,,,USDC.ethereum,",
+        "@bob,1,ETH,base,,,SOL.solana,",
+    )
+    means = (Means("ethereum", "trading", held={plan.totals[0].token.id: Decimal(1_350)}),)
+    plan = against_means(plan, means)
+    assert [row.state for row in plan.rows] == [
+        "ready",
+        "problem",
+        "look",
+        "look",
+        "problem",
+        "ready",
+    ]
+
+    def without(*numbers: int) -> BatchPlan:
+        sheet = skipping(plan.sheet, numbers)
+        return against_means(plan_of(sheet, plan.rows, limits_known=True), means)
+
+    assert not without(5).creatable
+    some = without(2, 5)
+    assert [row.state for row in some.rows] == [
+        "ready",
+        "skipped",
+        "look",
+        "look",
+        "skipped",
+        "ready",
+    ]
+    assert some.creatable
+    assert [one.number for group in some.groups for one in group.rows] == [1, 3, 4, 6]
+    assert [(one.amount, one.rows) for one in some.totals] == [(290, 3), (1, 1)]
+    assert {one.token.symbol for one in some.arrivals} == {"ETH", "BTC"}
+    assert some.routes == {"standard": 4}
+    # It is neither somebody's twin nor doubted, and takes nothing out of the wallet.
+    others = without(1, 2, 4)
+    assert [row.state for row in others.rows] == ["skipped", "skipped", "ready", "skipped"] + [
+        "ready"
+    ] * 2
+    assert others.doubts == ()
+    assert len(some.doubts) == 1
+    assert others.creatable
+    again = skipping(others.sheet, (1, 2, 4))
+    assert against_means(plan_of(again, others.rows, limits_known=True), means) == plan
+    assert not without(*range(1, 7)).creatable
+    with pytest.raises(KeyError):
+        without(7)
+    # Judged anew, as when a cell is corrected, it stays skipped.
+    judged = await planner.with_limits(await planner.judged(some.sheet), api)
+    assert against_means(judged, means) == some
 
 
 async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:

@@ -30,6 +30,7 @@ from swapdesk.flows.batch.reading import (
     reading,
     with_decimal_commas,
 )
+from swapdesk.flows.orders.order_export import as_written
 
 HEAD = b"to,amount,token,sell\n"
 TEXT = st.text(
@@ -144,6 +145,92 @@ def test_a_mark_of_bytes_spellings_and_line_ends_do_not_matter() -> None:
     assert sheet.rows[0].cell(SheetColumn.MEMO) == "7"
 
 
+PAYEES = (
+    "Receiver", "recipient_address", "Payee", "beneficiary", "To address", "Wallet Address",
+    "destination",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("head", PAYEES)
+def test_heads_of_other_payout_files_name_the_recipient(head: str) -> None:
+    """As ``token_type,token_address,receiver,amount,id`` of Safe."""
+    sheet = read_sheet("a.csv", f"token_type,{head},amount,token,sell\nerc20,@bob,1,A,B\n".encode())
+    assert sheet.rows[0].cell(SheetColumn.TO) == "@bob"
+    assert sheet.unused == ("token_type",)
+
+
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(
+    ("text", "separator", "line", "remarks"),
+    [
+        ("{head}\n{row}\n", ",", 2, ()),
+        ("sep=;\r\n{head}\r\n{row}\r\n", ";", 3, ()),
+        ('"SEP=;"\n{head}\n{row}\n', ";", 3, ()),
+        ("sep=,,,\n\n{head}\n{row}\n", ",", 4, ()),
+        ("sep=\t\n{head}\n{row}\n", "\t", 3, ()),
+        # It was saved with another one since.
+        ("sep=,\n{head}\n{row}\n", ";", 3, ()),
+        ("# payroll november\n{head}\n{row}\n", ",", 3, (1,)),
+        ('"# payroll, november",,,\n{head}\n{row}\n', ",", 3, (1,)),
+        ("// paid\n\n# by Ann\n{head}\n# first\n{row}\n", ";", 6, (1, 3, 5)),
+        ("Payroll November\nValue;1 Nov\n{head}\n{row}\n", ";", 4, (1, 2)),
+        ("sep=;\n# paid\n{head}\n{row}\n", ";", 4, (2,)),
+        # Two files, one behind the other.
+        ("{head}\n{row}\n\ufeff{head}\n", "\t", 2, (3,)),
+        ("{head}\n#{row}\n{row}\n", ",", 3, (2,)),
+        ("# no heads\n{row}\n#{row}\n", ",", 2, (1, 3)),
+    ],
+)
+def test_marks_of_bytes_named_separators_and_lines_that_are_no_rows_change_no_row(
+    encoding: str, text: str, separator: str, line: int, remarks: tuple[int, ...]
+) -> None:
+    head, row = ("to", "amount", "buy", "sell"), ("@bob", "1.5", "ETH", "USDC")
+    whole = text.format(head=separator.join(head), row=separator.join(row))
+    sheet = read_sheet("a.csv", whole.encode(encoding))
+    assert (sheet.separator, sheet.remarks) == (Separator(separator), remarks)
+    (only,) = sheet.rows
+    assert (only.number, only.line, only.cell(SheetColumn.TO)) == (1, line, "@bob")
+    assert only.cell(SheetColumn.SELL_AMOUNT) == "1.5"
+
+
+def test_no_row_is_taken_for_a_remark() -> None:
+    numbered = b"#,to,amount,buy,sell\n#1,@bob,1,A,B\n#2,@cy,2,A,B\nTotal,,3,,\n"
+    sheet = read_sheet("a.csv", numbered)
+    assert [row.cell(SheetColumn.TO) for row in sheet.rows] == ["@bob", "@cy", ""]
+    assert sheet.remarks == ()
+    # What stands above the heads has as many cells as a row: it stays one.
+    sheet = read_sheet("a.csv", b"@bob,1,A,,,,B\n" + HEAD + b"@cy,1,A,B\n")
+    assert (len(sheet.rows), sheet.headed) == (3, False)
+    assert sheet.said == "comma, no header"
+    assert read_sheet("a.csv", b"# a\n" + HEAD + b"@cy,1,A,B\n").said.endswith("line 1 is no row")
+
+
+@pytest.mark.parametrize(
+    ("cell", "means"),
+    [
+        ("'@bob", "@bob"),
+        ("''@bob", "'@bob"),
+        ("'=1+1", "=1+1"),
+        ("' -7", "-7"),
+        ("'20117", "'20117"),
+        ("it's @bob", "it's @bob"),
+        ("a;'=1", "a;=1"),
+        ("\u00a020117\u200b", "20117"),
+        ("\ufeff @bob\t", "@bob"),
+    ],
+)
+def test_apostrophes_of_a_spreadsheet_and_blanks_around_a_cell_are_no_part_of_it(
+    cell: str, means: str
+) -> None:
+    content = f'to,amount,buy,memo\n{cell},"{cell}",A,"{cell}"\n'.encode()
+    (row,) = read_sheet("a.csv", content).rows
+    for column in (SheetColumn.TO, SheetColumn.MEMO, SheetColumn.SELL_AMOUNT):
+        assert row.cell(column) == means
+
+
 def test_rows_know_their_line_past_quoted_line_breaks_and_blank_lines() -> None:
     content = HEAD + b'@bob,1,"ETH\nbase",USDC\n\n,,,\n@cy,2,ETH,USDC\n'
     sheet = read_sheet("a.csv", content)
@@ -165,7 +252,9 @@ def test_cells_beyond_the_last_column_are_kept_to_be_told() -> None:
         (b"\xef\xbb\xbf", "EMPTY", None),
         (HEAD, "EMPTY", None),
         (HEAD + b",,,\n", "EMPTY", None),
-        ("to,amount\n".encode("utf-16"), "ENCODING", 1),
+        (b"\xff\xfe\n\x00", "EMPTY", None),
+        (b"\xff\xfe\x00\xd8", "ENCODING", 1),
+        (b"sep=|\n" + HEAD.replace(b",", b"|"), "SEPARATOR", 1),
         (HEAD + b"@bob,1,ETH,\xff\n", "ENCODING", 2),
         (HEAD + b"@bob,1,\x00,USDC\n", "ENCODING", 2),
         (b"to|amount|token\n@bob|1|ETH\n", "SEPARATOR", 1),
@@ -218,7 +307,11 @@ def test_reading_rests_while_it_reads() -> None:
 def test_what_a_csv_writer_wrote_is_read_cell_by_cell(
     rows: list[tuple[str, str, str, str]], separator: Separator
 ) -> None:
-    kept = [row for row in rows if any(cell.strip() for cell in row)]
+    kept = [
+        tuple(map(as_written, row))
+        for row in rows
+        if any(cell.strip() for cell in row) and not row[0].startswith(("#", "//"))
+    ]
     out = io.StringIO()
     writer = csv.writer(out, delimiter=separator.value, quoting=csv.QUOTE_ALL)
     writer.writerow(["to", "amount", "token", "memo"])

@@ -185,6 +185,7 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
             " or take the money back: swapdesk wallet withdraw --chain base"
         )
         assert said.brief == "you: pay the batch; b shows it"
+        assert said.cause.startswith("The bundle failed. The service says: given up. ")
     clock.advance(60)
     log, taken = journal.withdrawals, (Taken("USDC", 6, "0xdd", 243 * 10**6),)
     log.begin("w", OWNER, SENDER, "base", taken)

@@ -1,9 +1,9 @@
 """From a pass phrase to the key of a key file, and Keystore v3, the ``crypto`` part of an EVM one.
 
-A hostile file may ask for a gigabyte or for minutes; it gets neither: the bounds of the derivation
-are checked before it. Keystore v3 (Web3 Secret Storage) is read and written here and not by a
-library, because the derivation has to begin before the library is imported: both take half a
-second, and side by side they take it once.
+A hostile file may ask for a gigabyte or for minutes; it gets neither: what the derivation costs is
+reckoned before it, whatever its parameters are. Keystore v3 (Web3 Secret Storage) is read and
+written here and not by a library, because the derivation has to begin before the library is
+imported: both take half a second, and side by side they take it once.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ from swapdesk.chain.addresses.evm import keccak
 from swapdesk.secret import SecretBytes
 
 MAX_N = 1 << 18
-MAX_R = 8
-MAX_P = 1
+"""The cost of files that are written here."""
+MAX_MEMORY = 256 << 20
+"""Bytes that a derivation may use: ``128 * n * r`` of scrypt, what the file with the most of them
+written by the wallets in use needs."""
+MAX_WORK = 1 << 23
+"""``n * r * p`` of scrypt, about two seconds: four times that of such a file."""
 MAX_ITERATIONS = 2_000_000
+"""Of pbkdf2, about two seconds."""
 KEY_BYTES = 32
 _SALT = re.compile(r"(0x)?([0-9a-fA-F]{2}){8,64}", re.ASCII)
 
@@ -37,14 +42,16 @@ class Scrypt(Struct, frozen=True):
 
     salt: bytes
     n: int = MAX_N
-    r: int = MAX_R
-    p: int = MAX_P
+    r: int = 8
+    p: int = 1
 
     @classmethod
     def fresh(cls, n: int) -> Scrypt:
         return cls(os.urandom(32), n)
 
     def derive(self, passphrase: SecretBytes) -> SecretBytes:
+        if self.n >= 1 << 16 * self.r:
+            return self._derive_narrow(passphrase)
         # OpenSSL wants the whole of its memory allowed: 128 * r * (n + p + 2), and some more.
         memory = 128 * self.r * (self.n + self.p + 2) + (1 << 20)
         return SecretBytes(
@@ -58,6 +65,16 @@ class Scrypt(Struct, frozen=True):
                 dklen=KEY_BYTES,
             )
         )
+
+    def _derive_narrow(self, passphrase: SecretBytes) -> SecretBytes:
+        """With r below what RFC 7914 lets go with n, as in the example of Keystore v3 itself:
+        OpenSSL refuses it."""
+        from Crypto.Protocol.KDF import scrypt
+
+        held = bytes(passphrase.reveal())
+        # The stub of the library knows texts alone.
+        key: Any = scrypt(held, self.salt, KEY_BYTES, self.n, self.r, self.p)  # type: ignore[arg-type]
+        return SecretBytes(key)
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -93,22 +110,28 @@ def read_derivation(name: object, parameters: object) -> Derivation:
     salt = parameters.get("salt")
     if type(salt) is not str or _SALT.fullmatch(salt) is None:
         raise KeyFileRefused("the salt of the key file cannot be read")
-    if _number(parameters, "dklen") != KEY_BYTES:
-        raise KeyFileRefused(f"the key file derives another length than {KEY_BYTES} bytes")
+    # Further bytes are used for nothing, and the first ones are the same without them.
+    if _number(parameters, "dklen") < KEY_BYTES:
+        raise KeyFileRefused(f"the key file derives fewer than {KEY_BYTES} bytes")
     raw = bytes.fromhex(salt.removeprefix("0x"))
     if name == "scrypt":
         n, r, p = (_number(parameters, one) for one in ("n", "r", "p"))
-        if not 1 < n <= MAX_N or n & (n - 1):
-            raise KeyFileRefused(f"scrypt n of the key file is no power of two up to {MAX_N}")
-        if not 1 <= r <= MAX_R or not 1 <= p <= MAX_P:
-            raise KeyFileRefused(f"scrypt of the key file is outside r <= {MAX_R}, p <= {MAX_P}")
+        if n < 2 or n & (n - 1):
+            raise KeyFileRefused("scrypt n of the key file is no power of two")
+        if r < 1 or p < 1:
+            raise KeyFileRefused("scrypt r and p of the key file are not both 1 or more")
+        if 128 * n * r > MAX_MEMORY or 128 * r * p > MAX_MEMORY:
+            most = f"{MAX_MEMORY >> 20} MiB"
+            raise KeyFileRefused(f"opening the key file takes more memory than {most} (scrypt)")
+        if n * r * p > MAX_WORK:
+            raise KeyFileRefused("opening the key file takes longer than a few seconds (scrypt)")
         return Scrypt(raw, n, r, p)
     if name == "pbkdf2":
         count = _number(parameters, "c")
-        if parameters.get("prf") != "hmac-sha256" or not 1 <= count <= MAX_ITERATIONS:
-            raise KeyFileRefused(
-                f"pbkdf2 of the key file is not hmac-sha256 with up to {MAX_ITERATIONS} rounds"
-            )
+        if parameters.get("prf") != "hmac-sha256" or count < 1:
+            raise KeyFileRefused("pbkdf2 of the key file is not hmac-sha256")
+        if count > MAX_ITERATIONS:
+            raise KeyFileRefused("opening the key file takes longer than a few seconds (pbkdf2)")
         return Pbkdf2(raw, count)
     raise KeyFileRefused("the key file uses an unknown key derivation")
 

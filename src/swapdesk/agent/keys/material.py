@@ -9,13 +9,18 @@ them is taken within seconds, so a live profile refuses them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import secrets
+import string
+import unicodedata
+from itertools import pairwise
 
 from msgspec import Struct
 
 from swapdesk.agent.keys.key_file import read_foreign_keystore
+from swapdesk.chain.addresses.base58 import Base58Error, decode
 from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.secret import SecretBytes
@@ -131,9 +136,17 @@ def is_published(address: str) -> bool:
 
 _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
 _SOLANA_PATH = re.compile(r"m/44'/501'(/[0-9]{1,10}'){0,2}", re.ASCII)
-_RAW = re.compile(rb"(0x)?([0-9a-fA-F]{64})")
+_RAW = re.compile(r"(0x)?([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
+_MARKS = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb,;.:"
+"""What stands around a key that was copied out of a sentence, a table or a program."""
+_BASE58_KEY = 64
+"""Bytes of a Solana key as wallets export it: the seed and the public key."""
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _WORDS = (12, 15, 18, 21, 24)
+_TOKEN = re.compile(r"[0-9]+|[\u3400-\u9fff]|[^\s0-9\u3400-\u9fff]+")
+"""A number, a word of Chinese, which is one character, or any other word."""
+_BLANK = ("Zs", "Zl", "Zp", "Cc", "Cf")
+_BASE58_LONGEST = 90
 
 SUGGESTED: dict[Kind, tuple[str | None, ...]] = {
     Kind.EVM: tuple(f"m/44'/60'/0'/0/{i}" for i in range(5)),
@@ -201,22 +214,72 @@ def _is_path(kind: Kind, path: str) -> bool:
     return all(int(part.rstrip("'")) < 1 << 31 for part in path.split("/")[1:])
 
 
-def _phrase(words: SecretBytes) -> str:
-    try:
-        parts = words.reveal().decode().lower().split()
-    except UnicodeDecodeError:
-        parts = []
-    if len(parts) not in _WORDS:
-        raise KeyRefused("a phrase has 12, 15, 18, 21 or 24 words")
-    return " ".join(parts)
+def _phrase(pasted: SecretBytes) -> str:
+    """The words alone, as a list of them, a table or a sentence had them, in the order that the
+    numbers before them tell where each has one."""
+    drawn = "".join(map(_of_phrase, unicodedata.normalize("NFKD", _text(pasted)).lower()))
+    tokens = _TOKEN.findall(drawn)
+    words = [token for token in tokens if not token.isdigit()]
+    numbered = sorted(
+        (int(number), word)
+        for number, word in pairwise(tokens)
+        if number.isdigit() and not word.isdigit()
+    )
+    if [number for number, _ in numbered] == list(range(1, len(words) + 1)):
+        words = [word for _, word in numbered]
+    if len(words) not in _WORDS:
+        raise KeyRefused(f"a phrase has 12, 15, 18, 21 or 24 words, and this has {len(words)}")
+    return " ".join(words)
+
+
+def _of_phrase(character: str) -> str:
+    """Letters with their marks and digits; what is drawn as nothing, as a mark of direction, is
+    nothing, and all else parts words."""
+    category = unicodedata.category(character)
+    if category[0] in "LM" or character in string.digits:
+        return character
+    return "" if category == "Cf" and character != "\u200b" else " "
+
+
+def _text(secret: SecretBytes) -> str:
+    with contextlib.suppress(UnicodeDecodeError):
+        return secret.reveal().decode()
+    raise KeyRefused("it is no text in UTF-8")
+
+
+def _require_listed(phrase: str) -> None:
+    """Raises KeyRefused unless a list of BIP-39 has this phrase, by places and never by words."""
+    from eth_account.hdaccount.mnemonic import Mnemonic
+    from eth_account.types import Language
+
+    words = phrase.split(" ")
+    lists = [Mnemonic(Language(one)) for one in Mnemonic.list_languages()]
+    unknown = [
+        [place for place, word in enumerate(words, 1) if word not in one.wordlist] for one in lists
+    ]
+    whole = [one for one, places in zip(lists, unknown, strict=True) if not places]
+    if any(one.is_mnemonic_valid(phrase) for one in whole):
+        return
+    if whole:
+        raise KeyRefused("every word is known, but the last one does not fit the others")
+    places = min(unknown, key=len)
+    if len(places) > len(words) // 2:
+        raise KeyRefused("these are not the words of a phrase (BIP-39)")
+    which = "word " if len(places) == 1 else "words "
+    verb = "is" if len(places) == 1 else "are"
+    raise KeyRefused(
+        f"{which}{', '.join(map(str, places))} {verb} not in the list that the others are from"
+    )
 
 
 def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
-    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+    from eth_account.hdaccount import key_from_seed
+    from eth_account.hdaccount.mnemonic import Mnemonic
     from eth_utils.exceptions import ValidationError
 
+    _require_listed(phrase)
     try:
-        seed = seed_from_mnemonic(phrase, "")
+        seed = Mnemonic.to_seed(phrase)
         if kind is Kind.EVM:
             return bytes(key_from_seed(seed, path or ""))
         from solders.keypair import Keypair
@@ -227,16 +290,29 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
     except (ValidationError, ValueError):
         # The library's own words quote the phrase, so not even its exception goes on.
         pass
-    raise KeyRefused("a word is unknown, or the last one does not fit the others")
+    raise KeyRefused("no key follows from this phrase and path")
 
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
-    """An EVM key in 64 hexadecimal digits."""
-    match = _RAW.fullmatch(bytes(text.reveal()).strip())
+    """An EVM key in 64 hexadecimal digits, however they are grouped and quoted."""
+    bare = _bare(text)
+    match = _RAW.fullmatch(bare)
     if match is None:
-        raise KeyRefused("a key is 64 hexadecimal digits")
-    secret = SecretBytes(bytes.fromhex(match.group(2).decode()))
+        digits = re.sub("^0x", "", bare, flags=re.IGNORECASE)
+        if digits and set(digits) <= set(string.hexdigits):
+            raise KeyRefused(f"a key is 64 hexadecimal digits, and this has {len(digits)}")
+        raise KeyRefused(
+            "a key is 64 hexadecimal digits, and this has other characters; a list of words is"
+            " imported as a mnemonic, a key of Solana as base58"
+        )
+    secret = SecretBytes(bytes.fromhex(match.group(2)))
     return KeyMaterial(Kind.EVM, address_of(Kind.EVM, secret), secret, KeyOrigin.RAW)
+
+
+def _bare(text: SecretBytes) -> str:
+    """What was pasted, without blanks, line breaks and the quotes around it."""
+    plain = unicodedata.normalize("NFKC", _text(text))
+    return "".join(one for one in plain if unicodedata.category(one) not in _BLANK).strip(_MARKS)
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
@@ -251,10 +327,14 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
 
 
 def from_keygen(content: SecretBytes) -> KeyMaterial:
-    """A Solana key out of a file of solana-keygen: 64 numbers, the seed and the public key."""
+    """A Solana key, the seed and the public key: the 64 numbers of a file of solana-keygen, or the
+    base58 that wallets export."""
+    bare, text = _bare(content), _text(content).strip("\ufeff")
+    if not bare.startswith("["):
+        return _solana(_base58_bytes(bare), "the key")
     try:
-        refuse_deep(bytes(content.reveal()))
-        numbers = json.loads(bytes(content.reveal()))
+        refuse_deep(text.encode())
+        numbers = json.loads(text)
     except ValueError:
         numbers = None
     if (
@@ -263,8 +343,24 @@ def from_keygen(content: SecretBytes) -> KeyMaterial:
         or any(type(one) is not int or not 0 <= one < 256 for one in numbers)
     ):
         raise KeyRefused("the file is no list of 64 numbers as solana-keygen writes it")
-    secret = SecretBytes(bytes(numbers[:32]))
+    return _solana(bytes(numbers), "the file")
+
+
+def _base58_bytes(text: str) -> bytes:
+    if len(text) <= _BASE58_LONGEST:
+        with contextlib.suppress(Base58Error):
+            held = decode(text)
+            if len(held) == _BASE58_KEY:
+                return held
+    raise KeyRefused(
+        "it is neither a list of 64 numbers as solana-keygen writes it, nor the 64 bytes in base58"
+        " that wallets export"
+    )
+
+
+def _solana(held: bytes, what: str) -> KeyMaterial:
+    secret = SecretBytes(held[:32])
     address = address_of(Kind.SOLANA, secret)
-    if base58(bytes(numbers[32:])) != address:
-        raise KeyRefused("the two halves of the file do not belong together")
+    if base58(held[32:]) != address:
+        raise KeyRefused(f"the two halves of {what} do not belong together")
     return KeyMaterial(Kind.SOLANA, address, secret, KeyOrigin.KEYGEN)

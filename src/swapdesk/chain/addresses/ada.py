@@ -28,6 +28,9 @@ ENTERPRISE_KEY = 6
 
 _HASH = 28
 _BYRON_STARTS = ("Ae2", "DdzFF")
+"""Of Icarus and Daedalus. Older wallets put other attributes first, which begin otherwise."""
+_BYRON_HEAD = b"\x82\xd8\x18"
+"""CBOR of a pair whose first item is CBOR in bytes."""
 _BYRON_LONGEST = 160
 _NETWORK_MAGIC = 2
 _ENCODED_CBOR = 24
@@ -53,7 +56,7 @@ def read(text: str) -> ParsedAddress:
             1,
             whole=True,
         )
-    if text.startswith(_BYRON_STARTS):
+    if text.startswith(_BYRON_STARTS) or _is_byron(text):
         return ParsedAddress(_read_byron(text), noun="address of the Byron era")
     raise wrong_start("addr1")
 
@@ -100,6 +103,16 @@ def encode_byron(root: bytes) -> str:
     payload = b"\x83" + encode_cbor_head(2, len(root)) + root + b"\xa0\x00"
     body = encode_cbor_head(6, _ENCODED_CBOR) + encode_cbor_head(2, len(payload)) + payload
     return base58.encode(b"\x82" + body + encode_cbor_head(0, binascii.crc32(payload)))
+
+
+def _is_byron(text: str) -> bool:
+    """Whether a text has the form, whatever its checksum says."""
+    if len(text) > _BYRON_LONGEST:
+        return False
+    try:
+        return base58.decode(text).startswith(_BYRON_HEAD)
+    except base58.Base58Error:
+        return False
 
 
 def _read_byron(text: str) -> str:
@@ -219,10 +232,7 @@ CARDANO = AddressKind(
     chain="Cardano",
     called="a Cardano address",
     needs="one that starts with addr1",
-    shape=(
-        rf"^(addr1[{bech32.CLASS}]{{53,98}}"
-        rf"|Ae2[{base58.CLASS}]{{50,60}}|DdzFF[{base58.CLASS}]{{90,110}})$"
-    ),
+    shape=(rf"^(addr1[{bech32.CLASS}]{{53,98}}|[{base58.CLASS}]{{50,{_BYRON_LONGEST}}})$"),
     read=read,
     unpaid=(
         UnpaidForm("a Cardano stake address", bech32.has_prefix(STAKE_PREFIX), when_asked=False),

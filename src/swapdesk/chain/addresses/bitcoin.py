@@ -190,8 +190,10 @@ def read_tron(text: str) -> ParsedAddress:
 CASH_PREFIX = "bitcoincash"
 CASH_KEY, CASH_SCRIPT, CASH_TOKEN_KEY, CASH_TOKEN_SCRIPT = 0, 1, 2, 3
 
-_CASH_LENGTH = 42
-"""Characters of an address of twenty bytes, checksum included."""
+_CASH_SIZES = {0: 20, 3: 32}
+"""Bytes of a hash by the size that the version names: of a key or script, and of a script alone."""
+_CASH_LENGTHS = (42, 61)
+"""Characters of an address of so many bytes, checksum included."""
 _CASH_GENERATOR = (0x98F2BC8E61, 0x79B76D99E2, 0xF33E5FB3C4, 0xAE2EABE2A8, 0x1E4F43E470)
 _OLD_FORM = (
     "This form is Bitcoin's too, and Bitcoin cannot be paid here. "
@@ -200,8 +202,9 @@ _OLD_FORM = (
 
 
 def encode_cash(kind: int, digest: bytes) -> str:
-    """The CashAddr of a 20-byte hash, without the prefix its checksum covers."""
-    values = bech32.regroup([kind << 3, *digest], 8, 5, pad=True)
+    """The CashAddr of a hash, without the prefix its checksum covers."""
+    size = next(size for size, count in _CASH_SIZES.items() if count == len(digest))
+    values = bech32.regroup([kind << 3 | size, *digest], 8, 5, pad=True)
     remainder = _cash_polymod([*_cash_prefix(), *values, *[0] * 8])
     tail = [remainder >> 5 * (7 - place) & 31 for place in range(8)]
     return "".join(bech32.CHARSET[value] for value in [*values, *tail])
@@ -216,8 +219,8 @@ def read_cash(text: str) -> ParsedAddress:
         raise wrong_start("q or p")
     lowered = bech32.require(text, skipped, "a Bitcoin Cash address")
     body = lowered[skipped:]
-    if len(body) != _CASH_LENGTH:
-        raise wrong_length(len(body), str(_CASH_LENGTH))
+    if len(body) not in _CASH_LENGTHS:
+        raise wrong_length(len(body), " or ".join(map(str, _CASH_LENGTHS)))
     values = [bech32.CHARSET.index(character) for character in body]
     if _cash_polymod([*_cash_prefix(), *values]) != 0:
         raise wrong_checksum()
@@ -226,7 +229,12 @@ def read_cash(text: str) -> ParsedAddress:
     except bech32.Bech32Error:
         raise AddressProblem("length", "its data has a length no wallet uses") from None
     kind, size = payload[0] >> 3, payload[0] & 7
-    if kind > CASH_TOKEN_SCRIPT or size != 0 or len(payload) != 21:
+    of_key = kind in (CASH_KEY, CASH_TOKEN_KEY)
+    if (
+        kind > CASH_TOKEN_SCRIPT
+        or len(payload) - 1 != _CASH_SIZES.get(size)
+        or (of_key and size != 0)
+    ):
         raise AddressProblem("prefix", "its version is not one of the main network", skipped + 1)
     if not any(payload[1:]):
         raise burned()
@@ -328,7 +336,7 @@ BITCOIN_CASH = AddressKind(
     chain="Bitcoin Cash",
     called="a Bitcoin Cash address",
     needs="one that starts with q or p",
-    shape=rf"^(bitcoincash:)?[qp][{_32}]{{41}}$",
+    shape=rf"^(bitcoincash:)?([qpzr][{_32}]{{41}}|[pr][{_32}]{{60}})$",
     read=read_cash,
     colon_after=("bitcoincash",),
     link=bip21("bitcoincash"),

@@ -84,6 +84,7 @@ def check_address(
         reading.normalized,
         reading.account or reading.normalized,
         _proof(known, reading),
+        reading.doubt,
     )
 
 

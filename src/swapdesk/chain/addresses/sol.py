@@ -25,6 +25,7 @@ NO_CHECKSUM = (
 OFF_CURVE = (
     "This address belongs to a program, not to a key. Only that program can move what it gets."
 )
+"""Said of a token account, in which a payout is lost, and of the vault of a multisig alike."""
 
 _PROGRAMS = {
     "11111111111111111111111111111111": "the system program",
@@ -49,8 +50,12 @@ def read(text: str) -> ParsedAddress:
     key = base58.decode(text)
     if len(key) != 32:
         raise AddressProblem("length", f"it holds {len(key)} bytes instead of 32")
-    warnings = (NO_CHECKSUM,) if is_point(key) else (NO_CHECKSUM, OFF_CURVE)
-    return ParsedAddress(text, proof="this chain has no checksum", warnings=warnings)
+    return ParsedAddress(
+        text,
+        proof="this chain has no checksum",
+        warnings=(NO_CHECKSUM,),
+        doubt="" if is_point(key) else OFF_CURVE,
+    )
 
 
 def _link(payment: PaymentRequest) -> PaymentLink:
@@ -76,5 +81,7 @@ SOLANA = AddressKind(
     contract_shape=rf"^[{base58.CLASS}]{{32,44}}$",
     generate=lambda seed, _: base58.encode(generated_point(seed, "sol address")),
     hash_bytes=64,
-    write_hash=base58.encode,
+    hash_called="a Solana signature",
+    read_hash=base58.reader(64),
+    spell_hash=base58.spelled,
 )

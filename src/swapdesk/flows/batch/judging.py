@@ -53,11 +53,8 @@ _MOST_NAMED = 8
 
 
 class SheetTokens(Struct):
-    """``sell`` is the token of rows that name none."""
-
     catalog: Catalog
     now: datetime
-    sell: str = ""
     _tokens: dict[tuple[str, str, SheetColumn], Token | RowFinding] = field(default_factory=dict)
     _checks: dict[str, TokenCheck] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -69,8 +66,6 @@ class SheetTokens(Struct):
         names none."""
         spec = row.cell(column)
         chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
-        if column is SheetColumn.SELL and not spec:
-            spec = self.sell
         known = self._tokens.get((spec, chain, column))
         if known is None:
             known = self._find(spec, chain, column)
@@ -83,7 +78,7 @@ class SheetTokens(Struct):
             return known, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
         if check.needs_consent:
             warned = " ".join(line.text for line in check.lines if line.level == "warn")
-            return known, (look("TOKEN_WARNING", column, warned),)
+            return known, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
         return known, ()
 
     def refused(self, token: Token) -> bool:
@@ -236,8 +231,11 @@ class RowJudge(Struct):
         findings += [
             look("ADDRESS_WARNING", SheetColumn.TO, line.text)
             for line in check.lines
-            if line.level == "warn" and line.text != NEVER_PAID
+            if line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
         ]
+        if check.doubt is not None:
+            brief = "look at the recipient"
+            findings.append(consent("ADDRESS_WARNING", SheetColumn.TO, check.doubt, brief))
         return check
 
     def _refund(
@@ -260,8 +258,12 @@ class RowJudge(Struct):
             do = WRITE[SheetColumn.REFUND]
             findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
             return None
-        if check.doubt is not None:
-            findings.append(consent("MEMO_WARNING", SheetColumn.REFUND, check.doubt))
+        for code, doubt in (
+            ("ADDRESS_WARNING", check.doubt),
+            ("MEMO_WARNING", check.memo_doubt),
+        ):
+            if doubt is not None:
+                findings.append(consent(code, SheetColumn.REFUND, doubt))
         return check
 
 
@@ -353,17 +355,21 @@ def _memo(
 ) -> str | None:
     if token is None or recipient is None:
         return None
-    typed = row.cells.get(SheetColumn.MEMO, "")
-    text = typed if typed.strip() else recipient.memo
-    check = check_memo_of(recipient, text, False, token)
+    typed = row.cell(SheetColumn.MEMO)
+    check = check_memo_of(recipient, typed or recipient.memo, False, token)
     if not check.ok:
         if check.fault == "missing":
             reason = f"{token.symbol} needs a {check.label} for exchanges."
             do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
-            findings.append(problem("NO_MEMO", SheetColumn.MEMO, reason, do))
+            findings.append(
+                problem("NO_MEMO", SheetColumn.MEMO, reason, do, f"needs a {check.label}")
+            )
         else:
             reason = check.problem or "This memo cannot be sent."
-            findings.append(problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO]))
+            brief = f"{check.label} {check.fault}"
+            findings.append(
+                problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO], brief)
+            )
     else:
         if check.doubt is not None:
             brief = "look at the memo"

@@ -7,7 +7,7 @@ exchanges and by one payment, or the row is in no batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
@@ -87,14 +87,25 @@ class InputRow(Struct, frozen=True):
     changed: frozenset[SheetColumn] = frozenset()
 
     def cell(self, column: SheetColumn) -> str:
-        """The cell without the spaces around it, empty when there is none."""
-        return self.cells.get(column, "").strip(" ")
+        """The cell without the blanks around it, empty when there is none."""
+        return trimmed(self.cells.get(column, ""))
+
+
+def trimmed(cell: str) -> str:
+    """Without blanks around it, and what cannot be seen: pages, sheets and messages put them there,
+    and no address, amount or memo begins or ends with one."""
+    return cell.strip(_BLANKS)
+
+
+_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
+_BLANKS += "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
 
 
 class Sheet(Struct, frozen=True):
     """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
     say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
-    point now."""
+    point now. ``remarks`` are the lines of the file that are no rows, ``skipped`` the numbers of
+    rows that are not to be created."""
 
     name: str
     separator: Separator
@@ -104,12 +115,20 @@ class Sheet(Struct, frozen=True):
     unused: tuple[str, ...] = ()
     plain: bool = True
     decimal_comma: bool = False
+    remarks: tuple[int, ...] = ()
+    skipped: frozenset[int] = frozenset()
 
     @property
     def said(self) -> str:
-        """How it was read: ``comma, header``."""
-        comma = ", decimal comma" if self.decimal_comma else ""
-        return f"{self.separator.word}, {'header' if self.headed else 'no header'}{comma}"
+        """How it was read: ``comma, header, line 1 is no row``."""
+        said = [self.separator.word, "header" if self.headed else "no header"]
+        if self.decimal_comma:
+            said.append("decimal comma")
+        if len(self.remarks) == 1:
+            said.append(f"line {self.remarks[0]} is no row")
+        elif self.remarks:
+            said.append(f"{len(self.remarks)} lines are no rows")
+        return ", ".join(said)
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
@@ -117,13 +136,39 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
 
     :class:`KeyError` when there is no row of this number.
     """
-    at = number - 1
-    if not 0 <= at < len(sheet.rows):
+    at = next((at for at, row in enumerate(sheet.rows) if row.number == number), None)
+    if at is None:
         raise KeyError(number)
     row = sheet.rows[at]
     cells = {**row.cells, column: text}
     written = replace(row, cells=cells, extra=(), changed=row.changed | {column})
     return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
+
+
+def selling(sheet: Sheet, token: str) -> Sheet:
+    """The sheet with ``token`` in every row that names none to sell, if there is one: what was said
+    beside the file stands in its results."""
+    if not token or all(row.cell(SheetColumn.SELL) for row in sheet.rows):
+        return sheet
+    rows = tuple(
+        row
+        if row.cell(SheetColumn.SELL)
+        else replace(row, cells={**row.cells, SheetColumn.SELL: token})
+        for row in sheet.rows
+    )
+    return replace(sheet, rows=rows)
+
+
+def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
+    """The sheet with these rows skipped, and with those of them taken in again that were.
+
+    :class:`KeyError` when there is no row of a number.
+    """
+    known = {row.number for row in sheet.rows}
+    for number in numbers:
+        if number not in known:
+            raise KeyError(number)
+    return replace(sheet, skipped=sheet.skipped ^ frozenset(numbers))
 
 
 def journal_cells(cells: Mapping[SheetColumn, str]) -> dict[str, str]:
@@ -238,12 +283,17 @@ class PlannedOrder(Struct, frozen=True):
         )
 
 
+RowWord = Literal["ready", "look", "problem", "skipped"]
+
+
 class PlannedRow(Struct, frozen=True):
-    """``order`` is None as long as a cell that it needs cannot be read."""
+    """``order`` is None as long as a cell that it needs cannot be read. What is ``skipped`` is not
+    created, whatever there is to say of it."""
 
     row: InputRow
     order: PlannedOrder | None
     findings: tuple[RowFinding, ...] = ()
+    skipped: bool = False
 
     @property
     def number(self) -> int:
@@ -254,7 +304,9 @@ class PlannedRow(Struct, frozen=True):
         return tuple(one for one in self.findings if one.level is Level.PROBLEM)
 
     @property
-    def state(self) -> Literal["ready", "look", "problem"]:
+    def state(self) -> RowWord:
+        if self.skipped:
+            return "skipped"
         if self.problems:
             return "problem"
         return "look" if self.findings else "ready"

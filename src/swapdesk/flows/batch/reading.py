@@ -2,20 +2,24 @@
 
 Commas, semicolons and tabs separate; cells may be quoted and then hold separators and line
 breaks. A file that cannot be read whole is not read at all: a row that is missing is worse
-than a file that has to be saved again. :func:`template` is the file to begin with.
+than a file that has to be saved again. Lines that can be no rows (titles above the heads, remarks,
+the heads once more) are passed over and told. :func:`template` is the file to begin with.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
 import re
+import shlex
 import stat
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
@@ -28,7 +32,9 @@ from swapdesk.flows.batch.planned import (
     Separator,
     Sheet,
     SheetColumn,
+    trimmed,
 )
+from swapdesk.flows.orders.order_export import as_written
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.paths import private_directory, write_private
 
@@ -44,13 +50,28 @@ _OTHER_MARKS = "|:^"
 _COMMA = re.compile("[0-9]+,[0-9]+")
 _PLAIN: dict[str, SheetColumn] = {
     **{column.value.replace("_", ""): column for column in SheetColumn},
-    "recipient": SheetColumn.TO,
-    "address": SheetColumn.TO,
-    "addressto": SheetColumn.TO,
+    **dict.fromkeys(
+        (
+            "recipient",
+            "recipientaddress",
+            "receiver",
+            "receiveraddress",
+            "payee",
+            "payeeaddress",
+            "beneficiary",
+            "address",
+            "addressto",
+            "toaddress",
+            "walletaddress",
+            "destination",
+            "destinationaddress",
+        ),
+        SheetColumn.TO,
+    ),
     "buys": SheetColumn.BUY,
     "network": SheetColumn.CHAIN,
-    "tag": SheetColumn.MEMO,
-    "destinationtag": SheetColumn.MEMO,
+    "blockchain": SheetColumn.CHAIN,
+    **dict.fromkeys(("tag", "destinationtag", "memoid", "paymentid"), SheetColumn.MEMO),
     "from": SheetColumn.SELL,
     "refundaddress": SheetColumn.REFUND,
 }
@@ -73,6 +94,36 @@ class UnreadableFile(Exception):
         self.reason = reason
         self.do = do
         self.line = line
+
+
+def path_of(written: str) -> Path:
+    """The file that is meant by what was typed, or was pasted when it was dropped on the window:
+    in quotes, with blanks behind backslashes, as a ``file:`` link. A name that is there as it is
+    written is that one; of those that are not the plainest is told."""
+    path = Path()
+    for text in dict.fromkeys((written, _unquoted(written), _linked(_unquoted(written)))):
+        path = Path(os.path.expanduser(text))
+        if os.path.exists(path):
+            break
+    return path
+
+
+def _unquoted(written: str) -> str:
+    """As a shell reads one word; unchanged where it would read several, or none."""
+    with suppress(ValueError):
+        words = shlex.split(written)
+        if len(words) == 1:
+            return words[0]
+    return written
+
+
+def _linked(written: str) -> str:
+    """The path of ``file:///home/me/my%20files.csv``."""
+    with suppress(ValueError):
+        link = urlsplit(written)
+        if link.scheme == "file" and link.netloc in ("", "localhost"):
+            return unquote(written.partition(link.netloc or ":")[2].removeprefix("//"))
+    return written
 
 
 def read_bytes(path: Path) -> bytes:
@@ -115,20 +166,24 @@ def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
         raise UnreadableFile("TOO_LARGE", f"{name} is larger than 10 MB.", "Split it.")
     text = _text(name, content)
     yield
-    separator = _separator(name, text)
+    separator, text = _separator(name, text)
     records = _records(text, separator)
-    first = next(records, None)
-    if first is None:
+    begin = list(islice(records, _LOOKED_AT))
+    if not begin:
         raise _empty(name)
-    headed, columns, unused = _columns(name, first[1])
-    plain = headed and all(
-        column is None or _head(cell) in _PLAIN
-        for cell, column in zip(first[1], columns, strict=True)
+    at = _head_place([cells for _, cells in begin])
+    heads = begin[at][1] if at is not None else ()
+    remarks = [line for line, _ in begin[:at]] if at is not None else []
+    columns, unused = _columns(name, heads) if heads else (WITHOUT_HEADS, ())
+    plain = bool(heads) and all(
+        column is None or _head(cell) in _PLAIN for cell, column in zip(heads, columns, strict=True)
     )
+    known = [_head(cell) for cell in heads]
     rows: list[InputRow] = []
-    if not headed:
-        rows.append(_row(1, first[0], columns, first[1]))
-    for line, cells in records:
+    for line, cells in chain(begin[0 if at is None else at + 1 :], records):
+        if _is_remark(cells, columns) or [_head(cell) for cell in cells] == known:
+            remarks.append(line)
+            continue
         if len(rows) == MOST_ROWS:
             raise UnreadableFile(
                 "TOO_MANY_ROWS", f"{name} has more than {MOST_ROWS:,} rows.", "Split it.", line
@@ -139,7 +194,9 @@ def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
     if not rows:
         raise _empty(name)
     named = tuple(column for column in columns if column is not None)
-    return Sheet(name, separator, headed, named, tuple(rows), unused, plain)
+    return Sheet(
+        name, separator, bool(heads), named, tuple(rows), unused, plain, remarks=tuple(remarks)
+    )
 
 
 def has_decimal_comma(row: InputRow) -> bool:
@@ -186,15 +243,28 @@ def _empty(name: str) -> UnreadableFile:
     )
 
 
+_MARKED = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8"),
+)
+"""What a file in each encoding may begin with; the mark of UTF-16 is the beginning of another."""
+_MARK = "\ufeff"
+
+
 def _text(name: str, content: bytes) -> str:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UnreadableFile("ENCODING", f"{name} is UTF-16.", "Save it as CSV in UTF-8.", 1)
+    encoding = _encoding(content)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode(encoding).lstrip(_MARK)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UnreadableFile(
-            "ENCODING", f"Line {line} of {name} is no UTF-8.", "Save it as CSV in UTF-8.", line
+            "ENCODING",
+            f"Line {line} of {name} is no {encoding.upper()}.",
+            "Save it as CSV in UTF-8.",
+            line,
         ) from None
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
@@ -204,6 +274,17 @@ def _text(name: str, content: bytes) -> str:
     if not text.strip():
         raise _empty(name)
     return text
+
+
+def _encoding(content: bytes) -> str:
+    """By the mark at its beginning, else by the zero bytes of a Latin letter in UTF-16."""
+    marked = next((encoding for mark, encoding in _MARKED if content.startswith(mark)), None)
+    if marked is not None:
+        return marked
+    first, second = (*content[:2], 1, 1)[:2]
+    if not first and second:
+        return "utf-16-be"
+    return "utf-16-le" if first and not second else "utf-8"
 
 
 def _records(text: str, separator: Separator) -> Iterator[tuple[int, list[str]]]:
@@ -230,11 +311,22 @@ def _records(text: str, separator: Separator) -> Iterator[tuple[int, list[str]]]
             yield line, cells
 
 
-def _separator(name: str, text: str) -> Separator:
-    """The one that makes most of the heads, else of the first rows equally many cells."""
-    best = max(Separator, key=lambda one: _fitness(text, one))
-    if _fitness(text, best)[2] < 2:
-        mark = next((mark for mark in _OTHER_MARKS if mark in text.split("\n", 1)[0]), None)
+_NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
+"""The line by which spreadsheets are told what separates: ``sep=;``."""
+
+
+def _separator(name: str, text: str) -> tuple[Separator, str]:
+    """The one that the file names, if it separates anything there; else the one that makes most of
+    the heads, else of the first rows equally many cells. The text is without the line that names
+    it, which stays empty."""
+    named = _NAMED.match(text)
+    mark = named[1].replace("\\t", "\t") if named is not None else ""
+    if named is not None:
+        text = text[named.end() :]
+    fits = {one: _fitness(text, one) for one in Separator}
+    best = max(Separator, key=lambda one: (one == mark and fits[one][2] > 1, fits[one]))
+    if fits[best][2] < 2:
+        mark = mark or next((one for one in _OTHER_MARKS if one in text.split("\n", 1)[0]), "")
         found = f" It has {mark} in its first line." if mark else ""
         raise UnreadableFile(
             "SEPARATOR",
@@ -242,40 +334,68 @@ def _separator(name: str, text: str) -> Separator:
             "Save it with one of these.",
             1,
         )
-    return best
+    return best, text
 
 
 def _fitness(text: str, separator: Separator) -> tuple[int, bool, int]:
     """Heads that are known, whether the first rows are equally long, and how long the first."""
-    counts: list[int] = []
-    known = 0
-    try:
-        for _, cells in _records(text[: 64 * 1024], separator):
-            if not counts:
-                known = len({_NAMES[name] for cell in cells if (name := _head(cell)) in _NAMES})
-            counts.append(len(cells))
-            if len(counts) == _LOOKED_AT:
-                break
-    except UnreadableFile:
-        # Its quotes fit another separator, or it is refused where it is read.
-        pass
-    if not counts:
-        return known, False, 0
-    return known, len(set(counts)) == 1 and counts[0] > 1, counts[0]
+    begin: list[list[str]] = []
+    # Its quotes may fit another separator; else it is refused where it is read.
+    with suppress(UnreadableFile):
+        for _, cells in islice(_records(text[: 64 * 1024], separator), _LOOKED_AT):
+            begin.append(cells)
+    at = _head_place(begin)
+    rows = [cells for cells in begin[at or 0 :] if not _is_remark(cells)]
+    if not rows:
+        return 0, False, 0
+    known = len({_NAMES[name] for cell in rows[0] if (name := _head(cell)) in _NAMES})
+    counts = {len(cells) for cells in rows}
+    return known, len(counts) == 1 and counts != {1}, len(rows[0])
+
+
+_REMARKS = ("#", "//")
+
+
+def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
+    """Which of the first records has the heads; None where none has. What stands above them is a
+    title: no record with as many cells as a row needs."""
+    one: int | None = None
+    for at, cells in enumerate(begin):
+        known = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
+        if known == _RECIPIENT_OR_AMOUNT:
+            return at
+        if known and one is None:
+            one = at
+        if _could_be_row(cells):
+            break
+    return one
+
+
+_RECIPIENT_OR_AMOUNT = frozenset({SheetColumn.TO, SheetColumn.SELL_AMOUNT})
+
+
+def _could_be_row(cells: Sequence[str]) -> bool:
+    return sum(bool(trimmed(cell)) for cell in cells) >= len(NEEDED)
+
+
+def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
+    """``# payroll november``: no row, as it has too few cells, or none for a recipient. A mark that
+    stands in another column, as a number of rows, takes no row away."""
+    if not trimmed(cells[0]).startswith(_REMARKS):
+        return False
+    return not _could_be_row(cells) or columns[:1] == (SheetColumn.TO,)
 
 
 def _head(cell: str) -> str:
-    return cell.strip().lower().replace(" ", "").replace("_", "").replace("-", "")
+    return trimmed(cell).lower().replace(" ", "").replace("_", "").replace("-", "")
 
 
 def _columns(
-    name: str, first: Sequence[str]
-) -> tuple[bool, tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """Whether the first record is a head, what each place says, and heads that say nothing."""
-    found = [_NAMES.get(_head(cell)) for cell in first]
+    name: str, heads: Sequence[str]
+) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
+    """What each place says, and heads that say nothing."""
+    found = [_NAMES.get(_head(cell)) for cell in heads]
     known = [column for column in found if column is not None]
-    if not {SheetColumn.TO, SheetColumn.SELL_AMOUNT} & set(known):
-        return False, WITHOUT_HEADS, ()
     twice = next((column for column in known if known.count(column) > 1), None)
     if twice is not None:
         raise UnreadableFile(
@@ -291,17 +411,19 @@ def _columns(
         )
     unused = tuple(
         cell.strip()[:40]
-        for cell, column in zip(first, found, strict=True)
+        for cell, column in zip(heads, found, strict=True)
         if column is None and cell.strip()
     )
-    return True, tuple(found), unused
+    return tuple(found), unused
 
 
 def _row(
     number: int, line: int, columns: Sequence[SheetColumn | None], cells: Sequence[str]
 ) -> InputRow:
     named = {
-        column: cell for column, cell in zip(columns, cells, strict=False) if column is not None
+        column: as_written(cell)
+        for column, cell in zip(columns, cells, strict=False)
+        if column is not None
     }
     beyond = tuple(cells[len(columns) :])
     extra = tuple(cell for cell in beyond if cell.strip())

@@ -139,10 +139,8 @@ class Consent(Struct, frozen=True):
     phrase: str = ""
     refused: str | None = None
 
-    def also(self, warning: str | None) -> Consent:
-        """This consent with one more line to agree to; None adds nothing."""
-        if warning is None:
-            return self
+    def also(self, warning: str) -> Consent:
+        """This consent with one more line to agree to."""
         return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 

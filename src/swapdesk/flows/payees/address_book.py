@@ -5,8 +5,9 @@
     kind = "evm"
     note = "rent"
 
-A wrong entry is reported with file and line and left out; a file that is no TOML is left
-alone and nothing is added to it.
+An entry that names nobody to pay is reported with file and line, and so is whoever asks for it by
+its name. What is odd about a note or a field of the user's own takes no entry away. A file that is
+no TOML is left alone and nothing is added to it.
 
 The file of the address book: one TOML table a name, checked, written whole, private.
 
@@ -27,7 +28,9 @@ import json
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
@@ -41,12 +44,15 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
 from swapdesk.chain.addresses.payments import check_memo
 from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
 from swapdesk.paths import make_directories, without_mark
-from swapdesk.wire.encoding.text import UnsafeText, identity_text
+from swapdesk.wire.encoding.text import UnsafeText, identity_text, safe_text
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
 _NOTE_LIMIT = 100
 _FILE_LIMIT = 1 << 20
 _FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
+_DECIDING = ("address", "kind", "chain", "memo", "tag", "destination_tag", "comment", "payment_id")
+"""Words for what decides who is paid: a field that is nearly called so is no remark."""
+_BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class AddressBookError(ValueError):
@@ -78,16 +84,23 @@ class BookEntry(Struct, frozen=True):
         return self.chain is None or chain is None or self.chain.lower() == chain.lower()
 
 
-def read_entry(name: str, table: object) -> BookEntry:
-    """One checked entry; AddressBookError says what is wrong with it."""
+def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
+    """One checked entry, and sentences on what of it is passed over. AddressBookError says why
+    nobody can be paid by it: also a field of another name that may have been meant for one that
+    decides who is."""
     if NAME.fullmatch(name.lower()) is None:
         raise AddressBookError("A name has up to 32 letters, digits, - and _.")
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
-    unknown = sorted(set(table) - _FIELDS)
-    if unknown:
-        raise AddressBookError(f'@{name}: "{unknown[0][:32]}" is not a field of an entry.')
-    texts = {field: table.get(field) for field in ("address", "kind", "chain", "memo", "note")}
+    said: list[str] = []
+    for field in sorted(set(table) - _FIELDS):
+        problem = f'@{name}: "{safe_text(field, 32)}" is not a field of an entry.'
+        if get_close_matches(field.lower(), _DECIDING):
+            raise AddressBookError(problem)
+        said.append(problem)
+    texts = {field: table.get(field) for field in ("address", "kind", "chain", "memo")}
+    if type(texts["memo"]) is int:
+        texts["memo"] = str(texts["memo"])
     for field, value in texts.items():
         if value is not None and not isinstance(value, str):
             raise AddressBookError(f"@{name}: {field} is not a text.")
@@ -98,17 +111,29 @@ def read_entry(name: str, table: object) -> BookEntry:
     if not verdict.ok:
         raise AddressBookError(f"@{name}: {verdict.reason}")
     memo = texts["memo"] or None
-    if memo is not None and not (said := check_memo(kind, memo, None)).ok:
-        raise AddressBookError(f"@{name}: {said.reason}")
+    if memo is not None and not (found := check_memo(kind, memo, None)).ok:
+        raise AddressBookError(f"@{name}: {found.reason}")
     own = table.get("own", False)
     if not isinstance(own, bool):
-        raise AddressBookError(f"@{name}: own is true or false.")
+        said.append(f"@{name}: own is true or false.")
+    note = safe_text(" ".join(str(table.get("note", "")).split()), _NOTE_LIMIT)
+    entry = BookEntry(
+        name.lower(),
+        verdict.normalized,
+        kind,
+        _writable(name, texts["chain"] or "", 64) or None,
+        memo,
+        note,
+        own is True,
+    )
+    return entry, tuple(said)
+
+
+def _writable(name: str, text: str, limit: int) -> str:
     try:
-        note = identity_text(texts["note"] or "", _NOTE_LIMIT)
-        chain = identity_text(texts["chain"], 64) if texts["chain"] else None
+        return identity_text(text, limit)
     except UnsafeText as error:
         raise AddressBookError(f"@{name}: {error}.") from None
-    return BookEntry(name.lower(), verdict.normalized, kind, chain, memo, note, own)
 
 
 def entry_table(entry: BookEntry) -> dict[str, object]:
@@ -120,11 +145,14 @@ def entry_table(entry: BookEntry) -> dict[str, object]:
     return fields
 
 
-def entry_toml(entry: BookEntry) -> str:
-    lines = [f"[{entry.name}]"]
-    for name, value in entry_table(entry).items():
-        # A JSON text of safe characters is a TOML basic string.
-        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+def entry_toml(name: str, table: Mapping[str, object]) -> str:
+    """Raises TypeError for a value that JSON does not know, as a date."""
+    lines = [f"[{name}]"]
+    for field, value in table.items():
+        # A JSON text without this one character is a TOML basic string.
+        written = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        key = field if _BARE.fullmatch(field) is not None else json.dumps(field)
+        lines.append(f"{key} = {written}")
     return "\n".join(lines) + "\n"
 
 
@@ -156,7 +184,7 @@ def written_entry(text: str, name: str) -> BookEntry | None:
     try:
         document = tomllib.loads(text)
         return next(
-            (read_entry(key, one) for key, one in document.items() if key.lower() == name), None
+            (read_entry(key, one)[0] for key, one in document.items() if key.lower() == name), None
         )
     except (tomllib.TOMLDecodeError, AddressBookError):
         return None
@@ -240,7 +268,9 @@ def write_starters(path: Path) -> bool:
         return False
     head = "# Names for addresses: write @bob where a recipient is asked for.\n"
     tables = [
-        entry_toml(BookEntry(name, _starter_address(name, kind), kind, None, memo, note))
+        entry_toml(
+            name, entry_table(BookEntry(name, _starter_address(name, kind), kind, None, memo, note))
+        )
         for name, kind, memo, note in STARTERS
     ]
     write_book(path, "\n".join([head, *tables]))
@@ -264,10 +294,13 @@ class AddressBook:
         problems: tuple[str, ...],
         *,
         locked: bool,
+        unusable: Mapping[str, str] | None = None,
     ) -> None:
         self.path = path
         self.problems = problems
         self._entries = dict(entries)
+        self._unusable = dict(unusable or {})
+        """What is wrong with entries that name nobody to pay, by their names."""
         self._locked = locked
 
     @classmethod
@@ -295,12 +328,19 @@ class AddressBook:
             return cls(path, {}, (f"{path.name}{line}: {said}.",), locked=True)
         entries: dict[str, BookEntry] = {}
         problems: list[str] = []
+        unusable: dict[str, str] = {}
+        names = Counter(name.lower() for name in document)
         for name, table in document.items():
+            place, folded = f"{path.name}, line {line_of(text, name)}", name.lower()
             try:
-                entries[name.lower()] = read_entry(name, table)
+                if names[folded] > 1:
+                    raise AddressBookError(f"@{folded} is there twice.")
+                entries[folded], odd = read_entry(name, table)
+                problems += [f"{place}: {one}" for one in odd]
             except AddressBookError as error:
-                problems.append(f"{path.name}, line {line_of(text, name)}: {error}")
-        return cls(path, entries, tuple(problems), locked=False)
+                unusable[folded] = f"{place}: {error}"
+                problems.append(unusable[folded])
+        return cls(path, entries, tuple(problems), locked=False, unusable=unusable)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -308,6 +348,16 @@ class AddressBook:
     def entry(self, name: str) -> BookEntry | None:
         """By name, with or without ``@``, without case."""
         return self._entries.get(name.removeprefix("@").lower())
+
+    def missing(self, name: str) -> str:
+        """Why there is no :meth:`entry` of this name, in a sentence."""
+        label = f"@{name.removeprefix('@')[:40]}"
+        wrong = self._unusable.get(name.removeprefix("@").lower())
+        if wrong is not None:
+            return f"{label} stands in the address book and cannot be used: {wrong}"
+        if self._locked:
+            return f"{label} cannot be looked up: {self.problems[0]}"
+        return f"{label} is not in the address book."
 
     def entries(self, kind: str | None = None, chain: str | None = None) -> list[BookEntry]:
         """In the order of the file; of one kind of chain, of one chain."""
@@ -333,7 +383,8 @@ class AddressBook:
 
         Nothing already in the file is rewritten.
         """
-        checked = read_entry(entry.name, entry_table(entry))
+        checked, _ = read_entry(entry.name, entry_table(entry))
+        _writable(entry.name, entry.note, _NOTE_LIMIT)
         if self._locked:
             raise AddressBookError(f"Nothing is added. {self.problems[0]}")
         try:
@@ -347,7 +398,8 @@ class AddressBook:
         if self.entry(entry.name) is not None or checked.name in written:
             raise AddressBookError(f"{entry.label} is in the address book already.")
         gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
-        write_book(self.path, before + gap + entry_toml(checked))
+        table = entry_toml(checked.name, entry_table(checked))
+        write_book(self.path, before + gap + table)
         self._entries[checked.name] = checked
 
     def rename(self, name: str, fresh: str) -> BookEntry:
@@ -376,7 +428,7 @@ class AddressBook:
     def _known(self, name: str) -> BookEntry:
         entry = self.entry(name)
         if entry is None:
-            raise AddressBookError(f"{name[:40]} is not in the address book.")
+            raise AddressBookError(self.missing(name))
         if self._locked:
             raise AddressBookError(f"Nothing is changed. {self.problems[0]}")
         return entry
@@ -388,7 +440,10 @@ class AddressBook:
             raise AddressBookError(
                 f"{entry.label} was changed since in {self.path.name}. Start the desk again."
             )
-        edited = with_table(text, entry.name, "" if changed is None else entry_toml(changed))
+        try:
+            edited = with_table(text, entry.name, _edited_table(text, entry, changed))
+        except TypeError:
+            edited = None
         if edited is None:
             raise AddressBookError(
                 f"{entry.label} stands in {self.path.name} in a way the desk does not change."
@@ -397,6 +452,20 @@ class AddressBook:
         write_book(self.path, edited)
         kept = [(changed if one is entry else one) for one in self._entries.values()]
         self._entries = {one.name: one for one in kept if one is not None}
+
+
+def _edited_table(text: str, entry: BookEntry, changed: BookEntry | None) -> str:
+    """The table of an entry under its new name and with its mark: all else of it, as a note or a
+    field of the user's own, stands as it stood. Empty for no table."""
+    if changed is None:
+        return ""
+    document = tomllib.loads(text)
+    table = next(dict(one) for key, one in document.items() if key.lower() == entry.name)
+    if changed.own:
+        table["own"] = True
+    else:
+        table.pop("own", None)
+    return entry_toml(changed.name, table)
 
 
 @lru_cache(maxsize=4096)
@@ -470,4 +539,5 @@ def _check_address(book: AddressBook, address: str, kind: str) -> tuple[CheckLin
             said = f"This address looks like {entry.label} and is not."
             return (CheckLine("refuse", said),)
     lines = [CheckLine("ok", verdict.reason)]
-    return (*lines, *(CheckLine("warn", warning) for warning in verdict.warnings))
+    warnings = (verdict.doubt, *verdict.warnings)
+    return (*lines, *(CheckLine("warn", warning) for warning in warnings if warning))

@@ -77,7 +77,7 @@ def diagnose(
     known: DeskFacts | None = None,
 ) -> Diagnosis:
     """``request_id`` is that of the create, where this desk made it; ``since`` is when the present
-    state was first seen; ``made`` are the order's transactions."""
+    state began; ``made`` are the order's transactions."""
     known = known or DeskFacts()
     order, status = tracked.order, status_for_support(tracked, now, made)
     request = f", request {request_id}" if request_id else ""
@@ -106,9 +106,9 @@ def diagnose(
         )
     cause = f"{found.cause}."
     if since is not None and not status.closed and not ahead:
-        cause = f"{cause} Seen so since {_moment(since, now)}."
+        cause = f"{cause} It has been so since {_moment(since, now)}."
     if known.clock_problem is not None:
-        cause = f"{cause} {known.clock_problem} Times of this desk are off by as much."
+        cause = f"{cause} {known.clock_problem}"
     return Diagnosis(
         rule=found.rule,
         certainty=found.certainty,

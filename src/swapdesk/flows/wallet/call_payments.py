@@ -23,7 +23,7 @@ from swapdesk.client.chain_lookup import LookupFailed, NodeReader
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import (
     Authorization,
-    CallPayment,
+    CallAuthorization,
     PaymentTerms,
     RequiredPayment,
     payment_header,
@@ -96,7 +96,9 @@ class CallPayer:
         self._declined: set[tuple[str, str]] = set()
         """Token and payee. Who said no is not asked again by the next call."""
 
-    async def pay(self, required: RequiredPayment, operation: Operation) -> tuple[str, CallPayment]:
+    async def pay(
+        self, required: RequiredPayment, operation: Operation
+    ) -> tuple[str, CallAuthorization]:
         """The value of the header that pays one call, and what it pays. Raises NotPaid."""
         if required.reason and not required.ways:
             raise NotPaid(f"the payment was not taken: {required.reason}", "NOT_PAID", LOOK)
@@ -118,7 +120,7 @@ class CallPayer:
             )
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
-    async def look(self, payment: CallPayment) -> CallPayment:
+    async def look(self, payment: CallAuthorization) -> CallAuthorization:
         """The same with what the chain shows of it now."""
         link = next((one for one in self._wallet().links if one.chain_id == payment.chain_id), None)
         if link is None:
@@ -134,7 +136,7 @@ class CallPayer:
 
     async def _paid(
         self, ways: tuple[PaymentTerms, ...], operation: Operation, limit: asyncio.Timeout
-    ) -> tuple[str, CallPayment]:
+    ) -> tuple[str, CallAuthorization]:
         wallet = self._wallet()
         terms, link, asset = _way(ways, wallet)
         if link not in wallet.links:
@@ -179,7 +181,7 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
         limit: asyncio.Timeout,
-    ) -> tuple[str, CallPayment]:
+    ) -> tuple[str, CallAuthorization]:
         review, given = await self._reviewed(client, account, terms, link, asset, operation)
         if review.phrase is not None and not review.refused:
             limit.reschedule(None)
@@ -192,7 +194,7 @@ class CallPayer:
         await self._open(client, self._wallet(), account)
         signed = await client.sign(review, review.phrase)
         assert isinstance(signed, Signature), "a document gets a signature"
-        payment = CallPayment(
+        payment = CallAuthorization(
             amount=plain_amount(from_base_units(terms.units, asset.decimals)),
             symbol=asset.symbol,
             chain=link.name,
