@@ -20,7 +20,8 @@ SIGNING = (
         "withdrawal-signed-after-a-no",
         "Who refuses a withdrawal on the page that signs has signed it.",
         "swapdesk/flows/signing/wallet_signing.py",
-        "                if await self.look(step.review) is None:\n                    raise NotAgreed\n",
+        "                if await self.look(step.review) is None:\n"
+        "                    raise NotAgreed\n",
         "                await self.look(step.review)\n",
         (
             "tests/wallet/test_withdrawing.py"
